@@ -1,0 +1,65 @@
+"""The event model: what of an OpenLineage event the rules read (SPEC 1).
+
+Facets are kept as JSON texts (bytes), untouched; everything that identifies is typed and checked.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from .names import Key
+
+OTHER, START, RUNNING, COMPLETE, ABORT, FAIL = range(6)
+"""Type ranks of SPEC 2.1: OTHER < START < RUNNING < COMPLETE < ABORT < FAIL."""
+
+RANK = {"OTHER": OTHER, "START": START, "RUNNING": RUNNING, "COMPLETE": COMPLETE, "ABORT": ABORT, "FAIL": FAIL}
+TYPE_NAME = tuple(RANK)
+
+FacetTexts: TypeAlias = dict[str, bytes]
+"""Facet name -> the facet's JSON text; a facet that is null is absent (SPEC 1.1)."""
+
+
+class ListedDataset(Struct, frozen=True):
+    """A dataset as one side of an event lists it; ``own`` holds its inputFacets or outputFacets."""
+
+    key: Key
+    facets: FacetTexts
+    own: FacetTexts
+
+
+class RunEvent(Struct, frozen=True):
+    """What one event tells about one run; ``time`` in microseconds since 1970-01-01 UTC, ``rank`` of SPEC 2.1."""
+
+    time: int
+    rank: int
+    run_id: str
+    job: Key
+    run_facets: FacetTexts
+    job_facets: FacetTexts
+    inputs: tuple[ListedDataset, ...]
+    outputs: tuple[ListedDataset, ...]
+
+
+class JobEvent(Struct, frozen=True):
+    """What a design-time event tells about a job; ``text`` is the canonical JSON of the whole event (SPEC 4.4)."""
+
+    time: int
+    job: Key
+    job_facets: FacetTexts
+    inputs: tuple[ListedDataset, ...]
+    outputs: tuple[ListedDataset, ...]
+    text: str
+
+
+class DatasetEvent(Struct, frozen=True):
+    """What a design-time event tells about a dataset; ``text`` is the canonical JSON of the whole event (SPEC 5.4)."""
+
+    time: int
+    dataset: Key
+    facets: FacetTexts
+    text: str
+
+
+Event: TypeAlias = RunEvent | JobEvent | DatasetEvent

@@ -1,0 +1,206 @@
+"""OpenLineage JSON to events (SPEC 1): a fast road for well-formed RunEvents, and the law itself for all else.
+
+The fast road accepts only what it can read exactly as the law would; whatever it doesn't know (a null member, a key that
+is no string, an odd escape) it leaves to :func:`read_value`. A property test holds the two against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from .canonical import Json, canonical, parse, text_of
+from .errors import EventRejected
+from .events import OTHER, RANK, DatasetEvent, Event, FacetTexts, JobEvent, ListedDataset, RunEvent
+from .names import Key, is_name
+from .times import parse_time
+
+
+class _Run(Struct):
+    runId: str
+    facets: dict[str, Raw] = field(default_factory=dict)
+
+
+class _Named(Struct):
+    namespace: str
+    name: str
+    facets: dict[str, Raw] = field(default_factory=dict)
+
+
+class _Input(_Named):
+    inputFacets: dict[str, Raw] = field(default_factory=dict)
+
+
+class _Output(_Named):
+    outputFacets: dict[str, Raw] = field(default_factory=dict)
+
+
+class _Wire(Struct):
+    eventTime: str
+    run: _Run
+    job: _Named
+    eventType: str = "OTHER"
+    inputs: list[_Input] = field(default_factory=list)
+    outputs: list[_Output] = field(default_factory=list)
+
+
+_decode = msgspec.json.Decoder(_Wire).decode
+
+
+def read_event(message: bytes) -> Event:
+    """Return the event that a JSON message holds.
+
+    Raises EventRejected with the code of SPEC 8 that fits: ``not_decodable``, ``not_an_object``, ``not_an_event``,
+    ``missing_identity``, ``bad_identity`` or ``bad_event_time``.
+    """
+    text_of(message)
+    try:
+        wire = _decode(message)
+    except (msgspec.MsgspecError, RecursionError):
+        return read_value(parse(message))
+    return _run_event(wire) or read_value(parse(message))
+
+
+def _run_event(wire: _Wire) -> RunEvent | None:
+    run, job = wire.run, wire.job
+    if not (is_name(run.runId) and is_name(job.namespace) and is_name(job.name)):
+        return None
+    inputs = _listed(wire.inputs, "inputFacets")
+    outputs = _listed(wire.outputs, "outputFacets")
+    if inputs is None or outputs is None:
+        return None
+    try:
+        time = parse_time(wire.eventTime)
+    except ValueError:
+        return None
+    rank = RANK.get(wire.eventType, OTHER)
+    key = (job.namespace, job.name)
+    return RunEvent(time, rank, run.runId, key, _texts(run.facets), _texts(job.facets), inputs, outputs)
+
+
+def _texts(facets: dict[str, Raw]) -> FacetTexts:
+    return {name: text for name, raw in facets.items() if (text := bytes(raw)) != b"null"}
+
+
+def _listed(named: list[Any], own: str) -> tuple[ListedDataset, ...] | None:
+    side: dict[Key, ListedDataset] = {}
+    for one in named:
+        if not (is_name(one.namespace) and is_name(one.name)):
+            return None
+        key = (one.namespace, one.name)
+        _list(side, ListedDataset(key, _texts(one.facets), _texts(getattr(one, own))))
+    return tuple(side.values())
+
+
+def _list(side: dict[Key, ListedDataset], new: ListedDataset) -> None:
+    """Put a dataset on its side; of one listed twice the facets are united, the later of one name stays (SPEC 1.6)."""
+    known = side.get(new.key)
+    side[new.key] = ListedDataset(new.key, known.facets | new.facets, known.own | new.own) if known else new
+
+
+# ---- the law, member by member -------------------------------------------------------------------------------------
+
+
+def read_value(value: Json | None) -> Event:
+    """Return the event that a JSON value without nulls holds (SPEC 1.1 to 1.6).
+
+    Raises EventRejected; where several codes would fit, the first in the order of SPEC 8.
+    """
+    if not isinstance(value, dict):
+        raise EventRejected("not_an_object", "the message is no JSON object")
+    if "run" in value and "job" in value:
+        return _read_run_event(value)
+    if "job" in value:
+        return _read_job_event(value)
+    if "dataset" in value:
+        return _read_dataset_event(value)
+    raise EventRejected("not_an_event", "neither run and job, nor job, nor dataset is there")
+
+
+class _Identity:
+    """Collects the faults of an event's identity and names the gravest: missing before bad, identity before time."""
+
+    def __init__(self, event: dict[str, Json]) -> None:
+        self.missing: list[str] = []
+        self.bad: list[str] = []
+        self.time = self.read(event, "eventTime", "", lambda _: True)
+
+    def read(self, of: Mapping[str, Json], member: str, path: str, valid: Callable[[object], bool]) -> str:
+        value = of.get(member)
+        if value is None:
+            self.missing.append(path + member)
+        elif not valid(value):
+            self.bad.append(path + member)
+        return cast("str", value)
+
+    def object(self, of: Mapping[str, Json], member: str) -> dict[str, Json]:
+        value = of.get(member)
+        return value if isinstance(value, dict) else {}
+
+    def key(self, of: Mapping[str, Json], path: str) -> Key:
+        return (self.read(of, "namespace", path, is_name), self.read(of, "name", path, is_name))
+
+    def side(self, event: dict[str, Json], member: str, own: str) -> tuple[ListedDataset, ...]:
+        listed = event.get(member, [])
+        if not isinstance(listed, list):
+            self.missing.append(member)
+            return ()
+        side: dict[Key, ListedDataset] = {}
+        for number, item in enumerate(listed):
+            one = item if isinstance(item, dict) else {}
+            key = self.key(one, f"{member}[{number}].")
+            if is_name(key[0]) and is_name(key[1]):
+                _list(side, ListedDataset(key, _facet_texts(one.get("facets")), _facet_texts(one.get(own))))
+        return tuple(side.values())
+
+    def settle(self) -> int:
+        """Return the event's time; raises EventRejected for the gravest fault."""
+        if self.missing:
+            raise EventRejected("missing_identity", "missing: " + ", ".join(self.missing[:5]))
+        if self.bad:
+            why = "must be non-empty texts of at most 2000 characters without control characters: "
+            raise EventRejected("bad_identity", why + ", ".join(self.bad[:5]))
+        if not isinstance(self.time, str):
+            raise EventRejected("bad_event_time", "eventTime is no text")
+        try:
+            return parse_time(self.time)
+        except ValueError as fault:
+            raise EventRejected("bad_event_time", str(fault)) from None
+
+
+def _facet_texts(facets: Json | None) -> FacetTexts:
+    if not isinstance(facets, dict):
+        return {}
+    return {name: canonical(facet).encode() for name, facet in facets.items()}
+
+
+def _read_run_event(event: dict[str, Json]) -> RunEvent:
+    identity = _Identity(event)
+    run, job = identity.object(event, "run"), identity.object(event, "job")
+    run_id = identity.read(run, "runId", "run.", is_name)
+    key = identity.key(job, "job.")
+    inputs = identity.side(event, "inputs", "inputFacets")
+    outputs = identity.side(event, "outputs", "outputFacets")
+    type_name = event.get("eventType")
+    rank = RANK.get(type_name, OTHER) if isinstance(type_name, str) else OTHER
+    run_facets, job_facets = _facet_texts(run.get("facets")), _facet_texts(job.get("facets"))
+    return RunEvent(identity.settle(), rank, run_id, key, run_facets, job_facets, inputs, outputs)
+
+
+def _read_job_event(event: dict[str, Json]) -> JobEvent:
+    identity = _Identity(event)
+    job = identity.object(event, "job")
+    key = identity.key(job, "job.")
+    inputs = identity.side(event, "inputs", "inputFacets")
+    outputs = identity.side(event, "outputs", "outputFacets")
+    return JobEvent(identity.settle(), key, _facet_texts(job.get("facets")), inputs, outputs, canonical(event))
+
+
+def _read_dataset_event(event: dict[str, Json]) -> DatasetEvent:
+    identity = _Identity(event)
+    dataset = identity.object(event, "dataset")
+    key = identity.key(dataset, "dataset.")
+    return DatasetEvent(identity.settle(), key, _facet_texts(dataset.get("facets")), canonical(event))

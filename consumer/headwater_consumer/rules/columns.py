@@ -1,0 +1,91 @@
+"""SPEC 6.5: the column edges that a ``columnLineage`` facet tells of one output.
+
+An edge goes from each input field (valid namespace, name, field) of each output field to that field, once for each of its
+transformations that is an object, bare where there is none. The ``dataset`` list gives edges to ``*``. An INDIRECT edge
+that stands for ``*``, or for every field that has any edge (two at least), stands for ``*`` alone: the compact and the
+legacy layout of the facet give one graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from headwater_avro.canonical import Json
+from headwater_avro.names import Key, is_name, key_of
+
+from .facets import Members, members, text_member
+
+WHOLE = "*"
+"""The field that stands for a whole dataset."""
+
+
+class Source(NamedTuple):
+    """Where a column edge comes from, and how: all of an edge but its target."""
+
+    dataset: Key
+    field: str
+    type: str | None
+    subtype: str | None
+    masking: bool
+    description: str | None
+
+
+Edges: TypeAlias = dict[str, set[Source]]
+"""Output field (or ``*``) -> the edges that reach it."""
+
+
+def facet_edges(facet: bytes | None) -> Edges:
+    """Return the column edges of a ``columnLineage`` facet, reduced as SPEC 6.5 says; empty where it tells none."""
+    told = members(facet)
+    fields = told.get("fields")
+    edges: Edges = {}
+    for name, lineage in (fields if isinstance(fields, dict) else {}).items():
+        if is_name(name) and isinstance(lineage, dict):
+            _add(edges, name, lineage.get("inputFields"))
+    _add(edges, WHOLE, told.get("dataset"))
+    return reduced(edges)
+
+
+def _add(edges: Edges, target: str, listed: Json | None) -> None:
+    found = {source for one in (listed if isinstance(listed, list) else []) for source in sources_of(one)}
+    if found:
+        edges.setdefault(target, set()).update(found)
+
+
+def sources_of(reference: Json) -> Iterator[Source]:
+    """Yield the edges that one input field stands for: one for each transformation, bare where there is none."""
+    dataset = key_of(reference)
+    if dataset is None or not isinstance(reference, dict):
+        return
+    field = reference.get("field")
+    if not isinstance(field, str) or not is_name(field):
+        return
+    listed = reference.get("transformations")
+    how = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    for transformation in how or [{}]:
+        yield _source(dataset, field, transformation)
+
+
+def _source(dataset: Key, field: str, how: Members) -> Source:
+    return Source(
+        dataset,
+        field,
+        text_member(how, "type"),
+        text_member(how, "subtype"),
+        how.get("masking") is True,
+        text_member(how, "description"),
+    )
+
+
+def reduced(edges: Edges) -> Edges:
+    """Return the edges with each INDIRECT one that stands for ``*`` or for every field standing for ``*`` alone."""
+    named = [sources for target, sources in edges.items() if target != WHOLE and sources]
+    whole = {source for source in edges.get(WHOLE, ()) if source.type == "INDIRECT"}
+    if len(named) >= 2:
+        # Starting from the smallest set keeps the legacy layout of wide tables, a near cartesian product, cheap.
+        least = min(named, key=len)
+        whole |= {source for source in least if source.type == "INDIRECT" and all(source in one for one in named)}
+    left = {target: sources - whole for target, sources in edges.items() if target != WHOLE}
+    left[WHOLE] = edges.get(WHOLE, set()) | whole
+    return {target: sources for target, sources in left.items() if sources}

@@ -1,0 +1,14 @@
+"""Settling a batch: what was told is joined with what is stored, and all that follows from it by the rules is written.
+
+The graph is settled before and after each batch; work beyond a transaction's limits is written down as owed.
+One file per kind of thing, in the order in which they run:
+
+==============  ==============================================================================
+``told``        rows of joined records to what this batch tells
+``entities``    runs, jobs, datasets and their names: records joined with the stored ones
+``versions``    dataset versions and who reads which (SPEC 5)
+``folds``       job versions (SPEC 4)
+``current``     the current graph: edges, explicit lineage, columns (SPEC 6)
+``owed``        work left by earlier transactions
+==============  ==============================================================================
+"""

@@ -1,0 +1,386 @@
+"""The current graph of a job: its edges, what feeds what of them, and its columns (SPEC 6.1, 6.2, 6.5, 6.6).
+
+What the edges stand on is kept with the job as its fold state: up to where it was folded, which run the explicit entries
+come from, which run each output's column facet comes from, and digests of the edges as they were last written. So a run
+that tells the same as the one before it writes no edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TypeAlias, cast
+
+import msgspec
+from msgspec import Struct
+
+from headwater_avro.canonical import Json, canonical
+from headwater_avro.events import JobEvent
+from headwater_avro.json_codec import read_event
+from headwater_avro.names import Key, key_hash
+from headwater_consumer.rules import facets as read
+from headwater_consumer.rules.columns import Edges, facet_edges
+from headwater_consumer.rules.explicit import entries_by_output, entry_edges, named_inputs
+from headwater_consumer.rules.join import job_of, sides_of
+from headwater_consumer.rules.runs import Run, read_run, run_job_facets, sides
+from headwater_graph.port import Transaction
+from headwater_graph.records import DatasetRecord, Listing, RunRecord, unpack
+from headwater_graph.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement, StoredItem
+
+from .entities import Change, dataset_hash, job_hash
+from .limits import Limits
+from .owed import ColumnsBody, owe_columns
+
+Standing: TypeAlias = tuple[bool, Moment, bytes]
+"""A source of lineage among others of its job: not failed before failed, then by moment (SPEC 6.5, 6.6); and a digest of
+what it tells."""
+
+
+class FoldState(Struct, array_like=True):
+    """What a job's current edges stand on.
+
+    ``explicit_told``: whether any run or event of the job ever had explicit entries; ``edges`` and ``written`` hold
+    digests of the edges last written, ``written`` with how many column edges an output has.
+    """
+
+    folded_to: Moment | None = None
+    version: str | None = None
+    explicit_told: bool = False
+    explicit: Standing | None = None
+    columns: dict[Key, Standing] = msgspec.field(default_factory=dict)
+    edges: bytes = b""
+    written: dict[Key, tuple[bytes, int]] = msgspec.field(default_factory=dict)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(FoldState).decode
+
+
+def state_of(packed: bytes | None) -> FoldState:
+    """Return the fold state kept with a job."""
+    return FoldState() if packed is None else _decode(packed)
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """A versioned run or JobEvent as far as it tells explicit lineage or columns."""
+
+    good: bool
+    moment: Moment
+    entries: frozenset[str]
+    columns: dict[Key, bytes]
+
+    def explicitly(self) -> Standing | None:
+        """Its standing among those with explicit entries."""
+        return (self.good, self.moment, _digest(sorted(self.entries))) if self.entries else None
+
+    def of_columns(self, output: Key) -> Standing | None:
+        """Its standing among those whose record carries a column facet for an output."""
+        text = self.columns.get(output)
+        return None if text is None else (self.good, self.moment, _digest(text))
+
+
+@dataclass(slots=True)
+class JobNow:
+    """A job whose current edges are to be settled: its state, its current version, and who tells something new of it.
+
+    ``packed`` is the state as stored, ``left`` the moments at which nobody tells any more.
+    """
+
+    key: Key
+    packed: bytes | None
+    state: FoldState
+    version: JobVersion | None
+    tellers: dict[Moment, Teller] = field(default_factory=dict)
+    left: set[Moment] = field(default_factory=set)
+
+
+def teller_of_run(run: Run, record: RunRecord) -> Teller | None:
+    """Return what a run tells, None while it is not versioned."""
+    if run.moment is None:
+        return None
+    job_facets = run_job_facets(record)
+    _, outputs = sides(record, read.is_snapshot(read.living(job_facets, "jobType")))
+    return Teller(not run.failed, run.moment, frozenset(record.entries), _columns(outputs))
+
+
+def teller_of_event(event: JobEvent) -> Teller:
+    """Return what a JobEvent tells; it counts as a run that did not fail (SPEC 6.5)."""
+    job_facets = job_of(event).facets
+    _, outputs = sides_of(event)
+    retired = read.is_retired(job_facets)
+    entries = frozenset() if retired else frozenset(read.lineage_entries(event.job_facets.get("lineage")))
+    return Teller(True, (event.time, event.text), entries, {} if retired else _columns(outputs))
+
+
+def _columns(outputs: dict[Key, Listing]) -> dict[Key, bytes]:
+    """Return the column lineage facets that the outputs carry; one that is no object is absent (SPEC 1.5)."""
+    found = ((key, read.living(listing.facets, "columnLineage")) for key, listing in outputs.items())
+    return {key: text for key, text in found if text is not None and text.lstrip()[:1] == b"{"}
+
+
+def tellers(changes: Iterable[Change], events: Iterable[JobEvent]) -> Iterator[tuple[Key, Moment, Teller | None]]:
+    """Yield (job, moment, who tells there now) for all that a batch changes; None where nobody does any more."""
+    for change in changes:
+        old, new = change.old, change.new
+        if old is not None and old.moment is not None and (old.job, old.moment) != (new.job, new.moment):
+            yield old.job, old.moment, None
+        teller = teller_of_run(new, change.record)
+        if teller is not None:
+            yield new.job, teller.moment, teller
+    for event in events:
+        yield event.job, (event.time, event.text), teller_of_event(event)
+
+
+# ---- settling ------------------------------------------------------------------------------------------------------
+
+
+def settle_current(tx: Transaction, jobs: Iterable[JobNow], limits: Limits) -> None:
+    """Write the current edges of jobs where they differ from those last written, and the states they stand on."""
+    edges = _EdgeRows()
+    for job in jobs:
+        _settle_sources(tx, job)
+        _settle_edges(tx, job, edges)
+        _settle_columns(tx, job, edges, limits)
+        job.state.version = job.version.id if job.version else None
+        packed = _encode(job.state)
+        if packed != job.packed:
+            edges.states.append({"job": job_hash(job.key), "fold": packed})
+    tx.write(edges.statements())
+
+
+@dataclass(slots=True)
+class _EdgeRows:
+    cut: list[Row] = field(default_factory=list)
+    feeds: list[Row] = field(default_factory=list)
+    produces: list[Row] = field(default_factory=list)
+    columns_cut: list[Row] = field(default_factory=list)
+    columns: list[Row] = field(default_factory=list)
+    owed: list[Row] = field(default_factory=list)
+    states: list[Row] = field(default_factory=list)
+
+    def statements(self) -> Iterator[Statement]:
+        for name, rows in (
+            ("cut_current_edges", self.cut),
+            ("put_feeds", self.feeds),
+            ("put_produces", self.produces),
+            ("cut_columns", self.columns_cut),
+            ("put_columns", self.columns),
+            ("put_owed", self.owed),
+            ("put_fold_states", self.states),
+        ):
+            if rows:
+                yield Statement(name, tuple(rows))
+
+
+def _settle_sources(tx: Transaction, job: JobNow) -> None:
+    """Find whose entries and whose facets count now."""
+    version, state = job.version, job.state
+    same = version is not None and state.version == version.id
+    state.explicit_told = state.explicit_told or any(teller.entries for teller in job.tellers.values())
+    state.explicit = _settle_explicit(tx, job, same) if version is not None and state.explicit_told else None
+    settled: dict[Key, Standing] = {}
+    for output in version.outputs if version else ():
+        standing = _settle_output(tx, job, output, same)
+        if standing is not None:
+            settled[output] = standing
+    state.columns = settled
+
+
+def _settle_explicit(tx: Transaction, job: JobNow, same: bool) -> Standing | None:
+    assert job.version is not None
+    since = job.version.since
+    new = _highest(teller.explicitly() for teller in job.tellers.values() if teller.moment >= since)
+    if same and not _lost(job, job.state.explicit, new):
+        return _higher(job.state.explicit, new)
+    return _search(tx, job.key, since, Teller.explicitly)
+
+
+def _settle_output(tx: Transaction, job: JobNow, output: Key, same: bool) -> Standing | None:
+    before = job.state.columns.get(output)
+    new = _highest(teller.of_columns(output) for teller in job.tellers.values())
+    if new is not None and new[0] and new[1] >= (job.state.folded_to or new[1]):
+        return new
+    if (same or before is not None) and not _lost(job, before, new):
+        return _higher(before, new)
+    return _search_columns(tx, job, output)
+
+
+def _highest(standings: Iterable[Standing | None]) -> Standing | None:
+    return max((one for one in standings if one is not None), default=None)
+
+
+def _higher(before: Standing | None, new: Standing | None) -> Standing | None:
+    if before is None or new is None:
+        return new if before is None else before
+    return before if new[:2] < before[:2] else new
+
+
+def _lost(job: JobNow, before: Standing | None, new: Standing | None) -> bool:
+    """Whether the one that stood highest no longer stands as it did, so that another may."""
+    if before is None:
+        return False
+    again = before[1] in job.tellers and (new is None or new[:2] < before[:2])
+    return before[1] in job.left or again
+
+
+def _search_columns(tx: Transaction, job: JobNow, output: Key) -> Standing | None:
+    stored = tx.datasets([output]).get(output)
+    if stored is None or stored.record is None:
+        return None
+    if "columnLineage" not in unpack(stored.record, DatasetRecord).facets:
+        return None
+    return _search(tx, job.key, EARLIEST, lambda teller: teller.of_columns(output))
+
+
+def _search(
+    tx: Transaction, job: Key, since: Moment, standing_of: Callable[[Teller], Standing | None]
+) -> Standing | None:
+    """Walk a job's items back to the last one that tells and did not fail; else to the last that tells."""
+    failed: Standing | None = None
+    before, page = LATEST, 4
+    while True:
+        items = tx.items_before(job, before, page)
+        for item in items:
+            if item.moment < since:
+                return failed
+            teller = _teller(item)
+            standing = standing_of(teller) if teller is not None else None
+            if standing is not None and standing[0]:
+                return standing
+            failed = failed or standing
+        if len(items) < page:
+            return failed
+        before, page = items[-1].moment, min(page * 4, 1000)
+
+
+def _teller(item: StoredItem) -> Teller | None:
+    if item.run_id is None:
+        return teller_of_event(cast("JobEvent", read_event(item.body)))
+    record = unpack(item.body, RunRecord)
+    return teller_of_run(read_run(item.run_id, record), record)
+
+
+def _teller_at(tx: Transaction, job: JobNow, standing: Standing) -> Teller | None:
+    if standing[1] in job.tellers:
+        return job.tellers[standing[1]]
+    items = tx.items_from(job.key, standing[1], 1)
+    return _teller(items[0]) if items and items[0].moment == standing[1] else None
+
+
+# ---- table edges ---------------------------------------------------------------------------------------------------
+
+
+def _explicit_inputs(tx: Transaction, job: JobNow) -> dict[Key, list[read.Members]] | None:
+    if job.state.explicit is None:
+        return None
+    teller = _teller_at(tx, job, job.state.explicit)
+    return entries_by_output(teller.entries) if teller else None
+
+
+def _settle_edges(tx: Transaction, job: JobNow, edges: _EdgeRows) -> None:
+    version = job.version
+    entries = _explicit_inputs(tx, job)
+    feeds: list[Row] = []
+    produces: list[Row] = []
+    if version is not None:
+        shared = {"job": job_hash(job.key), "version": version.id, "since": version.since[0]}
+        feeds = [shared | {"dataset": dataset_hash(key)} for key in version.inputs]
+        produces = [
+            shared | {"dataset": dataset_hash(key), "inputs": _inputs_text(entries, key, version)}
+            for key in version.outputs
+        ]
+    digest = _digest([feeds, produces])
+    if digest == (job.state.edges or _digest([[], []])):
+        return
+    job.state.edges = digest
+    edges.cut.append({"job": job_hash(job.key)})
+    edges.feeds += feeds
+    edges.produces += produces
+
+
+def _inputs_text(entries: dict[Key, list[read.Members]] | None, output: Key, version: JobVersion) -> str | None:
+    if entries is None:
+        return None
+    named = named_inputs(entries.get(output, ()))
+    listed: list[Json] = [list(key) for key in version.inputs if key in named]
+    return canonical(listed)
+
+
+def _digest(value: object) -> bytes:
+    return blake2b(_encode(value), digest_size=16).digest()
+
+
+# ---- columns -------------------------------------------------------------------------------------------------------
+
+
+def owner_of(job: Key, output: Key) -> str:
+    """Return what marks the column edges of one output of one job."""
+    return key_hash("columns", *job, *output)
+
+
+def _settle_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Limits) -> None:
+    version = job.version
+    outputs = version.outputs if version else ()
+    for output in [*outputs, *(key for key in job.state.written if key not in outputs)]:
+        told = told_columns(tx, job, output) if output in outputs else None
+        digest = _digest([told.digest, version.inputs if version else ()]) if told else b""
+        before, count = job.state.written.pop(output, (b"", 0))
+        if digest == before:
+            if digest:
+                job.state.written[output] = (digest, count)
+            continue
+        rows = column_rows(job, output, told)
+        if digest:
+            job.state.written[output] = (digest, len(rows))
+        if count + len(rows) > limits.rows:
+            edges.owed.append(owe_columns(ColumnsBody(job.key, output, count, 0)))
+            continue
+        if count:
+            edges.columns_cut.append({"owner": owner_of(job.key, output), "limit": count})
+        edges.columns += rows
+
+
+@dataclass(frozen=True, slots=True)
+class ToldColumns:
+    """Column edges of one output, not yet read from where they are told; ``digest`` tells whether they changed."""
+
+    digest: bytes
+    edges: Callable[[], Edges]
+
+
+def told_columns(tx: Transaction, job: JobNow, output: Key) -> ToldColumns | None:
+    """Return the column edges of an output: from the entries if they give any (SPEC 6.6), else from the facet (6.5)."""
+    entries = _explicit_inputs(tx, job)
+    if entries and output in entries and (told := entry_edges(entries[output])):
+        return ToldColumns(_digest(sorted(canonical(cast("Json", one)) for one in entries[output])), lambda: told)
+    standing = job.state.columns.get(output)
+    return None if standing is None else ToldColumns(standing[2], lambda: _edges_told(tx, job, output, standing))
+
+
+def _edges_told(tx: Transaction, job: JobNow, output: Key, standing: Standing) -> Edges:
+    teller = _teller_at(tx, job, standing)
+    return facet_edges(teller.columns.get(output)) if teller else {}
+
+
+def column_rows(job: JobNow, output: Key, told: ToldColumns | None) -> list[Row]:
+    """Return the rows of an output's column edges, in a fixed order."""
+    declared = set(job.version.inputs) if job.version else set()
+    owner, job_key = owner_of(job.key, output), canonical(list(job.key))
+    found = told.edges() if told else {}
+    return [
+        {
+            "owner": owner,
+            "job": job_key,
+            "source": [*source.dataset, source.field],
+            "target": [*output, target],
+            "type": source.type,
+            "subtype": source.subtype,
+            "masking": source.masking or None,
+            "description": source.description,
+            "undeclared": None if source.dataset in declared else True,
+        }
+        for target in sorted(found)
+        for source in sorted(found[target], key=lambda one: tuple((part is not None, part) for part in one))
+    ]

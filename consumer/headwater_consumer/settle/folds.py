@@ -1,0 +1,332 @@
+"""Job versions: the fold of SPEC 4 over what is stored, from the first changed moment on and no further than it must.
+
+The fold goes on from the version valid just before the first change. Once all changes are behind it and its version agrees
+with the stored one of that moment, in content and in id, everything stored after that moment stands (DESIGN 2).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from headwater_avro.canonical import Json, canonical
+from headwater_avro.events import JobEvent
+from headwater_avro.json_codec import read_event
+from headwater_avro.names import Key, key_hash
+from headwater_consumer.rules.job_versions import Item, as_of, item_of_event, item_of_run, step
+from headwater_consumer.rules.runs import read_run
+from headwater_graph.port import Transaction
+from headwater_graph.records import RunRecord, unpack
+from headwater_graph.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement, StoredItem
+
+from .entities import Change, dataset_hash, job_hash, run_hash
+from .limits import Limits
+from .owed import FoldBody, owe_fold
+
+
+@dataclass(slots=True)
+class JobChange:
+    """What a batch changes in one job's fold: items put (with the version they were in), moments they left."""
+
+    put: dict[Moment, tuple[Item, str | None]] = field(default_factory=dict)
+    left: dict[Moment, tuple[str, str | None]] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Moment:
+        """The first moment that changed."""
+        return min([*self.put, *self.left])
+
+    @property
+    def last(self) -> Moment:
+        """The last moment that changed."""
+        return max([*self.put, *self.left])
+
+
+@dataclass(slots=True)
+class Fold:
+    """The outcome of folding a stretch of one job: versions to write and to drop, and which item is in which.
+
+    ``valid`` is the stored version that was valid where the stretch stopped short; with ``owed`` it is needed to go on.
+    """
+
+    job: Key
+    appended: bool
+    base: JobVersion | None = None
+    valid: JobVersion | None = None
+    put: dict[str, JobVersion] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    placed: list[tuple[Item, str | None, str]] = field(default_factory=list)
+    current: JobVersion | None = None
+    owed: Moment | None = None
+    last: Moment = LATEST
+    refolded: int = 0
+
+
+def job_changes(changes: Iterable[Change], events: Iterable[JobEvent]) -> dict[Key, JobChange]:
+    """Return what changed runs and JobEvents change in the folds of their jobs."""
+    jobs: dict[Key, JobChange] = {}
+    for change in changes:
+        old, new = item_of_run(change.old) if change.old else None, item_of_run(change.new)
+        if old == new:
+            continue
+        if old is not None and (new is None or (old.job, old.moment) != (new.job, new.moment)):
+            assert old.run_id is not None
+            jobs.setdefault(old.job, JobChange()).left[old.moment] = (old.run_id, change.version)
+        if new is not None:
+            stays = old is not None and old.job == new.job
+            jobs.setdefault(new.job, JobChange()).put[new.moment] = (new, change.version if stays else None)
+    for event in events:
+        item = item_of_event(event)
+        jobs.setdefault(item.job, JobChange()).put[item.moment] = (item, None)
+    return jobs
+
+
+def event_rows(events: Iterable[JobEvent]) -> Statement:
+    """Return the write of JobEvents themselves: they take part in every later fold of their jobs."""
+    rows: list[Row] = [
+        {
+            "key": event_hash(event.text),
+            "job": job_hash(event.job),
+            "moment": event.time,
+            "tie": event.text,
+            "text": event.text,
+        }
+        for event in events
+    ]
+    return Statement("put_job_events", tuple(rows))
+
+
+def event_hash(text: str) -> str:
+    """Return the store's key of a JobEvent."""
+    return key_hash("event", text)
+
+
+def append(job: Key, current: JobVersion | None, change: JobChange) -> Fold:
+    """Fold items that come after all that is stored onto the job's current version: the common case, and nothing is read."""
+    fold = Fold(job, appended=True, base=current, current=current)
+    for moment in sorted(change.put):
+        item, before = change.put[moment]
+        _place(fold, item, before)
+    return fold
+
+
+def refold(tx: Transaction, job: Key, change: JobChange, limits: Limits) -> Fold:
+    """Fold a job again from the first change on; stops where the fold agrees with what is stored."""
+    base = tx.version_before(job, change.first)
+    fold = Fold(job, appended=False, base=base, valid=base, current=as_of(base, change.first) if base else None)
+    if base is not None and fold.current is not None and fold.current != base:
+        fold.put[base.id] = fold.current
+    _fold_on(tx, fold, change.first, change.last, limits)
+    return fold
+
+
+def continue_fold(tx: Transaction, owed: FoldBody, limits: Limits) -> Fold:
+    """Fold on where an earlier transaction stopped short."""
+    base = tx.version_before(owed.job, owed.first)
+    fold = Fold(owed.job, appended=False, base=base, valid=owed.valid, current=base)
+    if owed.doomed and owed.valid is not None:
+        fold.dropped.add(owed.valid.id)
+    _fold_on(tx, fold, owed.first, owed.last, limits)
+    return fold
+
+
+def _fold_on(tx: Transaction, fold: Fold, first: Moment, last: Moment, limits: Limits) -> None:
+    items = tx.items_from(fold.job, first, limits.rows)
+    end = items[-1].moment if len(items) == limits.rows else LATEST
+    stored = tx.versions_between(fold.job, first, end)
+    fold.last = last
+    agreed = _fold_stretch(fold, items, stored, last)
+    if agreed and fold.current is not None:
+        # From here on what is stored stands, the code version that the stored one takes later included.
+        fold.put.pop(fold.current.id, None)
+    elif end != LATEST:
+        fold.owed = (end[0], end[1] + "\0")
+
+
+def _fold_stretch(fold: Fold, items: list[StoredItem], stored: list[JobVersion], last: Moment) -> bool:
+    """Fold a stretch of stored items; returns whether the fold came to agree with what is stored."""
+    waiting = {one.since: one for one in stored}
+    by_moment = {item.moment: item for item in items}
+    for moment in sorted(waiting.keys() | by_moment.keys()):
+        if moment > last and _agrees(fold, moment):
+            return True
+        if moment in waiting:
+            fold.valid = waiting[moment]
+            if fold.valid.id not in fold.put:
+                fold.dropped.add(fold.valid.id)
+        if moment in by_moment:
+            found = by_moment[moment]
+            _place(fold, _item(fold.job, found), found.version)
+            fold.refolded += 1
+        if moment >= last and _agrees(fold, (moment[0], moment[1] + "\0")):
+            return True
+    return False
+
+
+def _agrees(fold: Fold, moment: Moment) -> bool:
+    return fold.current == (as_of(fold.valid, moment) if fold.valid else None)
+
+
+def _item(job: Key, stored: StoredItem) -> Item:
+    if stored.run_id is None:
+        event = read_event(stored.body)
+        assert isinstance(event, JobEvent)
+        return item_of_event(event)
+    item = item_of_run(read_run(stored.run_id, unpack(stored.body, RunRecord)))
+    assert item is not None
+    assert item.job == job
+    return item
+
+
+def _place(fold: Fold, item: Item, before: str | None) -> None:
+    version = step(fold.current, item)
+    if version != fold.current:
+        fold.put[version.id] = version
+        fold.dropped.discard(version.id)
+    fold.current = version
+    fold.placed.append((item, before, version.id))
+
+
+# ---- writing a fold ------------------------------------------------------------------------------------------------
+
+
+def write_folds(tx: Transaction, folds: list[tuple[Fold, JobChange]]) -> None:
+    """Write the outcome of folds: versions, which run ran which, counts, ends, and what is owed."""
+    written = [statement for fold, change in folds for statement in _statements(fold, change)]
+    merged: dict[str, list[Row]] = {name: [] for name in _ORDER}
+    for statement in written:
+        merged[statement.name] += statement.rows
+    tx.write(Statement(name, tuple(rows)) for name, rows in merged.items() if rows)
+    ends = [row for fold, _ in folds for row in (_appended_ends(fold) if fold.appended else _ends(tx, fold))]
+    lasts = [row for row in ends if "lastRun" in row]
+    current = [{"job": job_hash(fold.job), "version": _current_id(tx, fold)} for fold, _ in folds if _moves(fold)]
+    tx.write(
+        (
+            Statement("end_job_versions", tuple({"id": row["id"], "end": row["end"]} for row in ends)),
+            Statement("put_last_runs", tuple(lasts)),
+            Statement("put_current_job_versions", tuple(current)),
+        )
+    )
+
+
+_ORDER = (
+    "put_job_versions",
+    "cut_ran",
+    "put_ran",
+    "place_job_events",
+    "doom_job_versions",
+    "drop_job_versions",
+    "count_runs",
+    "put_last_runs",
+    "put_owed",
+)
+
+
+def _statements(fold: Fold, change: JobChange) -> list[Statement]:
+    fold.dropped -= fold.put.keys()
+    doomed = fold.valid.id if fold.owed and fold.valid and fold.valid.id in fold.dropped else None
+    moved = [(item, before, after) for item, before, after in fold.placed if before != after]
+    left = _left_for_good(change)
+    cuts = [{"run": run_hash(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
+    cuts += [{"run": run_hash(run_id)} for run_id, version in left if version]
+    runs = [{"run": run_hash(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
+    events = [{"key": event_hash(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
+    owed = [owe_fold(FoldBody(fold.job, fold.owed, fold.last, fold.valid, doomed is not None))] if fold.owed else []
+    return [
+        Statement("put_job_versions", tuple(_version_row(version) for version in fold.put.values())),
+        Statement("cut_ran", tuple(cuts)),
+        Statement("put_ran", tuple(runs)),
+        Statement("place_job_events", tuple(events)),
+        Statement("doom_job_versions", ({"id": doomed},) if doomed else ()),
+        Statement("drop_job_versions", tuple({"id": id_} for id_ in sorted(fold.dropped) if id_ != doomed)),
+        Statement("count_runs", _count_rows(fold, moved, [version for _, version in left if version])),
+        Statement("put_last_runs", _appended_lasts(fold) if fold.appended else ()),
+        Statement("put_owed", tuple(owed)),
+    ]
+
+
+def _left_for_good(change: JobChange) -> list[tuple[str, str | None]]:
+    """Return the runs that left a moment and are not in this job's fold at another."""
+    back = {item.run_id for item, _ in change.put.values()}
+    return [(run_id, version) for run_id, version in change.left.values() if run_id not in back]
+
+
+def _version_row(version: JobVersion) -> Row:
+    lineage: list[Json] = [[list(key) for key in side] for side in (version.inputs, version.outputs)]
+    return {
+        "id": version.id,
+        "job": job_hash(version.job),
+        "moment": version.since[0],
+        "tie": version.since[1],
+        "madeBy": version.made_by,
+        "text": version.since[1] if version.made_by is None else None,
+        "codeVersion": version.code,
+        "codeMoment": version.code_since[0] if version.code_since else None,
+        "codeTie": version.code_since[1] if version.code_since else None,
+        "lineageUnknown": version.unknown or None,
+        "lineage": canonical(lineage),
+        "inputs": [dataset_hash(key) for key in version.inputs],
+        "outputs": [dataset_hash(key) for key in version.outputs],
+    }
+
+
+def _count_rows(fold: Fold, moved: list[tuple[Item, str | None, str]], left: list[str]) -> tuple[Row, ...]:
+    counter: Counter[str] = Counter()
+    for item, before, after in moved:
+        if item.run_id is not None:
+            counter[after] += 1
+            if before:
+                counter[before] -= 1
+    counter.subtract(left)
+    return tuple({"id": id_, "runs": more} for id_, more in counter.items() if more and id_ not in fold.dropped)
+
+
+def _appended_lasts(fold: Fold) -> tuple[Row, ...]:
+    lasts = {version: item for item, _, version in fold.placed if item.run_id is not None}
+    return tuple({"id": id_, "lastRun": one.run_id, "lastRunAt": one.moment[0]} for id_, one in lasts.items())
+
+
+def _moves(fold: Fold) -> bool:
+    """Whether the fold may have moved the job's current version: an append that made none has not."""
+    return not fold.appended or fold.base is None or fold.current is None or fold.base.id != fold.current.id
+
+
+def _current_id(tx: Transaction, fold: Fold) -> str | None:
+    latest = fold.current if fold.appended else tx.version_before(fold.job, LATEST)
+    return latest.id if latest else None
+
+
+def _appended_ends(fold: Fold) -> list[Row]:
+    """Return where versions end that an append made, and the one that was current before them."""
+    base = [fold.base] if fold.base else []
+    made = sorted((one for one in fold.put.values() if one.id not in {b.id for b in base}), key=lambda one: one.since)
+    chain = [*base, *made]
+    return [{"id": one.id, "end": after.since[0]} for one, after in pairwise(chain)]
+
+
+def _ends(tx: Transaction, fold: Fold) -> list[Row]:
+    """Return for each version that the stretch touched, and the one before it, its end and its last run."""
+    touched = {version.since for version in fold.put.values()} | {item.moment for item, _, _ in fold.placed}
+    first = min(touched, default=LATEST)
+    before = fold.base if fold.base and fold.base.id not in fold.dropped else tx.version_before(fold.job, first)
+    made = tx.versions_between(fold.job, first, max(touched, default=EARLIEST))
+    versions = [*([before] if before and before not in made else []), *made]
+    placed = {version: item for item, _, version in fold.placed if item.run_id is not None}
+    rows: list[Row] = []
+    for number, version in enumerate(versions):
+        inner = number + 1 < len(versions)
+        after = versions[number + 1] if inner else tx.version_after(fold.job, version.since)
+        mine = placed.get(version.id) if inner else None
+        last = (mine.run_id, mine.moment) if mine else tx.last_run_before(fold.job, after.since if after else LATEST)
+        known = last if last is not None and last[1] >= version.since else (None, None)
+        rows.append(
+            {
+                "id": version.id,
+                "end": after.since[0] if after else None,
+                "lastRun": known[0],
+                "lastRunAt": known[1][0] if known[1] else None,
+            }
+        )
+    return rows

@@ -1,0 +1,22 @@
+"""How much one transaction may do (DESIGN 2: no transaction is unbounded)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one transaction.
+
+    ``runs``: told records taken in one; ``bytes``: their packed size; ``rows``: consequences of one late event (reads
+    re-pointed, runs re-folded, column edges) that are written at once; the rest is owed.
+    """
+
+    runs: int = 5_000
+    bytes: int = 32 * 1024 * 1024
+    rows: int = 10_000
+
+    def halved(self) -> Limits:
+        """Return smaller bounds, for a store that ran out of memory."""
+        return Limits(max(1, self.runs // 2), max(1024, self.bytes // 2), max(100, self.rows // 2))

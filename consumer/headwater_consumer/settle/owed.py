@@ -1,0 +1,91 @@
+"""Work written down for later transactions (DESIGN 2): what, and from where on.
+
+A batch begins when nothing is owed, so of one key there is never more than one piece of work; doing more than is owed
+changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+import msgspec
+from msgspec import Struct
+
+from headwater_avro.names import Key, key_hash
+from headwater_graph.values import JobVersion, Moment, Row
+
+ReadsBody: TypeAlias = tuple[Key, Moment, Moment]
+ExactBody: TypeAlias = tuple[Key, str, Moment]
+
+
+class FoldBody(Struct, array_like=True):
+    """A job's fold that stopped short: from where on, up to where changes reach, and the stored version valid there.
+
+    A ``doomed`` version goes when the runs that are still placed in it have moved.
+    """
+
+    job: Key
+    first: Moment
+    last: Moment
+    valid: JobVersion | None
+    doomed: bool
+
+
+class ColumnsBody(Struct, array_like=True):
+    """Column edges of a job's output: how many old ones are still to be cut, and how many new ones are written."""
+
+    job: Key
+    output: Key
+    to_cut: int
+    done: int
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_reads = msgspec.msgpack.Decoder(ReadsBody).decode
+_decode_exact = msgspec.msgpack.Decoder(ExactBody).decode
+_decode_fold = msgspec.msgpack.Decoder(FoldBody).decode
+_decode_columns = msgspec.msgpack.Decoder(ColumnsBody).decode
+
+
+def owe_reads(dataset: Key, after: Moment, until: Moment) -> Row:
+    """The readers of a dataset with a moment after one and until another are to be resolved again."""
+    return _row("reads", (dataset, after, until), *dataset, str(until[0]), until[1])
+
+
+def owe_exact(dataset: Key, external: str, after: Moment) -> Row:
+    """The readers of an external version with a moment after one are to be resolved again."""
+    return _row("exact", (dataset, external, after), *dataset, external)
+
+
+def owe_fold(body: FoldBody) -> Row:
+    """A job is to be folded on from a moment."""
+    return _row("fold", body, *body.job)
+
+
+def owe_columns(body: ColumnsBody) -> Row:
+    """The column edges of a job's output are to be written."""
+    return _row("columns", body, *body.job, *body.output)
+
+
+def _row(kind: str, body: object, *key: str) -> Row:
+    return {"key": key_hash(kind, *key), "kind": kind, "body": _encode(body)}
+
+
+def reads_body(body: bytes) -> ReadsBody:
+    """Return (dataset, after, until)."""
+    return cast("ReadsBody", _decode_reads(body))
+
+
+def exact_body(body: bytes) -> ExactBody:
+    """Return (dataset, external version, after)."""
+    return cast("ExactBody", _decode_exact(body))
+
+
+def fold_body(body: bytes) -> FoldBody:
+    """Return the fold to go on with."""
+    return _decode_fold(body)
+
+
+def columns_body(body: bytes) -> ColumnsBody:
+    """Return the column edges to go on with."""
+    return _decode_columns(body)

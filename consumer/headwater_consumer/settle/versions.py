@@ -1,0 +1,372 @@
+"""Dataset versions and who reads which (SPEC 5), and what follows for a dataset: its current version, whether it is dropped.
+
+A version that appears or goes at a moment concerns the reads between it and the next version alone; a version that carries
+an external version concerns the reads that named it. Both are read by index, and past the limit they are owed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from headwater_avro.events import DatasetEvent
+from headwater_avro.names import Key, dataset_event_version_id, dataset_version_id, initial_version_id
+from headwater_consumer.rules import facets as read
+from headwater_consumer.rules.dataset_versions import unmade_id
+from headwater_consumer.rules.join import dataset_of
+from headwater_consumer.rules.runs import Run, Write
+from headwater_graph.port import Transaction
+from headwater_graph.records import DatasetRecord, unpack
+from headwater_graph.values import LATEST, Made, Moment, Row, Statement, StoredRead
+
+from .entities import Change, Entities, dataset_hash, run_hash
+from .limits import Limits
+from .owed import owe_exact, owe_reads
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One input of one run, to be resolved: ``version`` is the one it read so far, if any, ``""`` if its edge is out of date.
+
+    ``unmade`` is the version that it may leave without readers.
+    """
+
+    run_id: str
+    moment: Moment
+    dataset: Key
+    external: str | None
+    version: str | None = None
+    unmade: str | None = None
+
+
+@dataclass(slots=True)
+class Touched:
+    """What the new and vanished versions of a batch concern."""
+
+    put: list[Row] = field(default_factory=list)
+    gone: list[Row] = field(default_factory=list)
+    appended: dict[Key, list[Made]] = field(default_factory=dict)
+    removed: dict[Key, set[str]] = field(default_factory=dict)
+    points: dict[Key, set[Moment]] = field(default_factory=dict)
+    externals: set[tuple[Key, str]] = field(default_factory=set)
+
+    def appears(self, dataset: Key, made: Made) -> None:
+        """A version of a dataset is there now."""
+        self.appended.setdefault(dataset, []).append(made)
+        self._concerns(dataset, made.moment, made.external)
+
+    def goes(self, dataset: Key, id_: str, moment: Moment, external: str | None) -> None:
+        """A version is no longer there, or no longer as it was."""
+        self.removed.setdefault(dataset, set()).add(id_)
+        self._concerns(dataset, moment, external)
+
+    def _concerns(self, dataset: Key, moment: Moment, external: str | None) -> None:
+        self.points.setdefault(dataset, set()).add(moment)
+        if external is not None:
+            self.externals.add((dataset, external))
+
+
+def settle_versions(tx: Transaction, entities: Entities, events: Iterable[DatasetEvent], limits: Limits) -> None:
+    """Write the versions that changed runs and DatasetEvents make, and all reads that they concern."""
+    touched = Touched()
+    for change in entities.changes.values():
+        _touch(touched, change)
+    for event in events:
+        _touch_event(touched, event)
+    _load(tx, entities, chain(touched.points, *(change.new.inputs for change in entities.changes.values())))
+    tx.write(
+        (
+            Statement("unmake_dataset_versions", tuple(touched.gone)),
+            Statement("put_dataset_versions", tuple(touched.put)),
+        )
+    )
+    cut, asked = _own_reads(entities.changes.values())
+    own = {(one.run_id, one.dataset) for one in asked} | {(row["id"], row["of"]) for row in cut}
+    asked += [one for one in _concerned(tx, entities, touched, limits) if (one.run_id, one.dataset) not in own]
+    resolve(tx, entities, asked, cut, touched)
+
+
+# ---- which versions appear and go ----------------------------------------------------------------------------------
+
+
+def _touch(touched: Touched, change: Change) -> None:
+    old, new = change.old, change.new
+    before = old.writes if old else {}
+    for dataset in before.keys() - new.writes.keys():
+        assert old is not None
+        id_ = dataset_version_id(dataset, new.id)
+        touched.gone.append({"id": id_})
+        touched.goes(dataset, id_, (before[dataset].time, new.id), before[dataset].external)
+    for dataset, write in new.writes.items():
+        known = before.get(dataset)
+        if known == write and old is not None and old.state == new.state:
+            continue
+        id_ = dataset_version_id(dataset, new.id)
+        touched.put.append(_version_row(id_, dataset, new, write))
+        if known is None or replace(known, schema=None) != replace(write, schema=None):
+            if known is not None:
+                touched.goes(dataset, id_, (known.time, new.id), known.external)
+            touched.appears(dataset, Made(id_, (write.time, new.id), new.id, write.external, write.drops))
+
+
+def _version_row(id_: str, dataset: Key, run: Run, write: Write) -> Row:
+    return {
+        "id": id_,
+        "dataset": dataset_hash(dataset),
+        "moment": write.time,
+        "tie": run.id,
+        "madeBy": run.id,
+        "run": run_hash(run.id),
+        "external": write.external,
+        "state": run.state,
+        "schema": write.schema,
+        "drops": write.drops or None,
+        "text": None,
+    }
+
+
+def _touch_event(touched: Touched, event: DatasetEvent) -> None:
+    """SPEC 5.4: a DatasetEvent makes a version if it carries a schema with a list of fields, or an external version."""
+    record = dataset_of(event)
+    schema = read.schema_of(read.living(record.facets, "schema"))
+    external = read.external_version(read.living(record.facets, "version"))
+    if schema is None and external is None:
+        return
+    id_ = dataset_event_version_id(event.dataset, event.text)
+    drops = read.says_drop(record.facets)
+    touched.put.append(
+        {
+            "id": id_,
+            "dataset": dataset_hash(event.dataset),
+            "moment": event.time,
+            "tie": event.text,
+            "madeBy": None,
+            "run": None,
+            "external": external,
+            "state": None,
+            "schema": schema,
+            "drops": drops or None,
+            "text": event.text,
+        }
+    )
+    touched.appears(event.dataset, Made(id_, (event.time, event.text), None, external, drops))
+
+
+def _load(tx: Transaction, entities: Entities, keys: Iterable[Key]) -> None:
+    missing = {key for key in keys if key not in entities.stored_datasets}
+    entities.stored_datasets |= tx.datasets(missing)
+
+
+# ---- which reads are concerned -------------------------------------------------------------------------------------
+
+
+def _own_reads(changes: Iterable[Change]) -> tuple[list[Row], list[Read]]:
+    """Return the reads of changed runs that are no more, and those to be resolved."""
+    cut: list[Row] = []
+    asked: list[Read] = []
+    for change in changes:
+        old, new = change.old, change.new
+        before = old.reads if old and old.moment else {}
+        after = new.reads if new.moment else {}
+        cut += [_cut(new.id, dataset, before[dataset]) for dataset in before if dataset not in after]
+        for dataset, external in after.items():
+            assert new.moment is not None
+            if old is None or dataset not in before or (old.moment, before[dataset]) != (new.moment, external):
+                was = ("", unmade_id(dataset, before[dataset])) if dataset in before else (None, None)
+                asked.append(Read(new.id, new.moment, dataset, external, *was))
+    return cut, asked
+
+
+def _cut(run_id: str, dataset: Key, external: str | None) -> Row:
+    row = {"run": run_hash(run_id), "dataset": dataset_hash(dataset), "id": run_id, "of": dataset}
+    return row | {"unmade": unmade_id(dataset, external), "exact": external is not None}
+
+
+def _concerned(tx: Transaction, entities: Entities, touched: Touched, limits: Limits) -> list[Read]:
+    ranges = _ranges(tx, entities, touched)
+    found: list[Read] = []
+    owed: list[Row] = []
+    for (dataset, _, until), reads in zip(ranges, tx.readers_between(ranges, limits.rows + 1), strict=True):
+        found += _taken(dataset, reads, limits)
+        if len(reads) > limits.rows:
+            owed.append(owe_reads(dataset, reads[limits.rows - 1].moment, until))
+    exact = [(dataset, external, (-LATEST[0], "")) for dataset, external in sorted(touched.externals)]
+    for (dataset, external, _), reads in zip(exact, tx.exact_readers(exact, limits.rows + 1), strict=True):
+        found += _taken(dataset, reads, limits)
+        if len(reads) > limits.rows:
+            owed.append(owe_exact(dataset, external, reads[limits.rows - 1].moment))
+    tx.write([Statement("put_owed", tuple(owed))] if owed else [])
+    return found
+
+
+def _taken(dataset: Key, reads: list[StoredRead], limits: Limits) -> list[Read]:
+    return [
+        Read(one.run_id, one.moment, dataset, one.external, one.version, one.version) for one in reads[: limits.rows]
+    ]
+
+
+def _ranges(tx: Transaction, entities: Entities, touched: Touched) -> list[tuple[Key, Moment, Moment]]:
+    """Return for each touched point the stretch of moments up to the next version, stretches that meet made one."""
+    inner: list[tuple[Key, Moment]] = []
+    ranges: list[tuple[Key, Moment, Moment]] = []
+    for dataset, points in touched.points.items():
+        latest = _stored_latest(entities, dataset)
+        last = max(points)
+        inner += [(dataset, point) for point in points if point != last or (latest and latest.moment > last)]
+        if not (latest and latest.moment > last):
+            ranges.append((dataset, last, LATEST))
+    for (dataset, point), after in zip(inner, tx.made_after(inner), strict=True):
+        ranges.append((dataset, point, after.moment if after else LATEST))
+    return ranges
+
+
+def _stored_latest(entities: Entities, dataset: Key) -> Made | None:
+    stored = entities.stored_datasets.get(dataset)
+    return stored.latest if stored else None
+
+
+# ---- resolving reads -----------------------------------------------------------------------------------------------
+
+
+def resolve(tx: Transaction, entities: Entities, asked: list[Read], cut: list[Row], touched: Touched) -> None:
+    """Resolve reads by SPEC 5.2 and 5.3, write those that differ, and what follows for their datasets."""
+    reads = list({(one.run_id, one.dataset): one for one in asked}.values())
+    versions = _resolved(tx, entities, reads, touched)
+    changed = [(one, id_) for one, id_ in zip(reads, versions, strict=True) if one.version != id_]
+    cut = cut + [_cut(one.run_id, one.dataset, one.external) for one, _ in changed if one.version is not None]
+    unmade = {unmade_id(one.dataset, one.external): one for one, _ in changed}
+    puts = {id_: unmade[id_] for _, id_ in changed if id_ in unmade}
+    lost = {row["unmade"] for row in cut} | {one.unmade for one, _ in changed if one.unmade}
+    lost |= {row["id"] for row in touched.gone}
+    tx.write(
+        (
+            Statement("cut_reads", tuple({"run": row["run"], "dataset": row["dataset"]} for row in cut)),
+            Statement("put_unmade_versions", tuple(_unmade_row(id_, one) for id_, one in sorted(puts.items()))),
+            Statement("put_reads", tuple(_read_row(one, id_) for one, id_ in changed)),
+            Statement("drop_unread_versions", tuple({"id": id_} for id_ in sorted(lost))),
+        )
+    )
+    reread = {one.dataset: True for one, _ in changed if one.external is None}
+    unsettled = {row["of"] for row in cut} | {one.dataset for one, _ in changed if one.external is not None}
+    _settle_datasets(tx, entities, touched, reread.keys() | unsettled, unsettled)
+
+
+def _resolved(tx: Transaction, entities: Entities, reads: list[Read], touched: Touched) -> list[str]:
+    """Return the id of the version that each read reads."""
+    found: dict[int, str] = {}
+    inexact = []
+    for number, one in enumerate(reads):
+        at_hand = _at_hand(entities, one, touched) if one.external is None else None
+        if at_hand is not None:
+            found[number] = at_hand
+        elif one.external is None:
+            inexact.append(number)
+    asked = [(reads[number].dataset, reads[number].moment, reads[number].run_id) for number in inexact]
+    for number, made in zip(inexact, tx.made_before(asked), strict=True):
+        found[number] = made.id if made else unmade_id(reads[number].dataset, None)
+    exact = [number for number, one in enumerate(reads) if one.external is not None]
+    found |= dict(zip(exact, _resolved_exactly(tx, [reads[number] for number in exact]), strict=True))
+    return [found[number] for number in range(len(reads))]
+
+
+def _at_hand(entities: Entities, one: Read, touched: Touched) -> str | None:
+    """Return the version read, where what was loaded already settles it: nothing stored lies between (the common case)."""
+    if one.dataset in touched.removed:
+        return None
+    stored = entities.stored_datasets.get(one.dataset)
+    latest = stored.latest if stored else None
+    if latest is not None and (latest.moment >= one.moment or latest.made_by == one.run_id):
+        return None
+    made = [
+        new for new in touched.appended.get(one.dataset, ()) if new.moment < one.moment and new.made_by != one.run_id
+    ]
+    best = max([*made, *([latest] if latest else [])], key=lambda version: version.moment, default=None)
+    return best.id if best else unmade_id(one.dataset, None)
+
+
+def _resolved_exactly(tx: Transaction, reads: list[Read]) -> list[str]:
+    asked = [(one.dataset, one.external or "", one.moment, one.run_id) for one in reads]
+    before = tx.exact_before(asked)
+    later = [number for number, made in enumerate(before) if made is None]
+    greatest = tx.exact_before([(asked[number][0], asked[number][1], LATEST, asked[number][3]) for number in later])
+    fallback = dict(zip(later, greatest, strict=True))
+    ids = []
+    for number, one in enumerate(reads):
+        made = before[number] or fallback.get(number)
+        ids.append(made.id if made else unmade_id(one.dataset, one.external))
+    return ids
+
+
+def _unmade_row(id_: str, one: Read) -> Row:
+    return {"id": id_, "dataset": dataset_hash(one.dataset), "external": one.external}
+
+
+def _read_row(one: Read, version: str) -> Row:
+    return {
+        "version": version,
+        "run": run_hash(one.run_id),
+        "dataset": dataset_hash(one.dataset),
+        "moment": one.moment[0],
+        "external": one.external,
+    }
+
+
+# ---- what follows for a dataset (SPEC 5.5, 7) ----------------------------------------------------------------------
+
+
+def _settle_datasets(
+    tx: Transaction, entities: Entities, touched: Touched, reread: set[Key], unsettled: set[Key]
+) -> None:
+    """Write what follows for datasets: ``unsettled`` are those whose reads changed in more than by plain new ones."""
+    concerned = touched.points.keys() | reread
+    _load(tx, entities, concerned)
+    rows = []
+    for dataset in sorted(concerned):
+        stored = entities.stored_datasets.get(dataset)
+        before = stored.current if stored else None
+        made = _latest(tx, entities, dataset, touched)
+        if made is None and (dataset in unsettled or dataset in touched.removed):
+            current = _unmade_current(tx, dataset)
+        else:
+            current = made.id if made else before or initial_version_id(dataset)
+        if current != before:
+            rows.append({"dataset": dataset_hash(dataset), "version": current})
+    tx.write((Statement("put_current_dataset_versions", tuple(rows)),))
+    _settle_dropped(tx, entities, touched.points.keys() | entities.drop_told)
+
+
+def _unmade_current(tx: Transaction, dataset: Key) -> str | None:
+    """SPEC 5.5, where no version has a moment: the external one read last; else the initial one, if a run reads it."""
+    exact = tx.last_exact_read(dataset)
+    if exact is not None:
+        return exact.version
+    return initial_version_id(dataset) if tx.inexact_read(dataset) else None
+
+
+def _latest(tx: Transaction, entities: Entities, dataset: Key, touched: Touched) -> Made | None:
+    latest = _stored_latest(entities, dataset)
+    if latest is not None and latest.id in touched.removed.get(dataset, ()):
+        return tx.made_before([(dataset, LATEST, "")])[0]
+    candidates = [*touched.appended.get(dataset, ()), *([latest] if latest else [])]
+    return max(candidates, key=lambda made: made.moment, default=None)
+
+
+def _settle_dropped(tx: Transaction, entities: Entities, datasets: Iterable[Key]) -> None:
+    """SPEC 7: dropped if the joined facet says DROP, and nothing that does not itself say DROP came later."""
+    rows = []
+    for dataset in sorted(datasets):
+        stored = entities.stored_datasets.get(dataset)
+        if dataset not in entities.drop_told and not (stored and stored.says_drop):
+            continue
+        facets = _dataset_record(entities, dataset).facets
+        dropped = read.says_drop(facets) and not tx.kept_after(dataset, facets["lifecycleStateChange"][0])
+        rows.append({"dataset": dataset_hash(dataset), "dropped": dropped or None})
+    tx.write((Statement("put_dropped", tuple(rows)),))
+
+
+def _dataset_record(entities: Entities, dataset: Key) -> DatasetRecord:
+    if dataset in entities.datasets:
+        return entities.datasets[dataset]
+    stored = entities.stored_datasets.get(dataset)
+    return unpack(stored.record, DatasetRecord) if stored and stored.record else DatasetRecord()

@@ -1,0 +1,96 @@
+"""The store's port: bounded reads in, a plan out, all within one transaction (DESIGN 2).
+
+Two things stand behind it: :class:`headwater_graph.store.Neo4jStore` and :class:`headwater_graph.fake.FakeStore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from headwater_avro.names import Key
+
+from .values import (
+    JobVersion,
+    Made,
+    Moment,
+    Owed,
+    Statement,
+    StoredDataset,
+    StoredItem,
+    StoredJob,
+    StoredRead,
+    StoredRun,
+)
+
+
+class Transaction(Protocol):
+    """One atomic change of the graph: what was written within it is seen by its own reads."""
+
+    def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
+        """Return the runs that are there, by runId."""
+
+    def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
+        """Return the jobs that are there."""
+
+    def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
+        """Return the datasets that are there."""
+
+    def made_before(self, asked: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
+        """Return for each (dataset, moment, runId) the latest version before the moment that the run did not make."""
+
+    def made_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
+        """Return for each (dataset, moment) the first version after the moment."""
+
+    def exact_before(self, asked: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
+        """As :meth:`made_before`, for each (dataset, external version, moment, runId) among those that carry the external."""
+
+    def readers_between(self, asked: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
+        """Return for each (dataset, after, until) the first ``limit`` inexact reads with ``after < moment <= until``, by moment."""
+
+    def exact_readers(self, asked: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
+        """Return for each (dataset, external, after) the first ``limit`` reads of that external with ``after < moment``."""
+
+    def last_exact_read(self, dataset: Key) -> StoredRead | None:
+        """Return the read with the greatest moment among those that named an external version."""
+
+    def inexact_read(self, dataset: Key) -> bool:
+        """Tell whether any run reads the dataset without naming an external version."""
+
+    def kept_after(self, dataset: Key, time: int) -> bool:
+        """Tell whether a version that does not itself say DROP has a moment whose time is greater (SPEC 7)."""
+
+    def items_from(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
+        """Return the first ``limit`` items of a job's fold at or after a moment, by moment."""
+
+    def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
+        """Return the last ``limit`` items of a job's fold before a moment, the latest first."""
+
+    def version_before(self, job: Key, moment: Moment) -> JobVersion | None:
+        """Return the job version with the greatest ``since`` before a moment."""
+
+    def versions_between(self, job: Key, first: Moment, last: Moment) -> list[JobVersion]:
+        """Return the job versions with ``first <= since <= last``, by ``since``."""
+
+    def version_after(self, job: Key, moment: Moment) -> JobVersion | None:
+        """Return the job version with the least ``since`` after a moment."""
+
+    def last_run_before(self, job: Key, moment: Moment) -> tuple[str, Moment] | None:
+        """Return the versioned run of a job with the greatest moment before one: (runId, moment)."""
+
+    def owed(self, limit: int) -> list[Owed]:
+        """Return work still owed, in the order of its keys."""
+
+    def write(self, statements: Iterable[Statement]) -> int:
+        """Carry out writes in their order; returns the number of rows."""
+
+
+class Store(Protocol):
+    """A graph that transactions change one at a time."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Begin a transaction, with the writer's lock held; leaving it by an exception undoes all.
+
+        Raises ServerUnavailable while the graph can't be reached, StoreRefused where it won't take what was written.
+        """

@@ -1,0 +1,120 @@
+"""What the store and the rules hand one another: frozen values, times in microseconds since 1970-01-01 UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from headwater_avro.names import Key
+
+Moment: TypeAlias = tuple[int, str]
+"""(microseconds, runId or canonical JSON of an event), compared as a pair, the second part by code point (SPEC 4.4)."""
+
+EARLIEST: Moment = (-(10**18), "")
+"""Before every moment; times reach from year 1 to 9999 (SPEC 1.3)."""
+
+LATEST: Moment = (10**18, "")
+"""After every moment."""
+
+Row: TypeAlias = dict[str, Any]
+"""One row of a write: the parameters that its Cypher file names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One write: the name of a Cypher file and the rows it is to be run over."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobVersion:
+    """A job version as the fold sees it (SPEC 4).
+
+    ``code_since`` is the moment at which it took its code version; ``made_by`` is None where a JobEvent made it.
+    """
+
+    id: str
+    job: Key
+    since: Moment
+    made_by: str | None
+    inputs: tuple[Key, ...]
+    outputs: tuple[Key, ...]
+    unknown: bool
+    code: str | None
+    code_since: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A dataset version that has a moment: made by a run, or by a DatasetEvent (``made_by`` None) (SPEC 5.1, 5.4)."""
+
+    id: str
+    moment: Moment
+    made_by: str | None
+    external: str | None = None
+    drops: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run in the store: its packed record (None on a placeholder) and the job version it ran."""
+
+    record: bytes | None
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A job in the store: its packed record (None where only a parent facet names it), its fold state, its current version."""
+
+    record: bytes | None
+    fold: bytes | None
+    current: JobVersion | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDataset:
+    """A dataset in the store: its packed record (None where only an alias names it) and its latest version with a moment.
+
+    ``current`` is the id of its current version, ``says_drop`` whether its joined facet says DROP (SPEC 5.5, 7).
+    """
+
+    record: bytes | None
+    latest: Made | None
+    current: str | None
+    says_drop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """A versioned run (``run_id`` and its record) or a JobEvent (its canonical JSON) of a job, with the version it is in."""
+
+    moment: Moment
+    run_id: str | None
+    body: bytes
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRead:
+    """A run that reads a version of a dataset: the run's moment, and the external version it named, if any."""
+
+    run_id: str
+    moment: Moment
+    version: str
+    external: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Work that the graph still owes: done by later transactions before anything else (DESIGN 2).
+
+    ``kind`` is ``fold`` (a job, from a moment on), ``reads`` (a dataset, the readers between two moments),
+    ``exact`` (a dataset, the readers of an external version), or ``columns`` (a job's output). ``body`` says from where on.
+    """
+
+    key: str
+    kind: str
+    body: bytes
