@@ -94,7 +94,7 @@ def _record(event: Json | None) -> dict[str, Any]:
         listed = left.pop(side, None)
         if listed is not None and not isinstance(listed, list):
             raise ValueError(f"{side} is no list")
-        record[side] = listed and [_entity(one, ("namespace", "name"), (own,)) for one in listed]
+        record[side] = None if listed is None else [_entity(one, ("namespace", "name"), (own,)) for one in listed]
     record["others"] = _json_texts(left)
     return record
 
@@ -113,10 +113,11 @@ def _entity(value: Json | None, identity: tuple[str, ...], own: tuple[str, ...])
     left = dict(value)
     entity: dict[str, Any] = {name: left.pop(name) for name in identity}
     for container in ("facets", *own):
-        facets = left.pop(container, {})
-        if not isinstance(facets, dict):
+        facets = left.pop(container, None)
+        if facets is not None and not isinstance(facets, dict):
             raise ValueError(f"{container} is no object")
-        entity[container] = _json_texts(facets)
+        # None is told from empty: the canonical JSON of a whole event names versions (SPEC 4.4, 5.4).
+        entity[container] = None if facets is None else _json_texts(facets)
     entity["others"] = _json_texts(left)
     return entity
 
@@ -140,7 +141,8 @@ def _text(record: dict[str, Any]) -> bytes:
 
 
 def _object(entity: dict[str, Any]) -> dict[str, Any]:
-    members = {name: _raw(value) if isinstance(value, dict) else value for name, value in entity.items()}
+    told = {name: value for name, value in entity.items() if value is not None}
+    members = {name: _raw(value) if isinstance(value, dict) else value for name, value in told.items()}
     others = members.pop("others")
     return members | others
 

@@ -6,11 +6,8 @@ constant memory.
 
 from __future__ import annotations
 
-import heapq
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from itertools import groupby, islice
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Protocol, cast
 
 from headwater_avro.canonical import Json, canonical, parsed
@@ -21,6 +18,7 @@ from headwater_graph.values import Row
 
 from .rules import facets as read
 from .rules.runs import read_run, run_job_facets, sides
+from .sorting import IN_MEMORY, sort_lines
 
 
 class Scanner(Protocol):
@@ -30,30 +28,15 @@ class Scanner(Protocol):
         """Yield the rows of a scan: ``scan_jobs``, ``scan_job_versions``, ``scan_runs`` and so on."""
 
 
-def dump(store: Scanner, *, sorted_in_memory: int = 200_000) -> Iterator[bytes]:
-    """Yield the lines of the dump, each with its newline; at most ``sorted_in_memory`` of them are held at a time."""
-    return _sorted(_lines(store), sorted_in_memory)
+def dump(store: Scanner, *, in_memory: int = IN_MEMORY) -> Iterator[bytes]:
+    """Yield the lines of the dump, each with its newline; at most ``in_memory`` bytes of them are held at a time."""
+    return sort_lines(_lines(store), in_memory)
 
 
 def _lines(store: Scanner) -> Iterator[bytes]:
     for name, render in _RENDERERS:
         for line in render(store.scan(name)):
             yield (canonical({key: value for key, value in line.items() if value is not None}) + "\n").encode()
-
-
-def _sorted(lines: Iterator[bytes], size: int) -> Iterator[bytes]:
-    """Sort lines by pieces in temporary files where there are more than ``size``."""
-    with ExitStack() as files:
-        pieces: list[Iterable[bytes]] = []
-        while piece := sorted(islice(lines, size)):
-            if len(piece) < size and not pieces:
-                yield from piece
-                return
-            file = files.enter_context(tempfile.TemporaryFile())
-            file.writelines(piece)
-            file.seek(0)
-            pieces.append(file)
-        yield from heapq.merge(*pieces)
 
 
 # ---- one renderer per kind -------------------------------------------------------------------------------------------

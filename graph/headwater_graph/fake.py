@@ -13,6 +13,8 @@ import msgspec
 
 from headwater_avro.names import Key, key_hash
 
+from .fake_checks import CHECK_SCANS
+from .fake_fields import cut_columns, link_fields, put_field
 from .values import (
     JobVersion,
     Made,
@@ -29,7 +31,7 @@ from .values import (
 
 Table: TypeAlias = dict[Any, Row]
 
-_NODES = ("Job", "Dataset", "Run", "JobVersion", "DatasetVersion", "JobEvent", "Owed")
+_NODES = ("Job", "Dataset", "Run", "JobVersion", "DatasetVersion", "JobEvent", "Field", "Owed", "Writer")
 _EDGES = ("RUN_OF", "RAN", "CHILD_OF", "ALIAS_OF", "WROTE", "READ_BY", "FEEDS", "PRODUCES", "DERIVES")
 
 
@@ -38,6 +40,7 @@ class FakeStore:
 
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {name: {} for name in (*_NODES, *_EDGES)}
+        self.announced: tuple[int, str] | None = None
 
     @contextmanager
     def transaction(self) -> Iterator[FakeTransaction]:
@@ -48,10 +51,20 @@ class FakeStore:
         except BaseException:
             self.tables = before
             raise
+        writer = self.tables["Writer"]
+        writer["consumer"] = {"epoch": writer.get("consumer", {}).get("epoch", 0) + 1}
 
-    def scan(self, name: str) -> Iterator[Row]:
-        """Yield the rows of one of the dump's scans."""
-        return _SCANS[name](self.tables)
+    def announce(self, batch: int, offsets: str) -> None:
+        """Say which batch the next transactions belong to; kept for tests to see."""
+        self.announced = (batch, offsets)
+
+    def scan(self, name: str, **parameters: object) -> Iterator[Row]:
+        """Yield the rows of one of the scans of a dump or a check."""
+        return (_SCANS | CHECK_SCANS)[name](self.tables, **parameters)
+
+    def owes(self) -> bool:
+        """Tell whether work is still owed: answers are final when none is."""
+        return bool(self.tables["Owed"])
 
 
 def _moment(row: Row) -> Moment:
@@ -230,7 +243,8 @@ class FakeTransaction:
         return (runs[-1].run_id or "", runs[-1].moment) if runs else None
 
     def owed(self, limit: int) -> list[Owed]:
-        return [Owed(key, row["kind"], row["body"]) for key, row in sorted(self.tables["Owed"].items())][:limit]
+        found = [Owed(key, row["kind"], row["body"]) for key, row in self.tables["Owed"].items()]
+        return sorted(found, key=lambda owed: (owed.kind, owed.key))[:limit]
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
@@ -355,12 +369,6 @@ def _cut_current_edges(tables: Tables, row: Row) -> None:
             del tables[type_][key]
 
 
-def _cut_columns(tables: Tables, row: Row) -> None:
-    owned = [key for key, edge in tables["DERIVES"].items() if edge["owner"] == row["owner"]]
-    for key in owned[: row["limit"]]:
-        del tables["DERIVES"][key]
-
-
 def _put_column(tables: Tables, row: Row) -> None:
     tables["DERIVES"][tuple(str(value) for value in row.values())] = row
 
@@ -418,8 +426,10 @@ _WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "cut_current_edges": _cut_current_edges,
     "put_feeds": _link("FEEDS", "job", "dataset"),
     "put_produces": _link("PRODUCES", "job", "dataset"),
-    "cut_columns": _cut_columns,
+    "cut_columns": cut_columns,
     "put_columns": _put_column,
+    "put_fields": put_field,
+    "link_fields": link_fields,
     "put_fold_states": _set("Job", "job", fold="fold"),
     "put_owed": _merge("Owed"),
     "cut_owed": _cut_owed,
@@ -481,7 +491,7 @@ def _scan_edges(tables: Tables) -> Iterator[Row]:
             yield row | keys | counted | {"type": type_}
 
 
-_SCANS: dict[str, Callable[[Tables], Iterator[Row]]] = {
+_SCANS: dict[str, Callable[..., Iterator[Row]]] = {
     "scan_jobs": _scan_jobs,
     "scan_job_versions": _scan_job_versions,
     "scan_runs": _scan_runs,

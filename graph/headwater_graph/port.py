@@ -47,7 +47,7 @@ class Transaction(Protocol):
         """As :meth:`made_before`, for each (dataset, external version, moment, runId) among those that carry the external."""
 
     def readers_between(self, asked: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
-        """Return for each (dataset, after, until) the first ``limit`` inexact reads with ``after < moment <= until``, by moment."""
+        """Return for each (dataset, after, until) the first ``limit`` inexact reads with ``after < moment <= until``."""
 
     def exact_readers(self, asked: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
         """Return for each (dataset, external, after) the first ``limit`` reads of that external with ``after < moment``."""
@@ -80,7 +80,10 @@ class Transaction(Protocol):
         """Return the versioned run of a job with the greatest moment before one: (runId, moment)."""
 
     def owed(self, limit: int) -> list[Owed]:
-        """Return work still owed, in the order of its keys."""
+        """Return work still owed, by kind and key.
+
+        Columns come before folds: a fold that goes on counts the column edges that are there, so none may be under way.
+        """
 
     def write(self, statements: Iterable[Statement]) -> int:
         """Carry out writes in their order; returns the number of rows."""
@@ -88,6 +91,9 @@ class Transaction(Protocol):
 
 class Store(Protocol):
     """A graph that transactions change one at a time."""
+
+    def announce(self, batch: int, offsets: str) -> None:
+        """Say which batch the next transactions belong to, and up to which offsets it reads."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction, with the writer's lock held; leaving it by an exception undoes all.

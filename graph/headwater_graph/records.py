@@ -101,4 +101,3 @@ def unpack(packed: bytes, kind: type[AnyRecord]) -> AnyRecord:
             f"record of format {packed[:1].hex() or 'none'}: written by a newer headwater, upgrade this one"
         )
     return _decoders[kind](_decompress(packed[1:]))  # type: ignore[return-value]
-

@@ -40,12 +40,13 @@ what it tells."""
 class FoldState(Struct, array_like=True):
     """What a job's current edges stand on.
 
-    ``explicit_told``: whether any run or event of the job ever had explicit entries; ``edges`` and ``written`` hold
-    digests of the edges last written, ``written`` with how many column edges an output has.
+    ``version``: a digest of the version that the sources were found for; ``explicit_told``: whether any run or event of
+    the job ever had explicit entries; ``edges`` and ``written`` hold digests of the edges last written, ``written`` with
+    how many column edges an output has.
     """
 
     folded_to: Moment | None = None
-    version: str | None = None
+    version: bytes = b""
     explicit_told: bool = False
     explicit: Standing | None = None
     columns: dict[Key, Standing] = msgspec.field(default_factory=dict)
@@ -143,7 +144,7 @@ def settle_current(tx: Transaction, jobs: Iterable[JobNow], limits: Limits) -> N
         _settle_sources(tx, job)
         _settle_edges(tx, job, edges)
         _settle_columns(tx, job, edges, limits)
-        job.state.version = job.version.id if job.version else None
+        job.state.version = _version_digest(job.version) if job.version else b""
         packed = _encode(job.state)
         if packed != job.packed:
             edges.states.append({"job": job_hash(job.key), "fold": packed})
@@ -166,6 +167,7 @@ class _EdgeRows:
             ("put_feeds", self.feeds),
             ("put_produces", self.produces),
             ("cut_columns", self.columns_cut),
+            ("put_fields", field_rows(self.columns)),
             ("put_columns", self.columns),
             ("put_owed", self.owed),
             ("put_fold_states", self.states),
@@ -177,7 +179,7 @@ class _EdgeRows:
 def _settle_sources(tx: Transaction, job: JobNow) -> None:
     """Find whose entries and whose facets count now."""
     version, state = job.version, job.state
-    same = version is not None and state.version == version.id
+    same = version is not None and state.version == _version_digest(version)
     state.explicit_told = state.explicit_told or any(teller.entries for teller in job.tellers.values())
     state.explicit = _settle_explicit(tx, job, same) if version is not None and state.explicit_told else None
     settled: dict[Key, Standing] = {}
@@ -308,6 +310,10 @@ def _inputs_text(entries: dict[Key, list[read.Members]] | None, output: Key, ver
     return canonical(listed)
 
 
+def _version_digest(version: JobVersion) -> bytes:
+    return _digest([version.id, version.since, version.outputs])
+
+
 def _digest(value: object) -> bytes:
     return blake2b(_encode(value), digest_size=16).digest()
 
@@ -384,3 +390,9 @@ def column_rows(job: JobNow, output: Key, told: ToldColumns | None) -> list[Row]
         for target in sorted(found)
         for source in sorted(found[target], key=lambda one: tuple((part is not None, part) for part in one))
     ]
+
+
+def field_rows(columns: Iterable[Row]) -> list[Row]:
+    """Return the rows of the fields that column edges join."""
+    paths = {tuple(row[end]): None for row in columns for end in ("source", "target")}
+    return [{"path": list(path)} for path in paths]

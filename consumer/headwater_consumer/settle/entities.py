@@ -181,6 +181,7 @@ def _join_datasets(tx: Transaction, told: dict[Key, DatasetRecord], entities: En
     cut: list[Row] = []
     aliases: list[Row] = []
     named: list[Key] = []
+    new: list[Row] = []
     for key, record in told.items():
         stored = entities.stored_datasets.get(key)
         before = unpack(stored.record, DatasetRecord) if stored and stored.record else None
@@ -194,14 +195,17 @@ def _join_datasets(tx: Transaction, told: dict[Key, DatasetRecord], entities: En
         row = _named_row(dataset_hash(key), key, pack(record), record.facets, before.facets if before else None)
         row["saysDrop"] = read.says_drop(record.facets) or None
         rows.append(row)
+        if stored is None:
+            new.append({"key": row["key"]})
         if row["saysDrop"] or (stored is not None and stored.says_drop):
             entities.drop_told.add(key)
-        old, new = _aliases(before, key), _aliases(record, key)
-        cut += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in old if alias not in new]
-        aliases += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in new if alias not in old]
-        named += [alias for alias in new if alias not in old]
+        old, now = _aliases(before, key), _aliases(record, key)
+        cut += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in old if alias not in now]
+        aliases += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in now if alias not in old]
+        named += [alias for alias in now if alias not in old]
     return [
         _put("put_datasets", rows),
+        _put("link_fields", new),
         *_placeholders("put_named_datasets", named, dataset_hash),
         _put("cut_aliases", cut),
         _put("put_aliases", aliases),

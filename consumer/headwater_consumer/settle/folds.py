@@ -49,12 +49,15 @@ class Fold:
     """The outcome of folding a stretch of one job: versions to write and to drop, and which item is in which.
 
     ``valid`` is the stored version that was valid where the stretch stopped short; with ``owed`` it is needed to go on.
+    ``displaced`` are stored versions of runs that moved to an earlier moment, by the moment at which they were valid from:
+    an earlier stretch may have written them anew at their new place.
     """
 
     job: Key
     appended: bool
     base: JobVersion | None = None
     valid: JobVersion | None = None
+    displaced: dict[Moment, JobVersion] = field(default_factory=dict)
     put: dict[str, JobVersion] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     placed: list[tuple[Item, str | None, str]] = field(default_factory=list)
@@ -62,6 +65,16 @@ class Fold:
     owed: Moment | None = None
     last: Moment = LATEST
     refolded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What is stored of a job between two moments, both included: items of its fold, and versions by their start."""
+
+    start: Moment
+    end: Moment
+    items: dict[Moment, StoredItem]
+    versions: dict[Moment, JobVersion]
 
 
 def job_changes(changes: Iterable[Change], events: Iterable[JobEvent]) -> dict[Key, JobChange]:
@@ -75,12 +88,24 @@ def job_changes(changes: Iterable[Change], events: Iterable[JobEvent]) -> dict[K
             assert old.run_id is not None
             jobs.setdefault(old.job, JobChange()).left[old.moment] = (old.run_id, change.version)
         if new is not None:
-            stays = old is not None and old.job == new.job
+            stays = old is not None and (old.job, old.moment) == (new.job, new.moment)
             jobs.setdefault(new.job, JobChange()).put[new.moment] = (new, change.version if stays else None)
     for event in events:
         item = item_of_event(event)
         jobs.setdefault(item.job, JobChange()).put[item.moment] = (item, None)
     return jobs
+
+
+def leave(tx: Transaction, changes: Iterable[JobChange]) -> None:
+    """Take runs out of the versions in which they were at moments that they left; the fold places them where they are now."""
+    left = [(run_id, version) for change in changes for run_id, version in change.left.values() if version]
+    counter = Counter(version for _, version in left)
+    tx.write(
+        (
+            Statement("cut_ran", tuple({"run": run_hash(run_id)} for run_id, _ in left)),
+            Statement("count_runs", tuple({"id": id_, "runs": -fewer} for id_, fewer in counter.items())),
+        )
+    )
 
 
 def event_rows(events: Iterable[JobEvent]) -> Statement:
@@ -118,6 +143,7 @@ def refold(tx: Transaction, job: Key, change: JobChange, limits: Limits) -> Fold
     fold = Fold(job, appended=False, base=base, valid=base, current=as_of(base, change.first) if base else None)
     if base is not None and fold.current is not None and fold.current != base:
         fold.put[base.id] = fold.current
+    fold.displaced = {one.since: one for moment in change.left for one in tx.versions_between(job, moment, moment)}
     _fold_on(tx, fold, change.first, change.last, limits)
     return fold
 
@@ -126,6 +152,7 @@ def continue_fold(tx: Transaction, owed: FoldBody, limits: Limits) -> Fold:
     """Fold on where an earlier transaction stopped short."""
     base = tx.version_before(owed.job, owed.first)
     fold = Fold(owed.job, appended=False, base=base, valid=owed.valid, current=base)
+    fold.displaced = {one.since: one for one in owed.displaced}
     if owed.doomed and owed.valid is not None:
         fold.dropped.add(owed.valid.id)
     _fold_on(tx, fold, owed.first, owed.last, limits)
@@ -137,7 +164,8 @@ def _fold_on(tx: Transaction, fold: Fold, first: Moment, last: Moment, limits: L
     end = items[-1].moment if len(items) == limits.rows else LATEST
     stored = tx.versions_between(fold.job, first, end)
     fold.last = last
-    agreed = _fold_stretch(fold, items, stored, last)
+    by_moment = {item.moment: item for item in items}
+    agreed = _fold_stretch(fold, Stretch(first, end, by_moment, {one.since: one for one in stored}), last)
     if agreed and fold.current is not None:
         # From here on what is stored stands, the code version that the stored one takes later included.
         fold.put.pop(fold.current.id, None)
@@ -145,17 +173,19 @@ def _fold_on(tx: Transaction, fold: Fold, first: Moment, last: Moment, limits: L
         fold.owed = (end[0], end[1] + "\0")
 
 
-def _fold_stretch(fold: Fold, items: list[StoredItem], stored: list[JobVersion], last: Moment) -> bool:
+def _fold_stretch(fold: Fold, stretch: Stretch, last: Moment) -> bool:
     """Fold a stretch of stored items; returns whether the fold came to agree with what is stored."""
-    waiting = {one.since: one for one in stored}
-    by_moment = {item.moment: item for item in items}
-    for moment in sorted(waiting.keys() | by_moment.keys()):
+    waiting, by_moment = stretch.versions, stretch.items
+    displaced = {moment: one for moment, one in fold.displaced.items() if stretch.start <= moment <= stretch.end}
+    for moment in sorted(waiting.keys() | by_moment.keys() | displaced.keys()):
         if moment > last and _agrees(fold, moment):
             return True
         if moment in waiting:
             fold.valid = waiting[moment]
             if fold.valid.id not in fold.put:
                 fold.dropped.add(fold.valid.id)
+        elif moment in displaced:
+            fold.valid = displaced[moment]
         if moment in by_moment:
             found = by_moment[moment]
             _place(fold, _item(fold.job, found), found.version)
@@ -192,16 +222,16 @@ def _place(fold: Fold, item: Item, before: str | None) -> None:
 # ---- writing a fold ------------------------------------------------------------------------------------------------
 
 
-def write_folds(tx: Transaction, folds: list[tuple[Fold, JobChange]]) -> None:
+def write_folds(tx: Transaction, folds: list[Fold]) -> None:
     """Write the outcome of folds: versions, which run ran which, counts, ends, and what is owed."""
-    written = [statement for fold, change in folds for statement in _statements(fold, change)]
+    written = [statement for fold in folds for statement in _statements(fold)]
     merged: dict[str, list[Row]] = {name: [] for name in _ORDER}
     for statement in written:
         merged[statement.name] += statement.rows
     tx.write(Statement(name, tuple(rows)) for name, rows in merged.items() if rows)
-    ends = [row for fold, _ in folds for row in (_appended_ends(fold) if fold.appended else _ends(tx, fold))]
+    ends = [row for fold in folds for row in (_appended_ends(fold) if fold.appended else _ends(tx, fold))]
     lasts = [row for row in ends if "lastRun" in row]
-    current = [{"job": job_hash(fold.job), "version": _current_id(tx, fold)} for fold, _ in folds if _moves(fold)]
+    current = [{"job": job_hash(fold.job), "version": _current_id(tx, fold)} for fold in folds if _moves(fold)]
     tx.write(
         (
             Statement("end_job_versions", tuple({"id": row["id"], "end": row["end"]} for row in ends)),
@@ -224,33 +254,34 @@ _ORDER = (
 )
 
 
-def _statements(fold: Fold, change: JobChange) -> list[Statement]:
+def _statements(fold: Fold) -> list[Statement]:
     fold.dropped -= fold.put.keys()
     doomed = fold.valid.id if fold.owed and fold.valid and fold.valid.id in fold.dropped else None
+    dropped = fold.dropped - {doomed}
     moved = [(item, before, after) for item, before, after in fold.placed if before != after]
-    left = _left_for_good(change)
     cuts = [{"run": run_hash(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
-    cuts += [{"run": run_hash(run_id)} for run_id, version in left if version]
     runs = [{"run": run_hash(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
     events = [{"key": event_hash(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
-    owed = [owe_fold(FoldBody(fold.job, fold.owed, fold.last, fold.valid, doomed is not None))] if fold.owed else []
+    owed = (
+        [
+            owe_fold(
+                FoldBody(fold.job, fold.owed, fold.last, fold.valid, doomed is not None, tuple(fold.displaced.values()))
+            )
+        ]
+        if fold.owed
+        else []
+    )
     return [
         Statement("put_job_versions", tuple(_version_row(version) for version in fold.put.values())),
         Statement("cut_ran", tuple(cuts)),
         Statement("put_ran", tuple(runs)),
         Statement("place_job_events", tuple(events)),
         Statement("doom_job_versions", ({"id": doomed},) if doomed else ()),
-        Statement("drop_job_versions", tuple({"id": id_} for id_ in sorted(fold.dropped) if id_ != doomed)),
-        Statement("count_runs", _count_rows(fold, moved, [version for _, version in left if version])),
+        Statement("drop_job_versions", tuple({"id": id_} for id_ in sorted(dropped))),
+        Statement("count_runs", _count_rows(moved, dropped)),
         Statement("put_last_runs", _appended_lasts(fold) if fold.appended else ()),
         Statement("put_owed", tuple(owed)),
     ]
-
-
-def _left_for_good(change: JobChange) -> list[tuple[str, str | None]]:
-    """Return the runs that left a moment and are not in this job's fold at another."""
-    back = {item.run_id for item, _ in change.put.values()}
-    return [(run_id, version) for run_id, version in change.left.values() if run_id not in back]
 
 
 def _version_row(version: JobVersion) -> Row:
@@ -272,15 +303,14 @@ def _version_row(version: JobVersion) -> Row:
     }
 
 
-def _count_rows(fold: Fold, moved: list[tuple[Item, str | None, str]], left: list[str]) -> tuple[Row, ...]:
+def _count_rows(moved: list[tuple[Item, str | None, str]], dropped: set[str]) -> tuple[Row, ...]:
     counter: Counter[str] = Counter()
     for item, before, after in moved:
         if item.run_id is not None:
             counter[after] += 1
             if before:
                 counter[before] -= 1
-    counter.subtract(left)
-    return tuple({"id": id_, "runs": more} for id_, more in counter.items() if more and id_ not in fold.dropped)
+    return tuple({"id": id_, "runs": more} for id_, more in counter.items() if more and id_ not in dropped)
 
 
 def _appended_lasts(fold: Fold) -> tuple[Row, ...]:

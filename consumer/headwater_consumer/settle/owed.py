@@ -21,7 +21,8 @@ ExactBody: TypeAlias = tuple[Key, str, Moment]
 class FoldBody(Struct, array_like=True):
     """A job's fold that stopped short: from where on, up to where changes reach, and the stored version valid there.
 
-    A ``doomed`` version goes when the runs that are still placed in it have moved.
+    A ``doomed`` version goes when the runs that are still placed in it have moved; ``displaced`` ones are written anew at
+    an earlier moment already, but still valid as far as what is stored further on is concerned.
     """
 
     job: Key
@@ -29,6 +30,7 @@ class FoldBody(Struct, array_like=True):
     last: Moment
     valid: JobVersion | None
     doomed: bool
+    displaced: tuple[JobVersion, ...] = ()
 
 
 class ColumnsBody(Struct, array_like=True):

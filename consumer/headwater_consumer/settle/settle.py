@@ -10,9 +10,20 @@ from headwater_graph.port import Transaction
 from headwater_graph.values import Moment, Owed, Row, Statement, StoredJob
 
 from . import owed as work
-from .current import FoldState, JobNow, Teller, column_rows, owner_of, settle_current, state_of, tellers, told_columns
+from .current import (
+    FoldState,
+    JobNow,
+    Teller,
+    column_rows,
+    field_rows,
+    owner_of,
+    settle_current,
+    state_of,
+    tellers,
+    told_columns,
+)
 from .entities import Change, Entities, settle_entities
-from .folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, refold, write_folds
+from .folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold, write_folds
 from .limits import Limits
 from .told import Told
 from .versions import Read, Touched, resolve, settle_versions
@@ -40,8 +51,9 @@ def settle(tx: Transaction, told: Told, limits: Limits) -> Settled:
     changes = job_changes(entities.changes.values(), events)
     stored = entities.stored_jobs | tx.jobs(key for key in changes if key not in entities.stored_jobs)
     states = {key: state_of(one.fold) for key, one in stored.items()}
+    leave(tx, changes.values())
     folds = _fold(tx, changes, stored, states, limits)
-    write_folds(tx, [(fold, changes[fold.job]) for fold in folds])
+    write_folds(tx, folds)
     settle_current(tx, _jobs_now(tx, entities.changes.values(), told, folds, stored, states), limits)
     late = [fold for fold in folds if not fold.appended]
     return Settled(len(entities.changes), len(late), sum(fold.refolded for fold in late))
@@ -121,7 +133,7 @@ def drain(tx: Transaction, owed: Owed, limits: Limits) -> Settled:
 
 def _drain_fold(tx: Transaction, body: work.FoldBody, limits: Limits) -> Settled:
     fold = continue_fold(tx, body, limits)
-    write_folds(tx, [(fold, JobChange())])
+    write_folds(tx, [fold])
     settle_current(tx, [_job_now(tx, body.job)], limits)
     return Settled(refolded=fold.refolded)
 
@@ -167,8 +179,10 @@ def _drain_columns(tx: Transaction, body: work.ColumnsBody, limits: Limits) -> N
         tx.write((Statement("put_owed", (work.owe_columns(left),)),))
         return
     job = _job_now(tx, body.job)
-    rows: list[Row] = column_rows(job, body.output, told_columns(tx, job, body.output))
-    statements = [Statement("put_columns", tuple(rows[body.done : body.done + limits.rows]))]
+    current = job.version is not None and body.output in job.version.outputs
+    rows: list[Row] = column_rows(job, body.output, told_columns(tx, job, body.output) if current else None)
+    part = rows[body.done : body.done + limits.rows]
+    statements = [Statement("put_fields", tuple(field_rows(part))), Statement("put_columns", tuple(part))]
     if len(rows) > body.done + limits.rows:
         left = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
         statements.append(Statement("put_owed", (work.owe_columns(left),)))

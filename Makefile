@@ -1,0 +1,51 @@
+# headwater's front door. `make` alone lists what there is.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format lock jars chaos bench-ingest clean
+
+help: ## list these commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.ready ## make .venv with every dependency at its locked version
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "headwater needs Python 3.11 or newer: make PYTHON=python3.11 setup"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "this Python has no venv: install it (on Debian: apt install python3-venv)"; exit 2; }
+	@echo "installing the locked dependencies into $(VENV): about 700 MB, PySpark takes a minute ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(VENV)/.ready ## real Kafka, Spark and Neo4j, real jobs, and the lineage that comes of them
+	@$(BIN)/headwater demo
+
+test: $(VENV)/.ready check ## all tests, with the end-to-end ones on real servers
+	@$(BIN)/python -m pytest
+
+check: $(VENV)/.ready ## style, types and layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.ready ## put the code in its form
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+
+lock: $(VENV)/.ready ## resolve requirements.lock anew: names, versions and hashes, no addresses
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	  --no-header --all-extras --group dev pyproject.toml -o requirements.lock > /dev/null
+
+jars: $(VENV)/.ready ## resolve the stack's jar lock anew
+	@$(BIN)/python -m headwater_stack.resolve
+
+chaos: $(VENV)/.ready ## the long ring: faults and sizes that take minutes
+	@$(BIN)/python -m pytest -m chaos --timeout 3600
+
+bench-ingest: $(VENV)/.ready ## events a second from Kafka to the graph, beside what the parts do alone
+	@$(BIN)/python bench/ingest.py
+
+clean: ## remove what was made here (the local stack stays: headwater down --home ...)
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

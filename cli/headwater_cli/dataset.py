@@ -1,0 +1,75 @@
+"""``headwater dataset``: one dataset, and its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from headwater_graph.questions.entity import Entity, entity
+from headwater_graph.questions.finding import find
+from headwater_graph.questions.history import DatasetVersionLine, dataset_versions
+
+from .asking import format_options, now, paint, say, the_graph
+from .formats import Paint, csv_text, json_text, label, short_time, table
+
+
+@click.group()
+def dataset() -> None:
+    """Show a dataset and its versions; KEY is `namespace name`, `namespace#name` or any unambiguous tail of a name."""
+
+
+@dataset.command("show")
+@click.argument("key", nargs=-1, required=True)
+@click.option("--facets", is_flag=True, help="With every facet, as JSON.")
+@format_options("text", "json")
+def show_command(key: tuple[str, ...], facets: bool, form: str) -> None:
+    """Show a dataset: its facets, who writes it, who reads it."""
+    with the_graph() as graph:
+        shown = entity(graph, find(graph, key, ("dataset",)), now())
+    say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
+
+
+def entity_lines(shown: Entity, facets: bool, colours: Paint) -> Iterator[str]:
+    """Yield a dataset or job in lines: itself, its other names, what is next to it, its facets."""
+    is_job = shown.node.kind == "job"
+    words = ("reads", "writes") if is_job else ("written by", "read by")
+    yield label(shown.node, colours)
+    if owners := shown.node.facts.get("owners"):
+        yield f"  {'owners':<12} {', '.join(owners)}"
+    for word, nodes in zip(("other name", *words), (shown.aliases, shown.upstream, shown.downstream), strict=True):
+        yield from (f"  {word:<12} {label(node, colours)}" for node in nodes)
+    yield from ["  cut: there are more neighbours"] if shown.cut else []
+    if facets:
+        yield json_text(shown.facets)
+    elif shown.facets:
+        yield f"  {'facets':<12} {' '.join(sorted(shown.facets))}"
+
+
+@dataset.command("versions")
+@click.argument("key", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@format_options("table", "json", "csv")
+def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
+    """List the versions of a dataset, the newest first: who made each, who read it, how its schema changed."""
+    with the_graph() as graph:
+        lines = dataset_versions(graph, find(graph, key, ("dataset",)), limit + 1)
+    say(_versions_text(lines[:limit], len(lines) > limit, form, paint()))
+
+
+def _versions_text(lines: list[DatasetVersionLine], more: bool, form: str, colours: Paint) -> str:
+    if form == "json":
+        return json_text({"versions": [line.value() for line in lines], "more": more})
+    head = ("at", "version", "state", "job", "run", "external", "readers", "change")
+    rows = [_cells(line) for line in lines]
+    if form == "csv":
+        return csv_text(head, rows)
+    if not rows:
+        return "no version: nobody told who wrote it"
+    return table(head, rows, colours) + ("\nthere are more (--limit N)" if more else "")
+
+
+def _cells(line: DatasetVersionLine) -> tuple[str, ...]:
+    job = " ".join(line.job) if line.job else ""
+    facts = (short_time(line.at), line.id, line.state or "", job, line.made_by or "", line.external or "")
+    return (*facts, str(line.readers), "; ".join(line.reasons))

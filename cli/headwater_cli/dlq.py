@@ -1,0 +1,162 @@
+"""``headwater dlq list | show | redrive``: messages that could not be used, and why (SPEC 8)."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from headwater_avro.errors import REJECTION_CODES, ConfigError
+from headwater_consumer.brokers import Client, kafka_client
+from headwater_consumer.dead_letters import DeadLetter, Identity, letters_on
+from headwater_consumer.redrive import redrive as send_back
+
+from .consume import settings_of
+
+_CODE = click.option("--code", type=click.Choice(REJECTION_CODES), help="Only letters with this reason.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_WIDTH = 70
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@click.group()
+def dlq() -> None:
+    """List, show and send back dead letters: messages that could not be used."""
+
+
+@dlq.command("list")
+@_CODE
+@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Letters to print; 0: all.")
+@_JSON
+def list_letters(code: str | None, limit: int, as_json: bool) -> None:
+    """List dead letters, each once, with where they came from and why they are here."""
+    client, topic = _where()
+    codes: Counter[str] = Counter()
+    shown = 0
+    for letter in _letters(client, topic, code):
+        codes[letter.code] += 1
+        if not limit or shown < limit:
+            shown += 1
+            click.echo(json.dumps(told(letter)) if as_json else _line(letter))
+    if as_json:
+        return
+    total = sum(codes.values())
+    counts = ", ".join(f"{count} {name}" for name, count in codes.most_common())
+    rest = f"; {total - shown} more are not shown (--limit 0 shows all)" if shown < total else ""
+    click.echo(f"{total} dead letters on {topic}" + (f": {counts}" if counts else "") + rest, err=True)
+
+
+@dlq.command()
+@click.argument("letter", metavar="TOPIC/PARTITION/OFFSET")
+@click.option("--value", "raw", is_flag=True, help="Print the message's value alone, byte for byte.")
+@_JSON
+def show(letter: str, raw: bool, as_json: bool) -> None:
+    """Show one dead letter: the message as it came, and why it could not be used."""
+    client, topic = _where()
+    wanted = identity_of(letter)
+    found = next((one for one in _letters(client, topic, None) if one.identity == wanted), None)
+    if found is None:
+        raise ConfigError(f"no dead letter on {topic} came from {letter}: `headwater dlq list` lists them")
+    if raw:
+        sys.stdout.buffer.write(found.message.value or b"")
+    elif as_json:
+        click.echo(json.dumps(told(found) | _whole(found)))
+    else:
+        _print(found)
+
+
+@dlq.command()
+@click.argument("letters", metavar="[TOPIC/PARTITION/OFFSET]...", nargs=-1)
+@_CODE
+@click.option("--all", "everything", is_flag=True, help="Send back every letter.")
+@_JSON
+def redrive(letters: tuple[str, ...], code: str | None, everything: bool, as_json: bool) -> None:
+    """Send dead letters back to the topic they came from, as they were.
+
+    Name letters, or a --code, or --all. Sending one back twice changes nothing. They stay on the dead-letter topic.
+    """
+    if sum((bool(letters), code is not None, everything)) != 1:
+        raise click.UsageError("name letters, or give --code or --all")
+    client, topic = _where()
+    wanted = {identity_of(letter) for letter in letters}
+    chosen = (one for one in _letters(client, topic, code) if not wanted or one.identity in wanted)
+    sent = send_back(client, chosen)
+    if missing := sorted(wanted - sent):
+        names = ", ".join("/".join(map(str, one)) for one in missing)
+        raise ConfigError(f"no dead letter on {topic} came from {names}: `headwater dlq list` lists them")
+    click.echo(json.dumps({"redriven": len(sent)}) if as_json else f"{len(sent)} messages sent back")
+
+
+def identity_of(text: str) -> Identity:
+    """Read ``topic/partition/offset``; raises ConfigError for anything else."""
+    match text.rsplit("/", 2):
+        case [topic, partition, offset] if topic and partition.isdecimal() and offset.isdecimal():
+            return (topic, int(partition), int(offset))
+    raise ConfigError(f"{text!r} is no dead letter's place: write TOPIC/PARTITION/OFFSET, as `headwater dlq list` does")
+
+
+def told(letter: DeadLetter) -> dict[str, Any]:
+    """Return what a list says about a letter, as JSON has it."""
+    topic, partition, offset = letter.identity
+    return {
+        "letter": f"{topic}/{partition}/{offset}",
+        "code": letter.code,
+        "detail": letter.detail,
+        "time": letter.time.isoformat(),
+        "bytes": len(letter.message.value or b""),
+    }
+
+
+def _where() -> tuple[Client, str]:
+    settings = settings_of({}, needs=frozenset({"kafka"})).settings
+    return kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka()), settings.dead_letter_topic
+
+
+def _letters(client: Client, topic: str, code: str | None) -> Iterator[DeadLetter]:
+    seen: set[Identity] = set()
+    for _, letter in letters_on(client, topic):
+        if letter.identity not in seen and code in (None, letter.code):
+            seen.add(letter.identity)
+            yield letter
+
+
+def _line(letter: DeadLetter) -> str:
+    shown = told(letter)
+    detail = letter.detail if len(letter.detail) <= _WIDTH else letter.detail[: _WIDTH - 1] + "…"
+    return _tame(f"{shown['letter']}  {letter.time:%Y-%m-%d %H:%M:%S}  {letter.code}  {shown['bytes']} bytes  {detail}")
+
+
+def _whole(letter: DeadLetter) -> dict[str, Any]:
+    message = letter.message
+    return {
+        "key": _readable(message.key),
+        "timestamp": message.timestamp,
+        "headers": [[name, _readable(value)] for name, value in message.headers],
+        "value": _readable(message.value),
+    }
+
+
+def _readable(octets: bytes | None) -> str | None:
+    return None if octets is None else octets.decode("utf-8", "backslashreplace")
+
+
+def _tame(text: object) -> str:
+    """Return what a terminal may be shown: a dead letter may hold its control sequences."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
+
+
+def _print(letter: DeadLetter) -> None:
+    for name, value in (told(letter) | _whole(letter)).items():
+        match name:
+            case "headers":
+                for header, text in value:
+                    click.echo(_tame(f"header     {header}: {text}"))
+            case "value":
+                click.echo(f"value\n{_tame(value)}")
+            case _:
+                click.echo(_tame(f"{name:10} {value}"))

@@ -1,0 +1,139 @@
+"""``headwater doctor``: every setting with where it came from, and what answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Literal, TypeAlias
+
+import click
+
+from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
+from headwater_consumer.brokers import Client, cluster_of, kafka_client, partitions_of
+from headwater_consumer.config import NOT_SET, ConsumerSettings, Loaded
+
+from .consume import settings_of
+
+State: TypeAlias = Literal["yes", "no", "away"]
+_MARKS: dict[State, tuple[str, str]] = {"yes": ("ok", "green"), "no": ("--", "yellow"), "away": ("!!", "red")}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at: ``away`` is a server that does not answer, ``no`` something else to be put right."""
+
+    name: str
+    state: State
+    told: str
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(as_json: bool) -> int:
+    """Show every setting, where it came from, and what answers.
+
+    Exit code 0: all is well; 1: something is to be put right; 3: a server does not answer.
+    """
+    loaded = settings_of({}, needs=frozenset())
+    checks = list(checks_of(loaded.settings))
+    if as_json:
+        settings = [dataclasses.asdict(setting) for setting in loaded.shown()]
+        click.echo(json.dumps({"settings": settings, "checks": [dataclasses.asdict(one) for one in checks]}))
+    else:
+        _print(loaded, checks)
+    states = {check.state for check in checks}
+    return 3 if "away" in states else int("no" in states)
+
+
+def checks_of(settings: ConsumerSettings) -> Iterator[Check]:
+    """Yield what is found, one server or part after the other."""
+    yield Check("versions", "yes", f"headwater {version('headwater')}, Python {platform.python_version()}")
+    client = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
+    steps: dict[str, Callable[[], str]] = {
+        "Kafka": lambda: kafka_told(settings, client),
+        "Neo4j": lambda: neo4j_told(settings),
+        "Spark": lambda: spark_told(settings),
+    }
+    for name, step in steps.items():
+        yield _checked(name, step)
+
+
+def _checked(name: str, step: Callable[[], str]) -> Check:
+    try:
+        return Check(name, "yes", step())
+    except ServerUnavailable as fault:
+        return Check(name, "away", str(fault))
+    except HeadwaterError as fault:
+        return Check(name, "no", str(fault))
+
+
+def kafka_told(settings: ConsumerSettings, client: Client) -> str:
+    """Tell what Kafka says of the topics; raises ServerUnavailable, ConfigError where the topic is missing."""
+    if settings.kafka_bootstrap_servers == NOT_SET:
+        raise _unknown("Kafka", "HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
+    topics = (settings.kafka_topic, settings.dead_letter_topic)
+    partitions = partitions_of(client, topics)
+    cluster = cluster_of(client)
+    missing = [topic for topic in topics if not partitions[topic]]
+    if missing:
+        raise ConfigError(
+            f"answers (cluster {cluster}), but has no topic {' and '.join(missing)}: `headwater consume` makes them"
+        )
+    listed = ", ".join(f"{topic} has {count} partition{'s' * (count > 1)}" for topic, count in partitions.items())
+    return f"answers at {settings.kafka_bootstrap_servers} (cluster {cluster}); {listed}"
+
+
+def neo4j_told(settings: ConsumerSettings) -> str:
+    """Tell what is in the graph; raises ServerUnavailable, ConfigError where it has no schema."""
+    from headwater_graph.questions.reader import Neo4jReader
+    from headwater_graph.settings import graph_settings
+
+    if settings.neo4j_uri == NOT_SET:
+        raise _unknown("Neo4j", "HEADWATER_NEO4J_URI")
+    query = (files(__package__) / "doctor.cypher").read_text(encoding="utf-8")
+    with Neo4jReader(graph_settings(**settings.neo4j())) as reader:
+        found = reader.run(query, {})[0]
+    told = f"answers at {settings.neo4j_uri} ({found['server']})"
+    if found["schema"] is None:
+        raise ConfigError(f"{told}, but the graph has no schema: `headwater graph init` makes it")
+    writer = "nothing is written yet"
+    if found["holder"] is not None:
+        writer = f"batch {found['batch']} was written at {found['at']} by {found['holder']}"
+    return f"{told}; schema {found['schema']}; {writer}; {found['owed']} pieces of work owed"
+
+
+def spark_told(settings: ConsumerSettings) -> str:
+    """Tell what `headwater consume` would run on; raises ConfigError where something is missing."""
+    if find_spec("pyspark") is None:
+        return "not installed; only `headwater consume` needs it: pip install 'headwater[consumer]'"
+    from headwater_consumer.session import jars_of
+    from headwater_stack import spark_java_home
+
+    jars = jars_of(settings.spark_jars)
+    source = f"{len(jars)} jars of HEADWATER_SPARK_JARS" if jars else "jars of headwater's lock, fetched when needed"
+    return f"PySpark {version('pyspark')}, Java in {spark_java_home()}, {source}"
+
+
+def _unknown(server: str, variable: str) -> ServerUnavailable:
+    return ServerUnavailable(
+        server, "any known address", f"{variable} is not set and no local stack is up: `headwater up`"
+    )
+
+
+def _print(loaded: Loaded, checks: list[Check]) -> None:
+    settings = list(loaded.shown())
+    width = max(len(setting.variable) for setting in settings)
+    for setting in settings:
+        value = "" if setting.value is None else str(setting.value)
+        origin = "" if setting.origin == "default" else f"  ({setting.origin})"
+        click.echo(f"{setting.variable:{width}}  {value}" + click.style(origin, fg="cyan"))
+    click.echo()
+    for check in checks:
+        mark, colour = _MARKS[check.state]
+        click.echo(f"{click.style(mark, fg=colour)}  {check.name:8} {check.told}")

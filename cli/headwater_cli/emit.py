@@ -1,0 +1,257 @@
+"""``headwater emit``: send events from a file. ``headwater spool``: what emitters kept on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from headwater.transport.broker import KafkaBroker, Message
+from headwater.transport.preparation import Preparation
+from headwater.transport.sending import Outcome, message_of_line, send_all
+from headwater.transport.settings import HeadwaterConfig, read_settings
+from headwater.transport.spool import PENDING, REFUSED, Found, Segment, claim, found, segments
+from headwater.transport.tally import Ledger
+from headwater.transport.validation import Schemas, faults_of_line
+from headwater.transport.wire import NotSerialisable
+from headwater_avro.errors import ConfigError, ServerUnavailable
+
+_BOOTSTRAP = click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
+_TOPIC = click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is asked of each line, and what was found wrong with some."""
+
+    validate: bool
+    schemas: Schemas | None
+    preparation: Preparation | None
+    faults: list[dict[str, object]]
+    lines: int = 0
+
+    def messages(self, file: BinaryIO) -> Iterator[tuple[int, Message]]:
+        for number, line in enumerate(file, 1):
+            text = line.rstrip(b"\r\n")
+            if not text:
+                continue
+            self.lines += 1
+            if not self.validate or self._is_valid(number, text):
+                yield from ((number, message) for message in self._of(number, text))
+
+    def _is_valid(self, number: int, text: bytes) -> bool:
+        wrong = faults_of_line(text, self.schemas)
+        self.faults += [{"line": number, "pointer": fault.pointer, "fault": fault.what} for fault in wrong]
+        return not wrong
+
+    def _of(self, number: int, text: bytes) -> list[Message]:
+        if self.preparation is None:
+            return [message_of_line(text)]
+        try:
+            return self.preparation.messages(json.loads(text), 0.0)
+        except (NotSerialisable, ValueError) as fault:
+            self.faults.append({"line": number, "pointer": "", "fault": str(fault)})
+            return []
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@_BOOTSTRAP
+@_TOPIC
+@click.option("--validate", is_flag=True, help="Check each event first; faulty ones are told and not sent.")
+@click.option("--schemas", type=click.Path(path_type=Path), help="A folder of OpenLineage's JSON schemas to check by.")
+@click.option("--prepare", is_flag=True, help="Redact secrets and cut what is too large, as an emitter does.")
+@click.option("--format", "form", type=click.Choice(["json", "avro"]), help="With --prepare: the form to send.")
+@_JSON
+def emit(
+    file: str,
+    kafka_bootstrap_servers: str | None,
+    kafka_topic: str | None,
+    validate: bool,
+    schemas: Path | None,
+    prepare: bool,
+    form: str | None,
+    as_json: bool,
+) -> int:
+    """Send the events in FILE (- is standard input), one a line, and wait until Kafka has acknowledged all.
+
+    Each line's bytes are sent as they are, invalid ones too, unless --validate or --prepare is given. Exit code 1 if a
+    line was faulty or refused, 3 if Kafka is not there.
+    """
+    if form and not prepare:
+        raise ConfigError("--format needs --prepare: without it the bytes are sent as they are")
+    config = settings(kafka_bootstrap_servers, kafka_topic)
+    broker = connected(config)
+    preparation = (
+        Preparation(replace(config, format=form or "json", running_interval=0.0), Ledger()) if prepare else None
+    )
+    reading = _Reading(validate or schemas is not None, _schemas(schemas), preparation, [])
+    with _opened(file) as lines:
+        outcome = send_all(broker, reading.messages(lines))
+    return _told(reading, outcome, config, as_json)
+
+
+def _opened(file: str) -> AbstractContextManager[BinaryIO]:
+    if file == "-":
+        return nullcontext(sys.stdin.buffer)
+    try:
+        return Path(file).open("rb")
+    except OSError as fault:
+        raise ConfigError(f"{file}: {fault.strerror}") from fault
+
+
+def _schemas(folder: Path | None) -> Schemas | None:
+    if folder is None:
+        return None
+    try:
+        return Schemas(folder)
+    except ImportError as fault:
+        raise ConfigError(f"--schemas needs the package {fault.name}: pip install jsonschema") from fault
+    except (ValueError, OSError) as fault:
+        raise ConfigError(f"--schemas {folder}: {fault}") from fault
+
+
+def _told(reading: _Reading, outcome: Outcome, config: HeadwaterConfig, as_json: bool) -> int:
+    reading.faults += [{"line": n, "pointer": "", "fault": f"refused: {why}"} for n, why in outcome.refused]
+    if as_json:
+        click.echo(json.dumps({"lines": reading.lines, "delivered": outcome.delivered, "faults": reading.faults}))
+    else:
+        for fault in reading.faults:
+            click.echo(f"line {fault['line']} {fault['pointer']}: {fault['fault']}", err=True)
+        click.echo(f"{outcome.delivered} of {reading.lines} events are in {config.topic}")
+    if outcome.unavailable:
+        number, why = outcome.unavailable[0]
+        raise ServerUnavailable("Kafka", config.bootstrap_servers, f"{why}; line {number} and later ones were not sent")
+    return 1 if reading.faults else 0
+
+
+def settings(bootstrap_servers: str | None, topic: str | None) -> HeadwaterConfig:
+    """The emitter's settings, with these; the local stack's Kafka where none is named. Raises ConfigError."""
+    config, faults = read_settings({"bootstrap_servers": bootstrap_servers, "topic": topic}, os.environ)
+    if faults:
+        raise ConfigError("; ".join(faults))
+    if config.bootstrap_servers or "bootstrap.servers" in config.kafka:
+        return config
+    return replace(config, bootstrap_servers=_local_kafka())
+
+
+def _local_kafka() -> str:
+    try:
+        from headwater_stack import addresses, default_home
+    except ImportError:
+        local = None
+    else:
+        local = addresses(default_home())
+    if local is None:
+        raise ConfigError(
+            "no Kafka to send to: set HEADWATER_KAFKA_BOOTSTRAP_SERVERS, or start one with `headwater up`"
+        )
+    return local.kafka_bootstrap_servers
+
+
+def connected(config: HeadwaterConfig) -> KafkaBroker:
+    """A Kafka that answers; raises ServerUnavailable where it doesn't, ConfigError where its settings are wrong."""
+    try:
+        broker = KafkaBroker(config)
+    except ValueError as fault:
+        raise ConfigError(str(fault)) from fault
+    if not broker.reaches():
+        raise ServerUnavailable("Kafka", config.bootstrap_servers, "start it, or set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
+    return broker
+
+
+@click.group()
+def spool() -> None:
+    """List or send what emitters kept on disk while Kafka was away."""
+
+
+_DIRECTORY = click.option("--dir", "directory", type=click.Path(path_type=Path), help="The spool's folder.")
+
+
+@spool.command("list")
+@_DIRECTORY
+@_JSON
+def list_spool(directory: Path | None, as_json: bool) -> None:
+    """List the files of the spool, oldest first."""
+    folder = directory or _spool_folder()
+    rows = found(folder)
+    if as_json:
+        click.echo(json.dumps([_shown(row) for row in rows]))
+        return
+    for row in rows:
+        at = datetime.fromtimestamp(row.modified, UTC).isoformat(timespec="seconds")
+        state = "in use" if row.busy else "refused" if row.path.suffix == REFUSED else "waiting"
+        click.echo(f"{row.path.name}  {row.records} events  {row.size} bytes  {at}  {row.topic}  {state}")
+    click.echo(f"{sum(row.records for row in rows)} events in {len(rows)} files in {folder}")
+
+
+def _shown(row: Found) -> dict[str, object]:
+    return dataclasses.asdict(row) | {"path": str(row.path), "refused": row.path.suffix == REFUSED}
+
+
+def _spool_folder() -> Path:
+    config, _ = read_settings({}, os.environ)
+    return Path(config.spool_dir)
+
+
+@spool.command("replay")
+@_DIRECTORY
+@_BOOTSTRAP
+@_TOPIC
+@click.option("--refused", is_flag=True, help="Also send what Kafka refused, after its limits were raised.")
+@_JSON
+def replay_spool(
+    directory: Path | None,
+    kafka_bootstrap_servers: str | None,
+    kafka_topic: str | None,
+    refused: bool,
+    as_json: bool,
+) -> int:
+    """Send what is in the spool and remove it; files that a live process holds are left to it.
+
+    Each event goes to the topic that it was meant for, unless --kafka-topic names another. Exit code 1 if Kafka refused
+    some, which stay.
+    """
+    config = settings(kafka_bootstrap_servers, kafka_topic)
+    claimed = [
+        segment
+        for path in segments(directory or Path(config.spool_dir), *_suffixes(refused))
+        if (segment := claim(path))
+    ]
+    sent = kept = 0
+    try:
+        for segment in claimed:
+            target = config.topic if kafka_topic else segment.topic()
+            outcome = _replayed(segment, replace(config, topic=target))
+            sent, kept = sent + outcome.delivered, kept + len(outcome.refused)
+    finally:
+        for segment in claimed:
+            segment.release()
+    shown = {"files": len(claimed), "delivered": sent, "refused": kept}
+    click.echo(json.dumps(shown) if as_json else f"{sent} events of {len(claimed)} files sent, {kept} refused")
+    return 1 if kept else 0
+
+
+def _suffixes(refused: bool) -> tuple[str, ...]:
+    return (PENDING, REFUSED) if refused else (PENDING,)
+
+
+def _replayed(segment: Segment, config: HeadwaterConfig) -> Outcome:
+    outcome = send_all(connected(config), enumerate(segment.messages(), 1))
+    if outcome.unavailable:
+        raise ServerUnavailable(
+            "Kafka", config.bootstrap_servers, f"{outcome.unavailable[0][1]}; the spool is as it was"
+        )
+    if not outcome.refused:
+        segment.remove()
+    return outcome

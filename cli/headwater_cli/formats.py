@@ -1,0 +1,309 @@
+"""Answers as text: tree, JSON, Mermaid, Graphviz dot, CSV; all plain functions from an answer to a string."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from headwater_graph.questions.answers import Answer, Cut, Edge, Node
+
+Paint: TypeAlias = Callable[[str, str], str]
+"""(text, colour name) -> the text, coloured where there is a terminal."""
+
+FORMATS = ("tree", "json", "mermaid", "dot", "csv")
+COLOURS = {"dataset": "cyan", "job": "yellow", "column": "green", "run": "magenta", "version": "blue"}
+BAD_MARKS = ("dropped", "silent", "lineage unknown", "placeholder", "no writer now")
+STATE_COLOURS = {"COMPLETE": "green", "RUNNING": "blue", "FAIL": "red", "ABORT": "red"}
+
+
+def plain(text: str, colour: str) -> str:  # noqa: ARG001 - it has the shape of Paint
+    """Paint nothing: the way of pipes and files."""
+    return text
+
+
+def render(answer: Answer, form: str, paint: Paint = plain) -> str:
+    """Return the answer in one of :data:`FORMATS`, without a newline at its end."""
+    match form:
+        case "json":
+            return json_text(answer_value(answer))
+        case "mermaid":
+            return mermaid(answer)
+        case "dot":
+            return dot(answer)
+        case "csv":
+            return edges_csv(answer)
+        case _:
+            return tree(answer, paint)
+
+
+def json_text(value: object) -> str:
+    """Return a value as JSON: two spaces of indent, other characters than ASCII as they are."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def answer_value(answer: Answer) -> dict[str, Any]:
+    """Return the answer as JSON values; nodes are named ``[kind, namespace, name…]`` as in the dump (SPEC 9)."""
+    nodes = answer.by_key()
+    return {
+        "question": dict(answer.question),
+        "complete": not answer.cuts,
+        "start": [reference(nodes[key]) for key in answer.start],
+        "nodes": [_node_value(node) for node in answer.nodes],
+        "edges": [_edge_value(edge, nodes) for edge in answer.edges],
+        "cuts": [_cut_value(cut, nodes) for cut in answer.cuts],
+        "notes": list(answer.notes),
+    }
+
+
+def reference(node: Node) -> list[str]:
+    """Return ``[kind, namespace, name…]``."""
+    return [node.kind, *node.name]
+
+
+def _node_value(node: Node) -> dict[str, Any]:
+    return {"node": reference(node), "depth": node.depth, "marks": list(node.marks), **node.facts}
+
+
+def _edge_value(edge: Edge, nodes: Mapping[str, Node]) -> dict[str, Any]:
+    ends = {"from": reference(nodes[edge.source]), "to": reference(nodes[edge.target]), "kind": edge.kind}
+    facts = {name: value for name, value in edge.facts.items() if value is not None}
+    return ends | facts | ({"past": True} if edge.past else {})
+
+
+def _cut_value(cut: Cut, nodes: Mapping[str, Node]) -> dict[str, Any]:
+    at = None if cut.at is None else reference(nodes[cut.at])
+    return {"at": at, "why": cut.why, "shown": cut.shown, "total": cut.total}
+
+
+def tree(answer: Answer, paint: Paint = plain) -> str:
+    """Return the answer as a tree from its start; each node is opened once, at its least distance."""
+    nodes = answer.by_key()
+    below = _below(answer)
+    opened_under = _spanning(answer.start, below)
+    lines: list[str] = []
+    for key in answer.start:
+        # A stack instead of recursion: a chain may be longer than Python's own stack.
+        stack = [(key, "", "", "", False)]
+        while stack:
+            at, first, rest, said, repeated = stack.pop()
+            lines.append(
+                first + label(nodes[at], paint) + said + (paint("  (see above)", "bright_black") if repeated else "")
+            )
+            children = [] if repeated else [c for c in below.get(at, ()) if c[0] != opened_under.get(at)]
+            for index, (child, word) in reversed(list(enumerate(children))):
+                last = index == len(children) - 1
+                branch, space = ("└─ ", "   ") if last else ("├─ ", "│  ")
+                note = paint(f"  ({word})", "bright_black") if word else ""
+                stack.append((child, rest + branch, rest + space, note, opened_under.get(child) != at))
+    return "\n".join([*lines, *cut_lines(answer), *answer.notes])
+
+
+def _below(answer: Answer) -> dict[str, list[tuple[str, str]]]:
+    """What hangs under each node, with a word on how, in order of names."""
+    direction = answer.question.get("direction")
+    nodes = answer.by_key()
+    below: dict[str, list[tuple[str, str]]] = {}
+    for edge in answer.edges:
+        words = _edge_words(edge)
+        if direction != "upstream" or edge.kind == "alias":
+            below.setdefault(edge.source, []).append((edge.target, ", ".join(words)))
+        if direction != "downstream" or edge.kind == "alias":
+            words += ["upstream"] if direction == "both" and edge.kind != "alias" else []
+            below.setdefault(edge.target, []).append((edge.source, ", ".join(words)))
+    return {over: _each_once(children, nodes) for over, children in below.items()}
+
+
+def _each_once(children: list[tuple[str, str]], nodes: Mapping[str, Node]) -> list[tuple[str, str]]:
+    """Children in order of their names, each with all that is said of its edges; one plain edge says enough."""
+    said: dict[str, list[str]] = {}
+    for child, word in children:
+        said.setdefault(child, []).append(word)
+    words = {child: "" if "" in texts else "; ".join(sorted(set(texts))) for child, texts in said.items()}
+    return sorted(words.items(), key=lambda child: (nodes[child[0]].kind, nodes[child[0]].name))
+
+
+def _edge_words(edge: Edge) -> list[str]:
+    words = ["other name"] if edge.kind == "alias" else []
+    words += ["in the past"] if edge.past else []
+    told = [str(edge.facts[name]) for name in ("type", "subtype") if edge.facts.get(name)]
+    words += ["/".join(told)] if told else []
+    return words + [name for name in ("masking", "undeclared") if edge.facts.get(name)]
+
+
+def _spanning(start: Iterable[str], below: Mapping[str, Sequence[tuple[str, str]]]) -> dict[str, str]:
+    """Under which node each one is opened: the first by distance from the start."""
+    parents = dict.fromkeys(start, "")
+    level = list(parents)
+    while level:
+        following = []
+        for over in level:
+            for under, _ in below.get(over, ()):
+                if under not in parents:
+                    parents[under] = over
+                    following.append(under)
+        level = following
+    return parents
+
+
+def label(node: Node, paint: Paint = plain) -> str:
+    """Return a node in one line: kind, name, marks, and what one wants to know first."""
+    parts = [paint(node.kind, "bright_black"), paint(" ".join(node.name), COLOURS[node.kind])]
+    parts += [paint(f"[{mark}]", "red" if mark in BAD_MARKS else "blue") for mark in node.marks]
+    return " ".join(parts) + _gist(node, paint)
+
+
+def _gist(node: Node, paint: Paint) -> str:
+    facts = node.facts
+    said = []
+    if node.kind == "run" and (job := facts.get("job")):
+        said.append(f"job {' '.join(job)}")
+    if state := facts.get("lastRunState"):
+        said.append(f"last run {paint(state, STATE_COLOURS.get(state, 'white'))} {short_time(facts.get('lastRunAt'))}")
+    if state := facts.get("state"):
+        said.append(f"{paint(state, STATE_COLOURS.get(state, 'white'))} {short_time(facts.get('at'))}")
+    if node.kind == "dataset" and (writer := facts.get("lastWriter")):
+        said.append(
+            f"last written by job {' '.join(writer['job'])}, run {writer['run']} {short_time(writer.get('at'))}"
+        )
+        said += [f"job version {writer['version']}"] if writer.get("version") else []
+    return paint("  · " + " · ".join(said), "reset") if said else ""
+
+
+def short_time(text: str | None) -> str:
+    """Return a time of SPEC 9 without its fraction of a second; "" for none."""
+    return "" if text is None else text[:19] + "Z"
+
+
+def cut_lines(answer: Answer) -> list[str]:
+    """Return one sentence for each limit that cut the answer, the many cuts by depth as one."""
+    nodes = answer.by_key()
+    deep = [cut for cut in answer.cuts if cut.why == "depth"]
+    lines = [_cut_line(cut, nodes) for cut in answer.cuts if cut.why != "depth"]
+    if deep:
+        depth = answer.question.get("depth")
+        names = sorted(_cut_name(cut, nodes) for cut in deep)
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        lines.append(f"cut at depth {depth}: the graph goes on from {', '.join(names[:3])}{more} (--depth N or all)")
+    return lines
+
+
+def _cut_line(cut: Cut, nodes: Mapping[str, Node]) -> str:
+    if cut.at is None:
+        return f"cut at {cut.shown} nodes: there are more (--nodes N)"
+    return f"cut at {_cut_name(cut, nodes)}: {cut.shown} of {cut.total} neighbours shown (--neighbours N)"
+
+
+def _cut_name(cut: Cut, nodes: Mapping[str, Node]) -> str:
+    """The name of the node at which an answer is cut; an impact's start is no node of it."""
+    return " ".join(nodes[cut.at].name) if cut.at is not None and cut.at in nodes else "the start"
+
+
+def mermaid(answer: Answer) -> str:
+    """Return the answer as a Mermaid flowchart from left to right; past edges are dotted."""
+    ids = {node.key: f"n{number}" for number, node in enumerate(answer.nodes)}
+    lines = ["flowchart LR"]
+    lines += [f"  {ids[node.key]}{_mermaid_shape(node)}" for node in answer.nodes]
+    arrows = {"alias": "-.-", "past": "-.->"}
+    for edge in answer.edges:
+        arrow = arrows.get("past" if edge.past else edge.kind, "-->")
+        lines.append(f"  {ids[edge.source]} {arrow} {ids[edge.target]}")
+    return "\n".join([*lines, *(f"  %% {line}" for line in cut_lines(answer))])
+
+
+def _mermaid_shape(node: Node) -> str:
+    # Mermaid reads some characters even between quotes; their numeric codes are safe.
+    text = "".join(c if c.isalnum() or c in " ._-/:*" else f"#{ord(c)};" for c in _label_words(node))
+    left, right = {"job": ("[", "]"), "run": ("[", "]"), "column": ("([", "])")}.get(node.kind, ("[(", ")]"))
+    return f'{left}"{text}"{right}'
+
+
+def dot(answer: Answer) -> str:
+    """Return the answer as a Graphviz digraph from left to right."""
+    ids = {node.key: f"n{number}" for number, node in enumerate(answer.nodes)}
+    shapes = {"job": "box", "run": "box", "column": "oval"}
+    lines = ["digraph lineage {", "  rankdir=LR;"]
+    for node in answer.nodes:
+        text, shape = _dot_text(_label_words(node)), shapes.get(node.kind, "cylinder")
+        lines += [f"  {ids[node.key]} [label={text}, shape={shape}];"]
+    for edge in answer.edges:
+        style = ' [dir=none, style="dotted"]' if edge.kind == "alias" else ' [style="dashed"]' if edge.past else ""
+        lines.append(f"  {ids[edge.source]} -> {ids[edge.target]}{style};")
+    return "\n".join([*lines, *(f"  // {line}" for line in cut_lines(answer)), "}"])
+
+
+def _dot_text(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _label_words(node: Node) -> str:
+    return " ".join([*node.name, *(f"[{mark}]" for mark in node.marks)])
+
+
+def edges_csv(answer: Answer) -> str:
+    """Return the edges as CSV: kind, namespace, name of both ends, the edge's kind, and the distance of the farther end."""
+    nodes = answer.by_key()
+    rows = []
+    for edge in answer.edges:
+        ends = [nodes[edge.source], nodes[edge.target]]
+        depth = max(node.depth for node in ends)
+        rows.append([*_cells(ends[0]), edge.kind, *_cells(ends[1]), depth, "past" if edge.past else ""])
+    rows.sort(key=lambda row: (row[-2], row))
+    head = ["from_kind", "from_namespace", "from_name", "edge", "to_kind", "to_namespace", "to_name", "depth", "past"]
+    return csv_text(head, rows)
+
+
+def impact_text(answer: Answer, form: str, paint: Paint = plain) -> str:
+    """Return the nodes of an answer as a table, CSV or JSON: distance, name, marks, owners, last run."""
+    if form == "json":
+        return json_text(_impact_value(answer))
+    head = ("distance", "kind", "namespace", "name", "owners", "last run", "at", "marks")
+    rows = [_impact_row(node) for node in answer.nodes]
+    if form == "csv":
+        return csv_text(head, rows)
+    text = table(head, rows, paint) if rows else "nothing depends on it"
+    return "\n".join([text, *cut_lines(answer)])
+
+
+def _impact_value(answer: Answer) -> dict[str, Any]:
+    """As :func:`answer_value`, without the edges: one of their ends may be the start, which is no node of the answer."""
+    nodes = [_node_value(node) for node in answer.nodes]
+    return {"question": dict(answer.question), "complete": not answer.cuts, "nodes": nodes}
+
+
+def _impact_row(node: Node) -> tuple[str, ...]:
+    facts = node.facts
+    state, at = facts.get("lastRunState", ""), facts.get("lastRunAt") or facts.get("writtenAt")
+    name = ".".join(node.name[1:])
+    owners = ", ".join(facts.get("owners", []))
+    return (str(node.depth), node.kind, node.name[0], name, owners, state, short_time(at), ", ".join(node.marks))
+
+
+def _cells(node: Node) -> list[str]:
+    return [node.kind, node.name[0], ".".join(node.name[1:])]
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV with a header line and lines that end with a bare newline, the last one aside."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], paint: Paint = plain) -> str:
+    """Return rows as columns that are as wide as they need, two spaces apart; no line ends with a space."""
+    widths = [max(len(str(row[column])) for row in [head, *rows]) for column in range(len(head))]
+    lines = [
+        paint("  ".join(name.ljust(width) for name, width in zip(head, widths, strict=True)).rstrip(), "bright_black")
+    ]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        painted = [
+            paint(cell, STATE_COLOURS[cell.strip()]) if cell.strip() in STATE_COLOURS else cell for cell in cells
+        ]
+        lines.append("  ".join(painted).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,155 @@
+"""``headwater job``: one job, its versions with the reason for each, and its end."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+import click
+
+from headwater.transport.sending import message_of_line, send_all
+from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_graph.questions.answers import Node
+from headwater_graph.questions.entity import entity
+from headwater_graph.questions.finding import find
+from headwater_graph.questions.history import JobVersionLine, job_version_reasons, job_versions, pick
+from headwater_graph.questions.marks import time_text
+
+from .asking import format_options, now, paint, say, the_graph
+from .dataset import entity_lines
+from .emit import connected, settings
+from .formats import Paint, csv_text, json_text, short_time, table
+
+MOST = 10_000
+PRODUCER = "urn:headwater:cli"
+JOB_EVENT = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/JobEvent"
+
+
+@click.group()
+def job() -> None:
+    """Show a job, its versions and what changed; KEY is written as a dataset is."""
+
+
+@job.command("show")
+@click.argument("key", nargs=-1, required=True)
+@click.option("--facets", is_flag=True, help="With every facet, as JSON.")
+@format_options("text", "json")
+def show_command(key: tuple[str, ...], facets: bool, form: str) -> None:
+    """Show a job: its facets, what it reads, what it writes."""
+    with the_graph() as graph:
+        shown = entity(graph, find(graph, key, ("job",)), now())
+    say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
+
+
+@job.command("versions")
+@click.argument("key", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(1, MOST), default=50, show_default=True)
+@format_options("table", "json", "csv")
+def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
+    """List the versions of a job, the newest first, each with the reason for it."""
+    with the_graph() as graph:
+        lines = job_versions(graph, find(graph, key, ("job",)), limit)
+    say(_versions_text(lines, form, paint()))
+
+
+def _versions_text(lines: list[JobVersionLine], form: str, colours: Paint) -> str:
+    more = bool(lines) and lines[-1].number > 1
+    if form == "json":
+        return json_text({"versions": [line.value() for line in lines], "more": more})
+    head = ("number", "from", "runs", "code version", "version", "reason")
+    rows = [_cells(line) for line in lines]
+    if form == "csv":
+        return csv_text(head, rows)
+    if not rows:
+        return "no version: no run of this job has ended"
+    return table(head, rows, colours) + ("\nthere are more (--limit N)" if more else "")
+
+
+def _cells(line: JobVersionLine) -> tuple[str, ...]:
+    reason = "; ".join(line.reasons) + (" [lineage unknown]" if line.unknown else "")
+    return (str(line.number), short_time(line.since), str(line.runs), line.code or "", line.id, reason)
+
+
+@job.command("diff")
+@click.argument("key", nargs=-1, required=True)
+@click.option(
+    "--from", "first", metavar="VERSION", help="A number or the beginning of an id; else the one before last."
+)
+@click.option("--to", "last", metavar="VERSION", help="A number or the beginning of an id; else the current one.")
+@format_options("text", "json")
+def diff_command(key: tuple[str, ...], first: str | None, last: str | None, form: str) -> None:
+    """What differs between two versions of a job, by default the current one and the one before it."""
+    with the_graph() as graph:
+        versions = job_versions(graph, find(graph, key, ("job",)), MOST)
+    if not versions:
+        raise ConfigError("no run of this job has ended: it has no version yet")
+    after = versions[0] if last is None else pick(versions, last)
+    before = pick(versions, first) if first is not None else _before(versions, after)
+    say(_diff_text(before, after, form))
+
+
+def _before(versions: list[JobVersionLine], version: JobVersionLine) -> JobVersionLine:
+    older = [line for line in versions if line.number == version.number - 1]
+    if not older:
+        raise ConfigError(f"version {version.number} is the first one: nothing is before it")
+    return older[0]
+
+
+def _diff_text(before: JobVersionLine, after: JobVersionLine, form: str) -> str:
+    reasons = job_version_reasons(before, after)
+    if form == "json":
+        return json_text({"before": before.value(), "after": after.value(), "changes": list(reasons)})
+    head = [
+        f"{word:<5}version {v.number}  {short_time(v.since)}  {v.id}" for word, v in (("from", before), ("to", after))
+    ]
+    return "\n".join([*head, *(f"  {reason}" for reason in reasons or ("no difference",))])
+
+
+@job.command("retire")
+@click.argument("key", nargs=-1, required=True)
+@click.option("--reason", help="Why, kept with the job.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
+@click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def retire_command(
+    key: tuple[str, ...],
+    reason: str | None,
+    yes: bool,
+    kafka_bootstrap_servers: str | None,
+    kafka_topic: str | None,
+    as_json: bool,
+) -> None:
+    """Take a decommissioned job out of the current graph, by an event like all else.
+
+    Its runs and versions stay. A later run of the job brings it back.
+    """
+    with the_graph() as graph:
+        found = find(graph, key, ("job",))
+    if not yes:
+        click.confirm(f"Take job {' '.join(found.name)} out of the current graph?", abort=True, err=True)
+    config = settings(kafka_bootstrap_servers, kafka_topic)
+    event = retiring_event((found.name[0], found.name[1]), now(), reason)
+    outcome = send_all(connected(config), [(1, message_of_line(json.dumps(event).encode()))])
+    if outcome.delivered != 1:
+        why = next((why for _, why in (*outcome.unavailable, *outcome.refused)), "no acknowledgement")
+        raise ServerUnavailable("Kafka", config.bootstrap_servers, why)
+    say(json.dumps({"job": list(found.name), "topic": config.topic}) if as_json else _retired(found, config.topic))
+
+
+def _retired(job: Node, topic: str) -> str:
+    return f"job {' '.join(job.name)}: its end is in {topic}, and in the graph once the consumer has read it"
+
+
+def retiring_event(job: tuple[str, str], time: datetime, reason: str | None) -> dict[str, Any]:
+    """Return the JobEvent that takes a job out of the current graph (SPEC 3.6)."""
+    facet = {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}#headwater_retired"} | (
+        {"reason": reason} if reason else {}
+    )
+    return {
+        "eventTime": time_text(time),
+        "producer": PRODUCER,
+        "schemaURL": JOB_EVENT,
+        "job": {"namespace": job[0], "name": job[1], "facets": {"headwater_retired": facet}},
+    }

@@ -1,0 +1,247 @@
+"""``headwater run``: which runs there were, and what one of them read, wrote and told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+import click
+
+from headwater_avro.errors import ConfigError
+from headwater_graph.questions.finding import Wanted, find, find_run
+from headwater_graph.questions.reader import GraphReader
+from headwater_graph.questions.run_diff import Change, RunDiff, last_that_worked, run_diff
+from headwater_graph.questions.run_graph import run_graph
+from headwater_graph.questions.runs import Child, RunDetails, RunFilter, RunLine, VersionUse, list_runs, show_run
+
+from .asking import Time, format_options, now, paint, say, the_graph
+from .formats import STATE_COLOURS, Paint, csv_text, json_text, render, short_time, table
+from .lineage import limit_options, limits_of
+
+STATES = ("NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL")
+BAR = 24
+MAX_VALUE = 200
+
+
+@click.group()
+def run() -> None:
+    """List runs, and show what one read, wrote and told."""
+
+
+@run.command("list")
+@click.option("--job", help="Of this job.")
+@click.option("--dataset", help="That read or wrote this dataset.")
+@click.option("--parent", metavar="RUN", help="Right under this run.")
+@click.option("--state", type=click.Choice(STATES, case_sensitive=False))
+@click.option(
+    "--silent", is_flag=True, help="Batch runs that have not ended and of which nothing is heard for 24 hours."
+)
+@click.option("--since", type=Time(), help="Last event at or after a time, such as 2026-01-31 or 2h (ago).")
+@click.option("--until", type=Time(), help="Last event before a time.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@format_options("table", "json", "csv")
+def list_command(
+    job: str | None,
+    dataset: str | None,
+    parent: str | None,
+    state: str | None,
+    silent: bool,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+    form: str,
+) -> None:
+    """List runs, those with the latest last event first."""
+    if silent and (state or until):
+        raise ConfigError("--silent says itself which states and times: leave --state and --until out")
+    with the_graph() as graph:
+        wanted = RunFilter(
+            job=_key(graph, job, "job"),
+            dataset=_key(graph, dataset, "dataset"),
+            parent=None if parent is None else find_run(graph, parent).key,
+            state=state and state.upper(),
+            since=since,
+            until=until,
+            silent=silent,
+        )
+        found = list_runs(graph, wanted, now(), limit + 1)
+    say(_list_text(found[:limit], len(found) > limit, form, paint()))
+
+
+def _key(graph: GraphReader, words: str | None, kind: Wanted) -> str | None:
+    return None if words is None else find(graph, words.split(" ", 1), (kind,)).key
+
+
+def _list_text(runs: list[RunLine], more: bool, form: str, colours: Paint) -> str:
+    if form == "json":
+        return json_text({"runs": [line.value() for line in runs], "more": more})
+    head = ("run", "job", "state", "started", "took", "marks")
+    rows = [_cells(line) for line in runs]
+    if form == "csv":
+        return csv_text(head, rows)
+    if not rows:
+        return "no runs"
+    return table(head, rows, colours) + ("\nthere are more (--limit N, --until TIME)" if more else "")
+
+
+def _cells(line: RunLine) -> tuple[str, ...]:
+    job = "" if line.job is None else " ".join(line.job)
+    started = short_time(line.started or line.last_event)
+    return (line.id, job, line.state or "", started, duration(line.seconds), ", ".join(line.marks))
+
+
+def duration(seconds: float | None) -> str:
+    """Return a duration in the two greatest units that tell something; "" for none.
+
+    >>> duration(3725), duration(0.25), duration(90000)
+    ('1h 2m', '0.25s', '1d 1h')
+    """
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return f"{seconds:.2f}".rstrip("0").rstrip(".") + "s"
+    told, rest = [], int(seconds)
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
+        count, rest = divmod(rest, size)
+        told += [f"{count}{unit}"] if count else []
+    return " ".join(told[:2])
+
+
+@run.command("show")
+@click.argument("run_id", metavar="RUN")
+@click.option("--facets", is_flag=True, help="With every facet, as JSON.")
+@format_options("text", "json")
+def show_command(run_id: str, facets: bool, form: str) -> None:
+    """Show one run: RUN is its id or the beginning of it."""
+    with the_graph() as graph:
+        details = show_run(graph, find_run(graph, run_id), now())
+    say(json_text(details.value()) if form == "json" else "\n".join(_shown(details, facets, paint())))
+
+
+def _shown(details: RunDetails, facets: bool, colours: Paint) -> Iterator[str]:
+    line = details.run
+    marks = " ".join(colours(f"[{mark}]", "red") for mark in line.marks)
+    yield f"run {colours(line.id, 'magenta')}  {_state(line, colours)} {marks}".rstrip()
+    yield from _facts(details)
+    yield from _uses("read", details.reads, colours)
+    yield from _uses("wrote", details.writes, colours)
+    if details.children:
+        yield "children"
+        yield from _child_lines(details.children, "  ", _longest(details.children), colours)
+        yield from ["  cut: there are more"] if details.more_children else []
+    if facets:
+        yield json_text(details.told.value())
+    else:
+        yield from _facet_names(details)
+
+
+def _facet_names(details: RunDetails) -> Iterator[str]:
+    told = (("run facets", details.told.run), ("job facets", details.told.job))
+    yield from (f"  {name:<16} {' '.join(sorted(facets))}" for name, facets in told if facets)
+
+
+def _state(line: RunLine, colours: Paint) -> str:
+    state = line.state or "not heard of"
+    return colours(state, STATE_COLOURS.get(state, "white"))
+
+
+def _facts(details: RunDetails) -> Iterator[str]:
+    line = details.run
+    made = " (made by this run)" if details.made_version else ""
+    facts = (
+        ("job", line.job and " ".join(line.job)),
+        ("job version", details.version and details.version + made),
+        ("code version", details.code_version),
+        ("started", short_time(line.started)),
+        ("ended", short_time(line.ended)),
+        ("last event", "" if line.ended else short_time(line.last_event)),
+        ("took", duration(line.seconds)),
+        ("parent", details.parent),
+        ("error", details.error),
+        ("other jobs named", ", ".join(" ".join(key) for key in details.conflicts)),
+    )
+    return (f"  {name:<16} {value}" for name, value in facts if value)
+
+
+def _uses(verb: str, uses: Iterable[VersionUse], colours: Paint) -> Iterator[str]:
+    for use in uses:
+        if verb == "wrote":
+            origin = ""
+        elif use.made_by:
+            origin = f"  written {short_time(use.at)} by run {use.made_by}"
+        else:
+            origin = f"  external version {use.external}" if use.external else "  nobody told who wrote it"
+        yield f"  {verb:<16} {colours(' '.join(use.dataset), 'cyan')}  version {use.version}{origin}"
+
+
+def _longest(children: Iterable[Child]) -> float:
+    return max((max(child.run.seconds or 0.0, _longest(child.children)) for child in children), default=0.0)
+
+
+def _child_lines(children: Iterable[Child], indent: str, longest: float, colours: Paint) -> Iterator[str]:
+    for child in children:
+        line = child.run
+        bar = "█" * max(1, round(BAR * line.seconds / longest)) if longest and line.seconds else ""
+        job = " ".join(line.job) if line.job else ""
+        marks = "".join(f" [{mark}]" for mark in line.marks)
+        took = f"  {bar} {duration(line.seconds)}" if line.seconds is not None else ""
+        yield f"{indent}{colours(line.id, 'magenta')}  {job}  {_state(line, colours)}{marks}{took}"
+        yield from _child_lines(child.children, indent + "  ", longest, colours)
+
+
+@run.command("graph")
+@click.argument("run_id", metavar="RUN")
+@click.option("--downstream", is_flag=True, help="Who read what it wrote, instead of what it read and what made that.")
+@limit_options
+@format_options()
+def graph_command(run_id: str, downstream: bool, depth: int, neighbours: int, nodes: int, form: str) -> None:
+    """What a run really read, version by version, and which runs made that, back to the sources."""
+    limits = limits_of(depth, neighbours, nodes)
+    with the_graph() as graph:
+        start = find_run(graph, run_id)
+        answer = run_graph(graph, start, "downstream" if downstream else "upstream", now(), limits)
+    say(render(answer, form, paint()))
+
+
+@run.command("diff")
+@click.argument("run_ids", nargs=-1, required=True, metavar="RUN [OTHER]")
+@format_options("text", "json")
+def diff_command(run_ids: tuple[str, ...], form: str) -> None:
+    """What differs from RUN to OTHER; of one RUN alone, what has changed since its job last worked."""
+    if len(run_ids) > 2:
+        raise ConfigError("a diff is of two runs, or of one and the last that worked before it")
+    with the_graph() as graph:
+        last = find_run(graph, run_ids[-1])
+        first = find_run(graph, run_ids[0]) if len(run_ids) == 2 else last_that_worked(graph, last)
+        diff = run_diff(graph, first, last, now())
+    say(json_text(diff.value()) if form == "json" else "\n".join(_diff_lines(diff, paint())))
+
+
+def _diff_lines(diff: RunDiff, colours: Paint) -> Iterator[str]:
+    for word, details in (("from", diff.before), ("to", diff.after)):
+        line = details.run
+        yield f"{word:<5}run {colours(line.id, 'magenta')}  {_state(line, colours)}  {short_time(line.started)}".rstrip()
+    if diff.is_empty:
+        yield "no difference"
+    yield from (_change_line("", change) for change in diff.facts)
+    yield from (f"  {change}" for change in diff.sides)
+    yield from (_change_line("read ", change) for change in diff.read_versions)
+    yield from (f"  schema of {dataset}: {change}" for dataset, change in diff.schemas)
+    for sign, edge in diff.columns:
+        colour = "green" if sign == "+" else "red"
+        yield colours(f"  {sign} column {'.'.join(edge[:3])} to {'.'.join(edge[3:])}", colour)
+    yield from (_change_line("", change) for change in diff.settings)
+
+
+def _change_line(word: str, change: Change) -> str:
+    what, before, after = change
+    return f"  {word}{what}: {_value_text(before)} to {_value_text(after)}"
+
+
+def _value_text(value: Any) -> str:
+    if value is None:
+        return "none"
+    text = " ".join(value) if isinstance(value, tuple) else value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"

@@ -1,0 +1,35 @@
+"""``headwater search``: datasets, jobs, columns and runs by parts of their names."""
+
+from __future__ import annotations
+
+import click
+
+from headwater_graph.questions.answers import Kind, Node
+from headwater_graph.questions.search import KINDS
+from headwater_graph.questions.search import search as search_for
+
+from .asking import format_options, paint, say, the_graph
+from .formats import COLOURS, csv_text, json_text, reference
+
+
+@click.command()
+@click.argument("text")
+@click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; may be repeated.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Of each kind.")
+@format_options("text", "json", "csv")
+def search(text: str, kinds: tuple[Kind, ...], limit: int, form: str) -> int:
+    """Datasets, jobs and columns whose name holds TEXT, and runs whose id begins so; exit code 1 if there are none."""
+    with the_graph() as graph:
+        found = search_for(graph, text, kinds or KINDS, limit)
+    say(_text(found, text, form))
+    return 0 if found else 1
+
+
+def _text(found: list[Node], text: str, form: str) -> str:
+    if form == "json":
+        return json_text([reference(node) for node in found])
+    if form == "csv":
+        return csv_text(("kind", "namespace", "name"), [(n.kind, n.name[0], ".".join(n.name[1:])) for n in found])
+    colours = paint()
+    lines = [f"{colours(n.kind.ljust(8), 'bright_black')}{colours(' '.join(n.name), COLOURS[n.kind])}" for n in found]
+    return "\n".join(lines) or f"nothing is named like {text!r}"

@@ -1,0 +1,161 @@
+"""A batch to the graph: joined rows in, settled transactions out (DESIGN 2, steps 2 to 4).
+
+A batch is one transaction where it fits one. What a transaction can't hold is portioned or owed; what the graph refuses is
+bisected until only the record at fault is left; what is in the way for the moment is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headwater_avro.errors import RejectionCode, StoreRefused
+from headwater_graph.neo4j_port import StoreBusy, StoreExhausted
+from headwater_graph.port import Store
+
+from .rules.coalesce import Kind, Row
+from .settle.limits import Limits
+from .settle.settle import Settled, drain, settle
+from .settle.told import portions, told
+
+logger = logging.getLogger("headwater.consumer")
+
+TRIES = 8
+"""How often a transaction that another one was in the way of is tried, with growing pauses, before the batch gives up."""
+
+FIRST_PAUSE = 0.05
+"""Seconds before the second try; doubled each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPosition:
+    """Which batch of which query this is, and up to which offsets (exclusive) it reads: {topic: {partition: offset}}."""
+
+    query_id: str
+    batch_id: int
+    offsets: dict[str, dict[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A row that the graph does not take: its messages, at ``sources``, go to the dead letters with this code."""
+
+    kind: Kind
+    key: bytes
+    sources: bytes
+    code: RejectionCode
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """What a batch came to: runs written, jobs with a late one, versions folded again, work still owed, seconds by phase."""
+
+    late_runs: int
+    refolded_versions: int
+    owed_left: int
+    phase_seconds: dict[str, float]
+    refused: list[Refused]
+    runs: int = 0
+
+
+@dataclass(slots=True)
+class _Progress:
+    settled: Settled = field(default_factory=Settled)
+    seconds: dict[str, float] = field(default_factory=dict)
+    refused: list[Refused] = field(default_factory=list)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+
+
+class GraphWriter:
+    """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back."""
+
+    def __init__(self, store: Store, limits: Limits | None = None) -> None:
+        self._store = store
+        self._limits = limits or Limits()
+        self._now = self._limits
+
+    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
+        """Write a batch; the graph is settled before it and after it, so nothing is owed in the end.
+
+        Raises ServerUnavailable while the graph can't be reached: nothing of the portion under way is written then, and
+        the same batch may be applied again.
+        """
+        self._store.announce(position.batch_id, msgspec.json.encode(position.offsets).decode())
+        progress = _Progress()
+        self.settle_owed(progress)
+        for portion in portions(rows, self._limits.runs, self._limits.bytes):
+            self._apply(portion, progress)
+        self._now = self._limits
+        settled = progress.settled
+        return BatchReport(settled.late, settled.refolded, 0, progress.seconds, progress.refused, settled.runs)
+
+    def settle_owed(self, progress: _Progress | None = None) -> None:
+        """Do all work that earlier transactions left, each piece in transactions of its own."""
+        progress = progress or _Progress()
+        done = 0
+        with progress.phase("drain"):
+            while self._again(self._drain_one, progress):
+                done += 1
+                if done % 20 == 0:
+                    logger.info("settling what is owed", extra={"transactions": done})
+
+    def _drain_one(self, progress: _Progress) -> bool:
+        with self._store.transaction() as tx:
+            owed = tx.owed(1)
+            if owed:
+                progress.settled += drain(tx, owed[0], self._now)
+        return bool(owed)
+
+    def _apply(self, portion: list[Row], progress: _Progress) -> None:
+        try:
+            self._again(lambda progress: self._settle(portion, progress), progress)
+        except StoreRefused as fault:
+            if len(portion) == 1:
+                kind, key, _, sources = portion[0]
+                progress.refused.append(Refused(kind, key, sources, "store_refused", str(fault)))
+                return
+            half = len(portion) // 2
+            self._apply(portion[:half], progress)
+            self._apply(portion[half:], progress)
+            return
+        except StoreExhausted:
+            if len(portion) == 1 or self._now.runs == 1:
+                raise
+            self._now = self._now.halved()
+            logger.warning("the graph ran out of memory or time; smaller transactions", extra={"runs": self._now.runs})
+            for smaller in portions(portion, self._now.runs, self._now.bytes):
+                self._apply(smaller, progress)
+            return
+        self.settle_owed(progress)
+
+    def _settle(self, portion: list[Row], progress: _Progress) -> bool:
+        with progress.phase("join"):
+            all_told = told(portion)
+        with progress.phase("write"), self._store.transaction() as tx:
+            settled = settle(tx, all_told, self._now)
+        progress.settled += settled
+        return True
+
+    def _again(self, step: Callable[[_Progress], bool], progress: _Progress) -> bool:
+        pause = FIRST_PAUSE
+        for _ in range(TRIES - 1):
+            try:
+                return step(progress)
+            except StoreBusy as fault:
+                logger.info("another transaction was in the way", extra={"reason": str(fault)})
+            time.sleep(pause)
+            pause *= 2
+        return step(progress)

@@ -1,0 +1,280 @@
+"""The settings of the consumer and of every command that asks Kafka or Neo4j: one model, and where each value came from.
+
+A setting ``neo4j_uri`` is given as the flag of a command, as HEADWATER_NEO4J_URI in the environment, or in
+``headwater.toml`` as ``neo4j_uri = …`` or under ``[neo4j]`` as ``uri = …``. The first of these that has it counts; after
+them come the addresses of a local stack that is up, and the defaults. An empty variable counts as not set.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+
+from headwater_avro.errors import ConfigError
+
+PREFIX = "HEADWATER_"
+FILE = "headwater.toml"
+SECTIONS = ("kafka", "neo4j", "spark", "consumer")
+"""The tables of ``headwater.toml`` that are read here; other parts have their own."""
+
+Layer: TypeAlias = tuple[str, Mapping[str, Any]]
+"""Where values come from, for people to read, and the values by setting."""
+
+HIDDEN = "(hidden)"
+
+NOT_SET = "-"
+"""The address of a server that is not needed and not named."""
+
+
+def _pairs(value: Any) -> Any:
+    """Read ``a=1,b=2`` as a mapping."""
+    if not isinstance(value, str):
+        return value
+    return dict(item.split("=", 1) for item in value.split(",") if "=" in item)
+
+
+Text: TypeAlias = Annotated[str, Field(min_length=1)]
+Secret: TypeAlias = SecretStr | None
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=3600)]
+
+
+class ConsumerSettings(BaseModel):
+    """Every setting; what each means is said in ``docs/operate.md`` and by ``headwater doctor``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kafka_bootstrap_servers: Text = Field(description="Kafka's addresses, host:port,host:port")
+    kafka_topic: Text = Field("lineage.events", description="the topic of events")
+    kafka_dead_letter_topic: str | None = Field(None, description="the topic of dead letters (topic + .dead)")
+    kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        "PLAINTEXT", description="how Kafka is spoken to"
+    )
+    kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        "PLAIN", description="how one logs in to Kafka, with SASL"
+    )
+    kafka_sasl_username: str | None = Field(None, description="user in Kafka")
+    kafka_sasl_password: Secret = Field(None, description="password in Kafka")
+    kafka_ssl_ca: Path | None = Field(None, description="PEM file of the authorities that sign Kafka's certificates")
+    kafka_ssl_keystore: Path | None = Field(None, description="PEM file with the own certificate and its key")
+
+    neo4j_uri: Text = Field(description="Neo4j's address, bolt://host:port or neo4j+s://…")
+    neo4j_user: Text = Field("neo4j", description="user in Neo4j")
+    neo4j_password: SecretStr = Field(SecretStr(""), description="password in Neo4j")
+    neo4j_database: Text = Field("neo4j", description="database in Neo4j")
+    neo4j_connect_timeout: Seconds = Field(5.0, description="seconds for a connection to Neo4j")
+    neo4j_read_timeout: Seconds = Field(30.0, description="seconds for a question to Neo4j")
+    neo4j_write_timeout: Seconds = Field(120.0, description="seconds for a transaction that writes")
+
+    home: Path = Field(Path("~/.local/share/headwater"), description="folder of what headwater keeps on this machine")
+    checkpoint: str | None = Field(
+        None, description="folder or URL of Spark's offsets; if lost, the topic is read again"
+    )
+    starting_offsets: Literal["earliest", "latest"] = Field("earliest", description="where a first start begins")
+    max_offsets_per_trigger: Annotated[int, Field(ge=1)] = Field(20_000, description="messages in a batch at most")
+    trigger_milliseconds: Annotated[int, Field(ge=0)] = Field(200, description="least time from one batch to the next")
+    fail_on_data_loss: bool = Field(True, description="stop where Kafka has deleted messages that were not read yet")
+
+    spark_master: Text = Field("local[*]", description="where Spark runs its tasks")
+    spark_driver_memory: Text = Field("1g", description="heap of Spark's driver")
+    spark_jars: str | None = Field(None, description="jars of Spark's Kafka source: a folder, or paths with commas")
+    spark_conf: Annotated[dict[str, str], BeforeValidator(_pairs)] = Field(
+        default_factory=dict, description="more settings of Spark: name=value,name=value"
+    )
+
+    http_host: Text = Field("127.0.0.1", description="where /healthz, /readyz and /metrics listen")
+    http_port: Annotated[int, Field(ge=0, le=65_535)] = Field(0, description="their port; 0: none")
+    log_format: Literal["auto", "text", "json"] = Field("auto", description="auto: text on a terminal, else JSON lines")
+
+    @property
+    def dead_letter_topic(self) -> str:
+        return self.kafka_dead_letter_topic or f"{self.kafka_topic}.dead"
+
+    def neo4j(self) -> dict[str, Any]:
+        """Return Neo4j's settings by the names that `headwater_graph.settings` has for them."""
+        prefix = "neo4j_"
+        names = (name for name in type(self).model_fields if name.startswith(prefix))
+        return {name.removeprefix(prefix): getattr(self, name) for name in names}
+
+    def librdkafka(self) -> dict[str, str]:
+        """Return Kafka's security settings in the words of librdkafka."""
+        return _without_none(
+            {
+                "security.protocol": self.kafka_security_protocol,
+                "sasl.mechanism": self.kafka_sasl_mechanism if self._uses_sasl else None,
+                "sasl.username": self.kafka_sasl_username,
+                "sasl.password": _open(self.kafka_sasl_password),
+                "ssl.ca.location": _path(self.kafka_ssl_ca),
+                "ssl.certificate.location": _path(self.kafka_ssl_keystore),
+                "ssl.key.location": _path(self.kafka_ssl_keystore),
+            }
+        )
+
+    def java_client(self) -> dict[str, str]:
+        """Return Kafka's security settings in the words of Kafka's own client."""
+        ca, keystore = _path(self.kafka_ssl_ca), _path(self.kafka_ssl_keystore)
+        return _without_none(
+            {
+                "security.protocol": self.kafka_security_protocol,
+                "sasl.mechanism": self.kafka_sasl_mechanism if self._uses_sasl else None,
+                "sasl.jaas.config": self._jaas() if self._uses_sasl else None,
+                "ssl.truststore.type": "PEM" if ca else None,
+                "ssl.truststore.location": ca,
+                "ssl.keystore.type": "PEM" if keystore else None,
+                "ssl.keystore.location": keystore,
+            }
+        )
+
+    @property
+    def _uses_sasl(self) -> bool:
+        return self.kafka_security_protocol.startswith("SASL")
+
+    def _jaas(self) -> str:
+        kind = "plain.PlainLoginModule" if self.kafka_sasl_mechanism == "PLAIN" else "scram.ScramLoginModule"
+        user, password = (_quoted(text or "") for text in (self.kafka_sasl_username, _open(self.kafka_sasl_password)))
+        return f"org.apache.kafka.common.security.{kind} required username={user} password={password};"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as ``headwater doctor`` shows it; secrets are hidden."""
+
+    name: str
+    value: object
+    origin: str
+    description: str
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, and where each came from."""
+
+    settings: ConsumerSettings
+    origins: Mapping[str, str]
+
+    def shown(self) -> Iterator[Setting]:
+        """Yield every setting in the order of the model, secrets hidden."""
+        for name, field in ConsumerSettings.model_fields.items():
+            value = getattr(self.settings, name)
+            shown = HIDDEN if isinstance(value, SecretStr) and value.get_secret_value() else value
+            yield Setting(name, _plain(shown), self.origins[name], field.description or "")
+
+
+def load(
+    *,
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    file: tuple[str, Mapping[str, Any]] | None = None,
+    stack: Mapping[str, Any] | None = None,
+    needs: frozenset[str] = frozenset(("kafka", "neo4j")),
+) -> Loaded:
+    """Return the settings that these sources give together; raises ConfigError that names every fault.
+
+    ``file`` is a path and what `read_file` found there; ``stack`` are the addresses of a local stack that is up. They
+    are used only where no address is set otherwise: settings of two installations are never mixed. Without "kafka" or
+    "neo4j" in ``needs``, its address may be absent.
+    """
+    layers = [layer for layer in _layers(flags or {}, environ or {}, file) if layer[1]]
+    if stack and not any(name in values for _, values in layers for name in ("kafka_bootstrap_servers", "neo4j_uri")):
+        layers.append(("local stack", stack))
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(ConsumerSettings.model_fields, "default")
+    for origin, given in reversed(layers):
+        values |= given
+        origins |= dict.fromkeys(given, origin)
+    absent = {name: NOT_SET for part, name in _ADDRESSES.items() if part not in needs and name not in values}
+    origins |= dict.fromkeys(absent, "not set")
+    try:
+        return Loaded(ConsumerSettings.model_validate(values | absent), origins)
+    except ValidationError as fault:
+        raise ConfigError(_faults(fault, origins)) from None
+
+
+_ADDRESSES = {"kafka": "kafka_bootstrap_servers", "neo4j": "neo4j_uri"}
+
+
+def read_file(environ: Mapping[str, str], folder: Path) -> tuple[str, Mapping[str, Any]] | None:
+    """Read the file that HEADWATER_CONFIG names, else ``headwater.toml`` in ``folder`` if there is one.
+
+    Raises ConfigError where it can't be read.
+    """
+    named = environ.get(PREFIX + "CONFIG")
+    path = Path(named) if named else folder / FILE
+    if not named and not path.exists():
+        return None
+    try:
+        return (str(path), _flat(tomllib.loads(path.read_text(encoding="utf-8"))))
+    except OSError as fault:
+        raise ConfigError(f"{path} can't be read: {fault.strerror}") from fault
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise ConfigError(f"{path} is no TOML: {fault}") from fault
+
+
+def _flat(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a file: ``[kafka] topic`` and ``kafka_topic`` are one, ``[consumer]`` adds no prefix."""
+    found: dict[str, Any] = {name: value for name, value in tables.items() if not isinstance(value, dict)}
+    for section in SECTIONS:
+        prefix = "" if section == "consumer" else section + "_"
+        found |= {prefix + name: value for name, value in tables.get(section, {}).items()}
+    return found
+
+
+def _layers(
+    flags: Mapping[str, Any], environ: Mapping[str, str], file: tuple[str, Mapping[str, Any]] | None
+) -> Iterator[Layer]:
+    yield ("flag", {name: value for name, value in flags.items() if value is not None})
+    names = {PREFIX + name.upper(): name for name in ConsumerSettings.model_fields}
+    yield ("environment", {names[key]: value for key, value in environ.items() if key in names and value})
+    if file is not None:
+        yield file
+
+
+def _faults(fault: ValidationError, origins: Mapping[str, str]) -> str:
+    return "; ".join(_fault(error, origins) for error in fault.errors(include_url=False, include_context=False))
+
+
+def _fault(error: Any, origins: Mapping[str, str]) -> str:
+    name = str(error["loc"][0])
+    variable, origin = PREFIX + name.upper(), origins.get(name, "default")
+    if error["type"] == "missing":
+        return f"{variable} is not set (or start the local servers: `headwater up`)"
+    if error["type"] == "extra_forbidden":
+        return f"{origins.get(name, 'the file')} has no setting {name}"
+    # A secret's value is not repeated.
+    given = "" if "password" in name else f", not {error['input']!r}"
+    return f"{variable} ({origin}): {error['msg'][0].lower()}{error['msg'][1:]}{given}"
+
+
+def _open(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret is not None else None
+
+
+def _path(path: Path | None) -> str | None:
+    return str(path) if path is not None else None
+
+
+def _plain(value: object) -> object:
+    match value:
+        case SecretStr():
+            return ""
+        case Path():
+            return str(value)
+        case _:
+            return value
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _without_none(values: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,238 @@
+"""One batch from Spark to the graph: what ``foreachBatch`` calls.
+
+The order is the promise. A batch counts as done for Spark only when this returns, so by then every dead letter is
+acknowledged and everything else is in the graph. Both may happen twice, after a crash or while a server is away, and
+neither changes anything the second time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import msgspec
+
+from headwater_avro.errors import ServerUnavailable
+from headwater_graph.neo4j_port import StoreBusy, StoreExhausted
+
+from .dead_letters import Clock, DeadLetter, DeadLetterSink, now
+from .health import Status
+from .messages import Messages, Position
+from .metrics import BatchSummary
+from .partition import DEAD, TALLY, Rejected, Row, Tally
+from .rules.coalesce import unpack_sources
+
+if TYPE_CHECKING:
+    from .batch import BatchPosition, BatchReport, Refused
+
+Result = TypeVar("Result")
+
+logger = logging.getLogger("headwater.consumer")
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+"""Seconds between two attempts to reach a server that is away; doubled each time."""
+
+LETTERS_AT_ONCE = 64_000_000
+"""Bytes of dead letters fetched by position before they are sent."""
+
+
+class Draining(Exception):
+    """Raised out of ``foreachBatch`` so that Spark does not commit a batch that was not done."""
+
+
+class Writer(Protocol):
+    """What writes joined rows to the graph: `headwater_consumer.batch.GraphWriter`."""
+
+    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
+        """Write the rows in one transaction; raises ServerUnavailable while the graph is away."""
+
+
+class Tagged:
+    """The tagged rows of one batch, as an Arrow table of `headwater_consumer.partition.TAGGED`."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.tallies = [msgspec.msgpack.decode(payload, type=Tally) for _, payload in self._of((TALLY,))]
+
+    def rejected(self) -> Iterator[Rejected]:
+        """Yield the messages that can't be used."""
+        return (msgspec.msgpack.decode(payload, type=Rejected) for _, payload in self._of((DEAD,)))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the joined rows."""
+        for batch in self._table.to_batches():
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                if row[0] not in (DEAD, TALLY):
+                    yield row
+
+    def offsets(self) -> dict[str, dict[int, int]]:
+        """Return the offset after the last message read, by topic and partition."""
+        ends: dict[str, dict[int, int]] = {}
+        for tally in self.tallies:
+            of_topic = ends.setdefault(tally.topic, {})
+            of_topic[tally.partition] = max(tally.end, of_topic.get(tally.partition, 0))
+        return ends
+
+    def _of(self, kinds: tuple[str, ...]) -> Iterator[tuple[bytes, bytes]]:
+        for batch in self._table.to_batches():
+            kind, key, payload = (batch.column(at) for at in range(3))
+            for at, name in enumerate(kind.to_pylist()):
+                if name in kinds:
+                    yield key[at].as_py(), payload[at].as_py()
+
+
+class BatchCycle:
+    """The steps of a batch, with what they need; called by Spark with a frame of tagged rows and the batch's number."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        dead_letters: DeadLetterSink,
+        messages: Messages,
+        status: Status,
+        *,
+        stop: threading.Event,
+        clock: Clock = now,
+        first_wait: float = FIRST_WAIT,
+    ) -> None:
+        self._writer = writer
+        self._dead_letters = dead_letters
+        self._messages = messages
+        self._status = status
+        self._stop = stop
+        self._clock = clock
+        self._first_wait = first_wait
+        self._offsets: dict[str, dict[int, int]] = {}
+        self.written: int | None = None
+        self.failure: BaseException | None = None
+        self.busy = threading.Lock()
+
+    def __call__(self, frame: Any, batch_id: int) -> None:
+        with self.busy:
+            try:
+                self._check_gate()
+                self._run(frame, batch_id)
+            except BaseException as fault:
+                # Spark hands on no more than its text.
+                self.failure = fault
+                raise
+
+    def _check_gate(self) -> None:
+        if self._stop.is_set():
+            raise Draining
+
+    def _run(self, frame: Any, batch_id: int) -> None:
+        seconds: dict[str, float] = {}
+        with _timed(seconds, "total"):
+            with _timed(seconds, "read"):
+                tagged = Tagged(frame.toArrow())
+            dead: Counter[str] = Counter()
+            with _timed(seconds, "dead_letters"):
+                self._bury(tagged, dead)
+            query_id = str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
+            report = self._write(tagged, query_id, batch_id)
+            with _timed(seconds, "refused"):
+                self._bury_refused(report.refused, dead)
+        self._conclude(tagged, report, query_id, batch_id, dead, {**report.phase_seconds, **seconds})
+
+    def _write(self, tagged: Tagged, query_id: str, batch_id: int) -> BatchReport:
+        from .batch import BatchPosition
+
+        self._offsets = _merged(self._offsets, tagged.offsets())
+        position = BatchPosition(query_id=query_id, batch_id=batch_id, offsets=self._offsets)
+        return self._patiently(lambda: self._writer.apply(tagged.rows(), position))
+
+    def _bury(self, tagged: Tagged, dead: Counter[str]) -> None:
+        carried: list[DeadLetter] = []
+        elsewhere: dict[Position, tuple[str, str]] = {}
+        for rejected in tagged.rejected():
+            dead[rejected.code] += 1
+            if rejected.whole:
+                carried.append(DeadLetter(rejected.message, rejected.code, rejected.detail, self._clock()))
+            else:
+                elsewhere[rejected.message.position] = (rejected.code, rejected.detail)
+        if carried:
+            self._patiently(lambda: self._dead_letters.send(carried))
+        self._fetch_and_bury(elsewhere)
+
+    def _bury_refused(self, refused: Iterable[Refused], dead: Counter[str]) -> None:
+        reasons: dict[Position, tuple[str, str]] = {}
+        for one in refused:
+            for position in unpack_sources(one.sources):
+                reasons[position] = (one.code, one.detail)
+        dead.update(code for code, _ in reasons.values())
+        self._fetch_and_bury(reasons)
+
+    def _fetch_and_bury(self, reasons: dict[Position, tuple[str, str]]) -> None:
+        if reasons:
+            self._patiently(lambda: self._send_fetched(reasons))
+
+    def _send_fetched(self, reasons: dict[Position, tuple[str, str]]) -> None:
+        letters: list[DeadLetter] = []
+        left, size = set(reasons), 0
+        for message in self._messages.fetch(reasons):
+            left.discard(message.position)
+            letters.append(DeadLetter(message, *reasons[message.position], self._clock()))
+            size += len(message.value or b"")
+            if size > LETTERS_AT_ONCE:
+                self._dead_letters.send(letters)
+                letters, size = [], 0
+        if letters:
+            self._dead_letters.send(letters)
+        for position in sorted(left):
+            logger.error("message gone before it could be dead-lettered", extra={"position": position})
+
+    def _patiently(self, step: Callable[[], Result]) -> Result:
+        wait = self._first_wait
+        while True:
+            try:
+                return step()
+            except (ServerUnavailable, StoreBusy, StoreExhausted) as fault:
+                if self._status.enter("waiting", str(fault)):
+                    logger.warning("waiting for a server", extra={"reason": str(fault)})
+            if self._stop.wait(wait):
+                raise Draining
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    def _conclude(
+        self,
+        tagged: Tagged,
+        report: BatchReport,
+        query_id: str,
+        batch_id: int,
+        dead: Counter[str],
+        seconds: dict[str, float],
+    ) -> None:
+        summary = BatchSummary(
+            query_id=query_id,
+            batch_id=batch_id,
+            offsets=self._offsets,
+            messages=sum(tally.messages for tally in tagged.tallies),
+            bytes=sum(tally.bytes for tally in tagged.tallies),
+            dead=dict(dead),
+            late_runs=report.late_runs,
+            refolded_versions=report.refolded_versions,
+            owed=report.owed_left,
+            seconds=seconds,
+        )
+        self.written = batch_id
+        self._status.batch_written(summary)
+        logger.info("batch written", extra=summary.flat())
+
+
+def _merged(before: dict[str, dict[int, int]], more: dict[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+    return before | {topic: before.get(topic, {}) | offsets for topic, offsets in more.items()}
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[phase] = time.perf_counter() - started

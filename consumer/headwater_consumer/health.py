@@ -1,0 +1,159 @@
+"""What the consumer is doing, told over HTTP: ``/healthz``, ``/readyz``, ``/metrics``.
+
+``/healthz`` fails where the process should be started again; ``/readyz`` fails while it can't do its work, which a new
+start would not change: a server that is away, another consumer that holds the graph.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Literal, TypeAlias
+
+from headwater_avro.errors import ConfigError
+
+from .metrics import BatchSummary, Metrics
+
+Phase: TypeAlias = Literal["starting", "running", "waiting", "stopping", "failed"]
+
+STALLED = 300.0
+"""Seconds in which the stream must have shown a sign of life."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the consumer is doing; times are Unix times, ``offsets`` the positions written, by topic and partition."""
+
+    phase: Phase = "starting"
+    reason: str | None = None
+    since: float = 0.0
+    holder: str | None = None
+    batch: int | None = None
+    written_at: float | None = None
+    offsets: dict[str, dict[int, int]] | None = None
+    owed: int = 0
+
+
+class Status:
+    """The state as it changes, for all threads."""
+
+    def __init__(self, metrics: Metrics, clock: Callable[[], float] = time.time) -> None:
+        self._metrics = metrics
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._state = State(since=clock())
+        self._sign_of_life = clock()
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    def enter(self, phase: Phase, reason: str | None = None) -> bool:
+        """Enter a phase; tell whether anything changed by that."""
+        self.alive()
+        with self._lock:
+            before = self._state
+            if (before.phase, before.reason) == (phase, reason):
+                return False
+            self._state = replace(before, phase=phase, reason=reason, since=self._clock())
+        self._metrics.waiting.set(phase == "waiting")
+        return True
+
+    def alive(self) -> None:
+        """Note a sign of life."""
+        self._sign_of_life = self._clock()
+
+    def silence(self) -> float:
+        """Return the seconds since the last sign of life."""
+        return self._clock() - self._sign_of_life
+
+    def moved(self, lag: Mapping[str, int] | None) -> None:
+        """Note that Spark looked for messages, and how many of each partition are left; None: it found nothing new."""
+        self.alive()
+        if self._state.phase == "waiting":
+            self.enter("running")
+        for partition, messages in (lag or {}).items():
+            self._metrics.lag.labels(partition).set(messages)
+
+    def held_by(self, holder: str | None) -> None:
+        """Note who holds the graph's Writer node."""
+        with self._lock:
+            self._state = replace(self._state, holder=holder)
+
+    def batch_written(self, batch: BatchSummary) -> None:
+        """Note a batch that is in the graph."""
+        at = self._clock()
+        self._metrics.batch_written(batch, at)
+        with self._lock:
+            self._state = replace(
+                self._state, batch=batch.batch_id, written_at=at, offsets=batch.offsets, owed=batch.owed
+            )
+        self.enter("running")
+
+    def is_healthy(self) -> bool:
+        return self._state.phase != "failed" and self.silence() < STALLED
+
+    def is_ready(self) -> bool:
+        return self._state.phase == "running" and self._state.owed == 0
+
+
+class HealthServer:
+    """The HTTP server, on threads of its own; port 0 takes a free one."""
+
+    def __init__(self, status: Status, metrics: Metrics, host: str, port: int) -> None:
+        try:
+            self._server = ThreadingHTTPServer((host, port), _handler(status, metrics))
+        except OSError as fault:
+            raise ConfigError(f"the health port {host}:{port} can't be opened: {fault.strerror}") from fault
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._serve, name="headwater-health", daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def _serve(self) -> None:
+        self._server.serve_forever(poll_interval=0.05)
+
+    def __enter__(self) -> HealthServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _handler(status: Status, metrics: Metrics) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            match self.path.partition("?")[0]:
+                case "/metrics":
+                    self._answer(200, "text/plain; version=0.0.4; charset=utf-8", metrics.text())
+                case "/healthz":
+                    self._tell(healthy=status.is_healthy())
+                case "/readyz":
+                    self._tell(healthy=status.is_ready())
+                case _:
+                    self._answer(404, "text/plain", b"/healthz /readyz /metrics\n")
+
+        def _tell(self, *, healthy: bool) -> None:
+            text = json.dumps({"ok": healthy} | asdict(status.state)) + "\n"
+            self._answer(200 if healthy else 503, "application/json", text.encode())
+
+        def _answer(self, code: int, kind: str, body: bytes) -> None:
+            self.send_response(code)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Keep probes out of the log."""
+
+    return Handler

@@ -1,0 +1,185 @@
+"""Messages of the source topic as they lie in Kafka, and the port that fetches single ones by their position.
+
+The stream reads the topic through Spark. The driver fetches by position only what it must see whole again: messages
+that the graph refused, and dead letters too large to travel through Spark's memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Message as KafkaMessage
+
+from headwater_avro.errors import ConfigError, ServerUnavailable
+
+Position: TypeAlias = tuple[int, int]
+"""Partition and offset of a message in the source topic."""
+
+Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
+"""The headers of a message in their order; names may repeat, values may be null."""
+
+READ_THROUGH = 500
+"""Offsets that are cheaper to read past than to seek over."""
+
+SILENCE = 30.0
+"""Seconds without an answer after which the broker counts as away."""
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """One message as the broker keeps it; ``timestamp`` in milliseconds since 1970, -1 where it has none."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+    @property
+    def position(self) -> Position:
+        return (self.partition, self.offset)
+
+
+class Messages(Protocol):
+    """Where messages of the source topic can be read again."""
+
+    def fetch(self, positions: Iterable[Position]) -> Iterator[Message]:
+        """Yield the messages at these positions, by partition and offset; those that are gone are left out.
+
+        Raises ServerUnavailable while the broker does not answer.
+        """
+
+
+class KeptMessages:
+    """The fake: messages in a dictionary."""
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self.kept = {message.position: message for message in messages}
+
+    def fetch(self, positions: Iterable[Position]) -> Iterator[Message]:
+        return (self.kept[position] for position in sorted(set(positions)) if position in self.kept)
+
+
+class KafkaMessages:
+    """Messages fetched by a plain consumer that joins no group and commits nothing."""
+
+    def __init__(self, topic: str, client: dict[str, Any]) -> None:
+        self._topic = topic
+        self._client = client
+
+    def fetch(self, positions: Iterable[Position]) -> Iterator[Message]:
+        wanted = sorted(set(positions))
+        if not wanted:
+            return
+        consumer = Consumer(reading(self._client))
+        try:
+            for stretch in _stretches(wanted):
+                yield from self._read(consumer, stretch)
+        finally:
+            consumer.close()
+
+    def _read(self, consumer: Consumer, stretch: list[Position]) -> Iterator[Message]:
+        missing = set(stretch)
+        consumer.assign([TopicPartition(self._topic, *stretch[0])])
+        while missing:
+            message = _next(consumer, self._client)
+            if message is None or message.position > stretch[-1]:
+                return
+            if message.position in missing:
+                missing.discard(message.position)
+                yield message
+
+
+def reading(client: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a consumer that reads assigned partitions to their ends, messages of any size."""
+    return client | {
+        "group.id": "headwater-reader",
+        "enable.auto.commit": False,
+        "auto.offset.reset": "error",
+        "enable.partition.eof": True,
+        "isolation.level": "read_committed",
+        "receive.message.max.bytes": 2_000_000_000,
+        "fetch.max.bytes": 1_000_000_000,
+        "queued.max.messages.kbytes": 65_536,
+    }
+
+
+def message_of(polled: KafkaMessage) -> Message:
+    """Return a polled message as a value."""
+    topic, partition, offset = polled.topic(), polled.partition(), polled.offset()
+    assert topic is not None
+    assert partition is not None
+    assert offset is not None
+    headers = tuple((header[0], _octets(header[1])) for header in polled.headers() or ())
+    return Message(
+        topic, partition, offset, polled.timestamp()[1], _octets(polled.key()), _octets(polled.value()), headers
+    )
+
+
+def _octets(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _stretches(positions: list[Position]) -> Iterator[list[Position]]:
+    for _, in_partition in groupby(positions, key=lambda position: position[0]):
+        stretch: list[Position] = []
+        for position in in_partition:
+            if stretch and position[1] - stretch[-1][1] > READ_THROUGH:
+                yield stretch
+                stretch = []
+            stretch.append(position)
+        yield stretch
+
+
+_PAST_THE_END = (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+
+
+def messages_on(client: dict[str, Any], topic: str) -> Iterator[Message]:
+    """Yield every message that is on a topic now, partition by partition; raises ServerUnavailable.
+
+    The end is looked up first, so a topic that is written to does not keep this going.
+    """
+    consumer = Consumer(reading(client))
+    address = str(client["bootstrap.servers"])
+    try:
+        for partition in _partitions(consumer, topic, address):
+            place = TopicPartition(topic, partition)
+            first, end = consumer.get_watermark_offsets(place, timeout=SILENCE)
+            consumer.assign([TopicPartition(topic, partition, first)])
+            yield from _until(consumer, end, client) if end > first else ()
+    except KafkaException as fault:
+        raise ServerUnavailable("Kafka", address, str(fault.args[0])) from fault
+    finally:
+        consumer.close()
+
+
+def _partitions(consumer: Consumer, topic: str, address: str) -> list[int]:
+    found = consumer.list_topics(topic, timeout=SILENCE).topics[topic]
+    if found.error is not None:
+        raise ConfigError(f"Kafka at {address} has no topic {topic}")
+    return sorted(found.partitions)
+
+
+def _until(consumer: Consumer, end: int, client: dict[str, Any]) -> Iterator[Message]:
+    while (message := _next(consumer, client)) is not None:
+        yield message
+        if message.offset >= end - 1:
+            return
+
+
+def _next(consumer: Consumer, client: dict[str, Any]) -> Message | None:
+    """Return the next message of what is assigned, None at its end or where there is nothing to begin with."""
+    polled = consumer.poll(SILENCE)
+    if polled is None:
+        raise ServerUnavailable("Kafka", client["bootstrap.servers"], f"no answer within {SILENCE:.0f} s")
+    fault = polled.error()
+    if fault is None:
+        return message_of(polled)
+    if fault.code() in _PAST_THE_END:
+        return None
+    raise ServerUnavailable("Kafka", client["bootstrap.servers"], fault.str())

@@ -1,0 +1,106 @@
+"""What the consumer counts, as Prometheus text.
+
+============================================  ==========================================================================
+headwater_messages_total                      messages read from Kafka
+headwater_message_bytes_total                 their values' bytes
+headwater_joined_total                        events joined into the graph
+headwater_dead_letters_total{code}            distinct messages that went to the dead-letter topic
+headwater_late_runs_total                     runs that came after a later run of their job
+headwater_refolded_versions_total             job versions folded again because of late runs
+headwater_batches_total                       batches written
+headwater_batch_seconds{phase}                histogram: ``read`` (Kafka, decoding, joining), ``dead_letters``, the
+                                              writer's own phases, and ``total``
+headwater_lag_messages{partition}             messages that are in Kafka and not yet in the graph
+headwater_owed                                pieces of work that transactions left for the next ones
+headwater_last_batch_timestamp_seconds        when a batch was last written, Unix time
+headwater_waiting                             1 while a server is waited for
+============================================  ==========================================================================
+
+A batch is counted once, when it is written: one that is read again after a failure does not count twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from headwater_avro.errors import REJECTION_CODES
+
+BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """What one batch did; ``dead`` is by reason code, ``seconds`` by phase, ``offsets`` by topic and partition."""
+
+    query_id: str
+    batch_id: int
+    offsets: dict[str, dict[int, int]]
+    messages: int
+    bytes: int
+    dead: Mapping[str, int]
+    late_runs: int
+    refolded_versions: int
+    owed: int
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def joined(self) -> int:
+        return self.messages - sum(self.dead.values())
+
+    def flat(self) -> dict[str, object]:
+        """Return it for a log line."""
+        return {
+            "batch": self.batch_id,
+            "messages": self.messages,
+            "joined": self.joined,
+            "dead": sum(self.dead.values()),
+            "late_runs": self.late_runs,
+            "refolded_versions": self.refolded_versions,
+            "owed": self.owed,
+            "seconds": {phase: round(seconds, 3) for phase, seconds in self.seconds.items()},
+        }
+
+
+class Metrics:
+    """The consumer's counters, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self.messages = Counter("headwater_messages", "Messages read from Kafka", registry=registry)
+        self.bytes = Counter("headwater_message_bytes", "Bytes of the messages read", registry=registry)
+        self.joined = Counter("headwater_joined", "Events joined into the graph", registry=registry)
+        self.dead = Counter("headwater_dead_letters", "Messages that can't be used", ["code"], registry=registry)
+        self.late = Counter("headwater_late_runs", "Runs that came after a later one", registry=registry)
+        self.refolded = Counter("headwater_refolded_versions", "Job versions folded again", registry=registry)
+        self.batches = Counter("headwater_batches", "Batches written", registry=registry)
+        self.seconds = Histogram(
+            "headwater_batch_seconds", "Duration of a batch", ["phase"], registry=registry, buckets=BUCKETS
+        )
+        self.lag = Gauge("headwater_lag_messages", "Messages not yet in the graph", ["partition"], registry=registry)
+        self.owed = Gauge("headwater_owed", "Work left for later transactions", registry=registry)
+        self.last = Gauge("headwater_last_batch_timestamp_seconds", "When a batch was written", registry=registry)
+        self.waiting = Gauge("headwater_waiting", "1 while a server is waited for", registry=registry)
+        for code in REJECTION_CODES:
+            self.dead.labels(code)
+
+    def batch_written(self, batch: BatchSummary, at: float) -> None:
+        """Count a batch that was written at ``at``, Unix time."""
+        self.messages.inc(batch.messages)
+        self.bytes.inc(batch.bytes)
+        self.joined.inc(batch.joined)
+        for code, count in batch.dead.items():
+            self.dead.labels(code).inc(count)
+        self.late.inc(batch.late_runs)
+        self.refolded.inc(batch.refolded_versions)
+        self.batches.inc()
+        for phase, seconds in batch.seconds.items():
+            self.seconds.labels(phase).observe(seconds)
+        self.owed.set(batch.owed)
+        self.last.set(at)
+
+    def text(self) -> bytes:
+        """Return all of it in Prometheus' text format."""
+        return generate_latest(self._registry)

@@ -1,0 +1,177 @@
+"""What runs on the executors: the messages of one partition become joined rows and dead letters, in one stream.
+
+``tag_partition`` is handed to ``mapInArrow``. Its rows have a kind, and what the other columns hold goes by it:
+
+===============  ====================  ==================================  ============================
+kind             key                   payload                             sources
+===============  ====================  ==================================  ============================
+run              the entity's key      the joined events                   packed (partition, offset)s
+job_event        the entity's key      the joined events                   packed (partition, offset)s
+dataset_event    the entity's key      the joined events                   packed (partition, offset)s
+dead             the reason code       MessagePack of `Rejected`           empty
+tally            empty                 MessagePack of `Tally`              empty
+===============  ====================  ==================================  ============================
+
+Nothing here looks at which partition a message is in: joining is the graph's business, this is only the cheap first
+step of it, near the data. Memory is bounded by ``Limits``: rows are given out whenever they hold enough bytes, so that
+one key may have several rows, and a large dead letter goes by its position instead of its bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from headwater_avro.errors import EventRejected
+
+from .messages import Headers, Message
+from .rules.coalesce import Coalescer
+
+Row: TypeAlias = tuple[str, bytes, bytes, bytes]
+"""Kind, key, payload, sources."""
+
+DEAD = "dead"
+TALLY = "tally"
+JOINED = ("run", "job_event", "dataset_event")
+
+TAGGED = pa.schema([("kind", pa.string()), ("key", pa.binary()), ("payload", pa.binary()), ("sources", pa.binary())])
+TAGGED_DDL = "kind string, key binary, payload binary, sources binary"
+"""`TAGGED` in the words of Spark SQL."""
+
+READ_DDL = ("key", "value", "headers", "topic", "partition", "offset", "unix_millis(timestamp) AS timestamp")
+"""What is selected of Spark's Kafka source, in Spark SQL."""
+
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes: of events held back to be joined, of dead letters carried through Spark, of one Arrow batch."""
+
+    joined: int = 64 * MEGABYTE
+    dead: int = 4 * MEGABYTE
+    row_batch: int = 8 * MEGABYTE
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Rejected(msgspec.Struct, frozen=True, gc=False):
+    """A message that can't be used, and why; one that is not ``whole`` has neither key, value nor headers here."""
+
+    message: Message
+    code: str
+    detail: str
+    whole: bool = True
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """What one task read of one partition: messages and bytes, offsets from ``first`` to before ``end``, CPU seconds."""
+
+    topic: str
+    partition: int
+    messages: int
+    bytes: int
+    first: int
+    end: int
+    seconds: float
+
+
+def tag_partition(batches: Iterable[pa.RecordBatch], limits: Limits = DEFAULT_LIMITS) -> Iterator[pa.RecordBatch]:
+    """Turn messages (columns of `READ_DDL`) into tagged rows (`TAGGED`)."""
+    return _in_batches(_tagged(batches, limits), limits.row_batch)
+
+
+def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[Row]:
+    started = time.thread_time()
+    joined, carried = Coalescer(), 0
+    counts: dict[tuple[str, int], list[int]] = {}
+    for message in messages_of(batches):
+        size = len(message.value or b"")
+        _count(counts, message, size)
+        try:
+            joined.add(message.value, headers_of(message), source=message.position)
+        except EventRejected as fault:
+            carried += size + len(message.key or b"")
+            yield dead_row(message, fault, whole=carried <= limits.dead)
+        if joined.size > limits.joined:
+            yield from joined.rows()
+    yield from joined.rows()
+    seconds = time.thread_time() - started
+    for (topic, partition), (messages, octets, first, end) in counts.items():
+        tally = Tally(topic, partition, messages, octets, first, end, seconds)
+        yield (TALLY, b"", msgspec.msgpack.encode(tally), b"")
+
+
+def messages_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+    """Yield the messages of record batches with the columns of `READ_DDL`."""
+    for batch in batches:
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        yield from map(
+            Message,
+            columns["topic"].to_pylist(),
+            columns["partition"].to_pylist(),
+            columns["offset"].to_pylist(),
+            columns["timestamp"].to_pylist(),
+            columns["key"].to_pylist(),
+            columns["value"].to_pylist(),
+            _headers(columns["headers"]),
+        )
+
+
+def _headers(column: Any) -> Iterator[Headers]:
+    # Far cheaper than to_pylist() of a list of structs, which makes a dictionary for every header.
+    names, values = (part.to_pylist() for part in column.flatten().flatten())
+    at = 0
+    for length in column.value_lengths().to_pylist():
+        end = at + (length or 0)
+        yield tuple(zip(names[at:end], values[at:end], strict=True))
+        at = end
+
+
+def headers_of(message: Message) -> Sequence[tuple[str, bytes]]:
+    """Return the headers that have a value: a null one tells nothing about how to read the message."""
+    return [(name, value) for name, value in message.headers if value is not None]
+
+
+def _count(counts: dict[tuple[str, int], list[int]], message: Message, size: int) -> None:
+    count = counts.get((message.topic, message.partition))
+    if count is None:
+        counts[message.topic, message.partition] = [1, size, message.offset, message.offset + 1]
+        return
+    count[0] += 1
+    count[1] += size
+    count[2] = min(count[2], message.offset)
+    count[3] = max(count[3], message.offset + 1)
+
+
+def dead_row(message: Message, fault: EventRejected, *, whole: bool) -> Row:
+    """Return the tagged row of a message that can't be used."""
+    kept = message if whole else msgspec.structs.replace(message, key=None, value=None, headers=())
+    rejected = Rejected(kept, fault.code, fault.detail, whole)
+    return (DEAD, fault.code.encode(), msgspec.msgpack.encode(rejected), b"")
+
+
+def _in_batches(rows: Iterable[Row], most: int) -> Iterator[pa.RecordBatch]:
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += len(row[1]) + len(row[2]) + len(row[3])
+        if size > most:
+            yield _batch(held)
+            held, size = [], 0
+    if held:
+        yield _batch(held)
+
+
+def _batch(rows: list[Row]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.record_batch(
+        [pa.array(column, field.type) for column, field in zip(columns, TAGGED, strict=True)], TAGGED
+    )

@@ -1,0 +1,95 @@
+"""A dataset's versions and reads, by moment: which run read which version, what is current, what is dropped (SPEC 5, 7)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import chain
+
+from headwater_avro.names import Key, initial_version_id
+from headwater_consumer.rules.dataset_versions import unmade_id
+
+from .facts import Point
+
+
+@dataclass(slots=True)
+class Timeline:
+    """What comes of one dataset's points: ``reads`` are (point, version id), ``unmade`` version id -> a reader.
+
+    ``kept_until`` is the greatest time of a version that does not itself say DROP (SPEC 7).
+    """
+
+    dataset: Key
+    reads: list[tuple[Point, str]] = field(default_factory=list)
+    made: list[Point] = field(default_factory=list)
+    unmade: dict[str, Point] = field(default_factory=dict)
+    current: str | None = None
+    kept_until: int | None = None
+
+
+def timeline_of(points: Iterable[Point]) -> Timeline:
+    """Resolve the reads of a dataset among its versions.
+
+    There is at least one point; they come by moment, and reads before versions where these tie.
+    """
+    rows = iter(points)
+    first = next(rows)
+    line = Timeline(first.dataset)
+    exactly = []
+    for point in chain([first], rows):
+        if point.id is not None:
+            line.made.append(point)
+        elif point.external is not None:
+            exactly.append(point)
+        else:
+            line.reads.append((point, _version_before(line.made, point)))
+    externals = _by_external(line.made)
+    for point in exactly:
+        line.reads.append((point, _exact_version(externals, point)))
+    _finish(line, exactly)
+    return line
+
+
+def _version_before(made: list[Point], reader: Point) -> str:
+    """SPEC 5.2: the last version so far that the reader did not make."""
+    return _last_of_others(made, reader) or unmade_id(reader.dataset, None)
+
+
+def _last_of_others(made: list[Point], reader: Point) -> str | None:
+    # A run makes one version of a dataset at most, so of two one is another's.
+    return next((version.id for version in reversed(made[-2:]) if version.run_id != reader.run_id), None)
+
+
+def _by_external(made: Iterable[Point]) -> dict[str, list[Point]]:
+    found: dict[str, list[Point]] = {}
+    for point in made:
+        if point.external is not None:
+            found.setdefault(point.external, []).append(point)
+    return found
+
+
+def _exact_version(externals: dict[str, list[Point]], reader: Point) -> str:
+    """SPEC 5.3: of those that carry the same external version the last before the reader, else the last."""
+    made = externals.get(reader.external or "", [])
+    before = made[: bisect_left(made, reader.moment, key=lambda version: version.moment)]
+    id_ = _last_of_others(before, reader) or _last_of_others(made, reader)
+    return id_ or unmade_id(reader.dataset, reader.external)
+
+
+def _finish(line: Timeline, exactly: list[Point]) -> None:
+    made_ids = {point.id for point in line.made}
+    for point, id_ in line.reads:
+        if id_ not in made_ids:
+            line.unmade[id_] = point
+    line.current = _current(line, exactly)
+    line.kept_until = max((point.moment[0] for point in line.made if not point.drops), default=None)
+
+
+def _current(line: Timeline, exactly: list[Point]) -> str | None:
+    """SPEC 5.5."""
+    if line.made:
+        return line.made[-1].id
+    if exactly:
+        return unmade_id(exactly[-1].dataset, exactly[-1].external)
+    return initial_version_id(line.reads[-1][0].dataset) if line.reads else None

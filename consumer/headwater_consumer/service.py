@@ -1,0 +1,117 @@
+"""The consumer as a process: its servers asked, its parts put together, its signals heard."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from headwater_avro.errors import ConfigError
+
+from .brokers import Client, cluster_of, kafka_client, prepare_topics
+from .cycle import BatchCycle, Writer
+from .dead_letters import KafkaDeadLetters
+from .health import HealthServer, Status
+from .messages import KafkaMessages
+from .metrics import Metrics
+from .session import jars_of, spark_session
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from .config import ConsumerSettings
+
+logger = logging.getLogger("headwater.consumer")
+
+OpenWriter: TypeAlias = "Callable[[ConsumerSettings], Writer]"
+"""Connects to the graph; raises ServerUnavailable while it is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """What Spark needs of the machine: the jars of its Kafka source and, unless JAVA_HOME is right, a Java."""
+
+    jars: Sequence[Path]
+    java_home: Path | None = None
+
+
+def consume(
+    settings: ConsumerSettings,
+    *,
+    available_now: bool,
+    spark: Spark | None = None,
+    open_writer: OpenWriter | None = None,
+) -> None:
+    """Keep the graph until asked to stop (SIGTERM, SIGINT), or with ``available_now`` until the topic is read.
+
+    Raises ServerUnavailable where Kafka or Neo4j is away at the start, ConfigError for wrong settings, StreamFailed
+    where the stream ends by itself. A server that goes away later is waited for.
+    """
+    found = spark or Spark(jars_of(settings.spark_jars))
+    if not found.jars:
+        raise ConfigError("HEADWATER_SPARK_JARS is not set: `headwater consume` fetches the jars, or name them")
+    stop, metrics = threading.Event(), Metrics()
+    status = Status(metrics)
+    kafka = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
+    with ExitStack() as exits:
+        exits.enter_context(_stopped_by_signals(stop))
+        if settings.http_port:
+            exits.enter_context(HealthServer(status, metrics, settings.http_host, settings.http_port))
+        prepare_topics(kafka, settings.kafka_topic, settings.dead_letter_topic)
+        writer = (open_writer or open_graph)(settings)
+        session = exits.enter_context(spark_session(settings, found.jars, found.java_home))
+        # Spark takes SIGINT for itself when it starts.
+        exits.enter_context(_stopped_by_signals(stop))
+        dead_letters = KafkaDeadLetters(settings.dead_letter_topic, kafka)
+        messages = KafkaMessages(settings.kafka_topic, kafka)
+        cycle = BatchCycle(writer, dead_letters, messages, status, stop=stop)
+        stream = Stream(session, settings, cycle, status, kafka, checkpoint=checkpoint_of(settings, kafka), stop=stop)
+        logger.info("consuming", extra={"topic": settings.kafka_topic, "kafka": settings.kafka_bootstrap_servers})
+        stream.run(available_now=available_now)
+    logger.info("stopped")
+
+
+def open_graph(settings: ConsumerSettings) -> Writer:
+    """Connect to Neo4j, see to it that the graph has its schema, and return what writes to it.
+
+    Raises ServerUnavailable, ConfigError where the account is refused.
+    """
+    from headwater_graph import schema
+    from headwater_graph.settings import graph_settings
+    from headwater_graph.store import Neo4jStore
+
+    from .batch import GraphWriter
+
+    where = graph_settings(**settings.neo4j())
+    schema.init(where)
+    return GraphWriter(Neo4jStore(where, holder=f"{socket.gethostname()}:{os.getpid()}"))
+
+
+def checkpoint_of(settings: ConsumerSettings, kafka: Client) -> str:
+    """Return where Spark keeps its offsets: as set, else under the home, by the Kafka cluster that they belong to."""
+    if settings.checkpoint:
+        return settings.checkpoint
+    return str(settings.home.expanduser() / "checkpoint" / cluster_of(kafka) / settings.kafka_topic)
+
+
+@contextmanager
+def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+    """Set ``stop`` at SIGTERM and SIGINT; the second SIGINT interrupts as usual."""
+
+    def asked(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        # An event set here could wait for the lock that the interrupted thread holds.
+        threading.Thread(target=stop.set, name="headwater-stop").start()
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,85 @@
+"""The Spark session of the consumer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headwater_avro.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from .config import ConsumerSettings
+
+APPLICATION = "headwater-consumer"
+
+
+def jars_of(setting: str | None) -> tuple[Path, ...]:
+    """Return the jars that HEADWATER_SPARK_JARS names: a folder's, or a list of paths with commas between them.
+
+    Raises ConfigError where one is not there.
+    """
+    if not setting:
+        return ()
+    paths = [Path(part.strip()) for part in setting.split(",") if part.strip()]
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing:
+        raise ConfigError(f"HEADWATER_SPARK_JARS: there is no {', '.join(missing)}")
+    return tuple(jar for path in paths for jar in (sorted(path.glob("*.jar")) if path.is_dir() else [path]))
+
+
+@contextmanager
+def spark_session(
+    settings: ConsumerSettings, jars: Sequence[Path], java_home: Path | None = None
+) -> Iterator[SparkSession]:
+    """Give a quiet Spark session that has the Kafka source; raises ConfigError where Java can't be started."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    # Workers would otherwise take whatever `python3` is on the path.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if java_home is not None:
+        os.environ["JAVA_HOME"] = str(java_home)
+    with as_file(files(__package__) / "log4j2.properties") as quiet:
+        builder = SparkSession.builder.appName(APPLICATION).master(settings.spark_master)
+        for name, value in spark_conf(settings, jars, quiet).items():
+            builder = builder.config(name, value)
+        try:
+            session = builder.getOrCreate()
+        except PySparkRuntimeError as fault:
+            raise ConfigError(f"Spark does not start: is there a Java of 17 or newer? ({fault})") from fault
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) -> dict[str, str]:
+    """Return Spark's settings; ``spark_conf`` of the settings comes last and so wins."""
+    return {
+        "spark.jars": ",".join(map(str, jars)),
+        "spark.driver.memory": settings.spark_driver_memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseSerialGC",
+        # The result of a batch is joined rows, bounded by the offsets of a batch, and dead letters, bounded by Limits.
+        "spark.driver.maxResultSize": "0",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.metricsEnabled": "true",
+        "spark.sql.streaming.minBatchesToRetain": "20",
+        # How often an idle query gives a sign of life, in milliseconds.
+        "spark.sql.streaming.noDataProgressEventInterval": "5000",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        **(_LOCAL if settings.spark_master.startswith("local") else {}),
+        **settings.spark_conf,
+    }
+
+
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

@@ -1,0 +1,191 @@
+"""Kafka to the graph as one Spark query: started, watched, drained, started again.
+
+Stopping goes through a gate. Once asked, the batch under way is finished and committed, and the next one raises before
+it does anything: Spark then commits nothing that was not done. A query that fails while Kafka is away is started again
+from its checkpoint when Kafka answers; any other failure ends the consumer, since repeating it would repeat it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from headwater_avro.errors import HeadwaterError, ServerUnavailable
+
+from .brokers import Client, partitions_of
+from .cycle import FIRST_WAIT, LONGEST_WAIT, BatchCycle, Draining
+from .health import Status
+from .partition import READ_DDL, TAGGED_DDL, tag_partition
+from .progress import ProgressLog
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from .config import ConsumerSettings
+
+logger = logging.getLogger("headwater.consumer")
+
+QUERY = "headwater"
+LOOK = 0.2
+"""Seconds between two looks at the query."""
+
+SILENCE = 15.0
+"""Seconds without a sign of life from Spark after which Kafka is asked whether it is there."""
+
+
+class StreamFailed(HeadwaterError):
+    """The stream ended by itself for a reason that a new start may not change."""
+
+
+def tagged_stream(spark: SparkSession, settings: ConsumerSettings) -> DataFrame:
+    """Return the stream of tagged rows (`headwater_consumer.partition`) that the topic's messages become."""
+    from pyspark.sql import functions as sql
+
+    messages = spark.readStream.format("kafka").options(**source_options(settings)).load().selectExpr(*READ_DDL)
+    tagged = messages.mapInArrow(tag_partition, TAGGED_DDL)
+    counts = [
+        sql.count_if(sql.col("kind") == kind).alias(kind) for kind in ("run", "job_event", "dataset_event", "dead")
+    ]
+    return tagged.observe(QUERY, *counts)
+
+
+def source_options(settings: ConsumerSettings) -> dict[str, str]:
+    """Return the options of Spark's Kafka source.
+
+    ``minPartitions`` stays unset: splitting a partition over tasks would part the events of a run.
+    """
+    java = {f"kafka.{name}": value for name, value in settings.java_client().items()}
+    return java | {
+        "kafka.bootstrap.servers": settings.kafka_bootstrap_servers,
+        "subscribe": settings.kafka_topic,
+        "startingOffsets": settings.starting_offsets,
+        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
+        "failOnDataLoss": str(settings.fail_on_data_loss).lower(),
+        "includeHeaders": "true",
+        "kafka.isolation.level": "read_committed",
+        "groupIdPrefix": "headwater-consumer",
+    }
+
+
+class Stream:
+    """The query and what watches it."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        settings: ConsumerSettings,
+        cycle: BatchCycle,
+        status: Status,
+        kafka: Client,
+        *,
+        checkpoint: str,
+        stop: threading.Event,
+    ) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._cycle = cycle
+        self._status = status
+        self._kafka = kafka
+        self._checkpoint = checkpoint
+        self._stop = stop
+        self._asked = time.monotonic()
+
+    def run(self, *, available_now: bool) -> None:
+        """Return when asked to stop or, with ``available_now``, when everything there at the start is in the graph.
+
+        Raises StreamFailed where the query ends for another reason.
+        """
+        progress = ProgressLog(self._status)
+        self._spark.streams.addListener(progress)
+        try:
+            while not self._stop.is_set() and not self._run_once(available_now):
+                self._await_kafka()
+        finally:
+            self._spark.streams.removeListener(progress)
+
+    def _run_once(self, available_now: bool) -> bool:
+        """Run the query to its end; tell whether that was the end of the work."""
+        self._cycle.failure = None
+        query = self._start(available_now)
+        self._status.enter("running")
+        try:
+            self._follow(query)
+        finally:
+            query.stop()
+        fault = query.exception()
+        if fault is None or self._stop.is_set():
+            return True
+        if isinstance(self._cycle.failure, Draining):
+            return True
+        return self._judge(fault)
+
+    def _start(self, available_now: bool) -> StreamingQuery:
+        writer = (
+            tagged_stream(self._spark, self._settings)
+            .writeStream.queryName(QUERY)
+            .option("checkpointLocation", self._checkpoint)
+            .foreachBatch(self._cycle)
+        )
+        if available_now:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{self._settings.trigger_milliseconds} milliseconds").start()
+
+    def _follow(self, query: StreamingQuery) -> None:
+        while query.isActive and not self._stop.is_set():
+            self._stop.wait(LOOK)
+            if self._is_silent():
+                self._look_for_kafka()
+        if self._stop.is_set():
+            self._status.enter("stopping")
+            logger.info("stopping after the batch under way")
+            self._drain(query)
+
+    def _drain(self, query: StreamingQuery) -> None:
+        """Wait until the batch under way is committed; the gate of the cycle keeps the next one out."""
+        while query.isActive and not self._is_idle(query):
+            time.sleep(LOOK / 4)
+
+    def _is_idle(self, query: StreamingQuery) -> bool:
+        if self._cycle.busy.locked():
+            return False
+        # The commit follows the cycle's return, and the progress report follows the commit.
+        reported = query.lastProgress
+        return self._cycle.written is None or (reported is not None and reported["batchId"] >= self._cycle.written)
+
+    def _judge(self, fault: Any) -> bool:
+        if self._cycle.failure is not None:
+            raise self._cycle.failure
+        if not self._look_for_kafka():
+            return False
+        self._status.enter("failed", _cause(str(fault)))
+        raise StreamFailed(f"the stream ended: {_cause(str(fault))}")
+
+    def _await_kafka(self) -> None:
+        wait = FIRST_WAIT
+        while not self._stop.is_set() and not self._look_for_kafka():
+            self._stop.wait(wait)
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    def _is_silent(self) -> bool:
+        quiet = min(self._status.silence(), time.monotonic() - self._asked)
+        return quiet > SILENCE and not self._cycle.busy.locked()
+
+    def _look_for_kafka(self) -> bool:
+        """Ask Kafka whether it is there, and note it if not: Spark says nothing for a minute."""
+        self._asked = time.monotonic()
+        try:
+            partitions_of(self._kafka, [self._settings.kafka_topic])
+        except ServerUnavailable as fault:
+            if self._status.enter("waiting", str(fault)):
+                logger.warning("waiting for a server", extra={"reason": str(fault)})
+            return False
+        return True
+
+
+def _cause(text: str) -> str:
+    """Return the first line of a Java exception that says something."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if not line.startswith(("at ", "==="))), "no reason told")[:1_000]

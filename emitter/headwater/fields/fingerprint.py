@@ -1,0 +1,51 @@
+"""One number for a set of operations: equal for equal sets, in whatever order they were told.
+
+Each operation's digest covers its own content and, in place of its inputs' origins, the digests of those; the
+fingerprint covers the set of digests. So neither the order of operations nor ids made up for them count, while
+names, descriptions, namespaces and the wiring do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+from .operations import InputField, Operation
+
+
+def fingerprint(ordered: Sequence[Operation]) -> str:
+    """The SHA-256 (64 hex digits) of operations given in topological order."""
+    digests: dict[str, str] = {}
+    for operation in ordered:
+        digests[operation.id] = _digest(_content(operation, digests))
+    return _digest(sorted(set(digests.values())))
+
+
+def _content(operation: Operation, digests: dict[str, str]) -> list[object]:
+    dataset = operation.dataset
+
+    def told(links: Iterable[InputField]) -> list[tuple[str, list[str]]]:
+        fields: dict[str, list[str]] = {}
+        for link in links:
+            fields.setdefault(digests.get(link.origin or "", ""), []).append(link.field)
+        return sorted((origin, sorted(set(names))) for origin, names in fields.items())
+
+    return [
+        operation.type.value,
+        operation.name,
+        operation.description,
+        None if dataset is None else [dataset.namespace, dataset.name],
+        told(operation.inputs),
+        sorted(operation.outputs),
+        operation.kind,
+        operation.masking,
+        operation.propagate_metadata,
+        sorted(operation.removes_tags),
+        sorted([output, told(links)] for output, links in operation.direct.items()),
+    ]
+
+
+def _digest(content: object) -> str:
+    text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

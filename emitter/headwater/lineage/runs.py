@@ -1,0 +1,319 @@
+"""`Run`: one execution of one piece of code, and the events that tell about it.
+
+START when it begins, COMPLETE, FAIL or ABORT when it ends, each with all that is known by then. A run is a child of the
+run that it is in: of this process, else of the process that started this one (`headwater.lineage.parents`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import datetime as dt
+import os
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+from openlineage.client.uuid import generate_new_uuid
+
+from headwater.lineage import context, facets
+from headwater.lineage.facets import Facet
+from headwater.lineage.git import source_code_location
+from headwater.lineage.guard import guarded
+from headwater.lineage.parents import (
+    Parents,
+    RunReference,
+    SharedRun,
+    parent_variables,
+    parents_from,
+    shared_run_from,
+    sharing_variables,
+)
+from headwater.transport import DefaultTransport, default_transport
+
+EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
+Key: TypeAlias = tuple[str, str]
+
+_shared_job: dict[str, Key] = {}
+
+
+def run(
+    namespace: str,
+    job: str,
+    *,
+    run_id: str | None = None,
+    parent: RunReference | None = None,
+    nominal_time: tuple[dt.datetime, dt.datetime | None] | None = None,
+    processing_type: str = "BATCH",
+    environment: Iterable[str] = (),
+    script: str | Path | None = None,
+    transport: DefaultTransport | None = None,
+) -> Run:
+    """A run of the job, to be used with ``with`` (or `Run.start` and `Run.complete`).
+
+    ``parent`` overrides the one that is found. ``nominal_time``: start, and end or None, of the period the run is about.
+    ``processing_type``: BATCH, STREAMING or SERVICE. ``environment``: names of the variables to tell, besides those in
+    ``HEADWATER_ENVIRONMENT_VARIABLES`` (comma-separated). ``script``: the file whose place in git is told; default the
+    program's. Never raises.
+    """
+    made = Run(namespace, job, run_id or str(generate_new_uuid()), transport)
+    made._describe(_Options(parent, nominal_time, processing_type, tuple(environment), script))
+    return made
+
+
+class _Options:
+    __slots__ = ("environment", "nominal_time", "parent", "processing_type", "script")
+
+    def __init__(
+        self,
+        parent: RunReference | None,
+        nominal_time: tuple[dt.datetime, dt.datetime | None] | None,
+        processing_type: str,
+        environment: tuple[str, ...],
+        script: str | Path | None,
+    ) -> None:
+        self.parent = parent
+        self.nominal_time = nominal_time
+        self.processing_type = processing_type
+        self.environment = environment
+        self.script = script
+
+
+class Run:
+    """One run of a job. No method raises or waits; any thread may call them."""
+
+    def __init__(self, namespace: str, name: str, run_id: str, transport: DefaultTransport | None = None) -> None:
+        self._job: Key = (namespace, name)
+        self._run_id = run_id
+        self._given_transport = transport
+        self._parents: Parents | None = None
+        self._member = False
+        self._run_facets: dict[str, Facet] = {}
+        self._job_facets: dict[str, Facet] = {}
+        self._inputs: dict[Key, dict[str, dict[str, Facet]]] = {}
+        self._outputs: dict[Key, dict[str, dict[str, Facet]]] = {}
+        self._lock = threading.RLock()
+        self._token: contextvars.Token[Run | None] | None = None
+        self._ended = False
+
+    def __repr__(self) -> str:
+        return f"Run({self._job[0]!r}, {self._job[1]!r}, {self._run_id!r})"
+
+    @property
+    def run_id(self) -> str:
+        """The runId, a UUIDv7 unless it was given."""
+        return self._run_id
+
+    @property
+    def reference(self) -> RunReference:
+        """This run, as a parent of others."""
+        return RunReference(*self._job, self._run_id)
+
+    @property
+    def root(self) -> RunReference:
+        """The outermost run above this one; itself, if there is none."""
+        return self._parents.root if self._parents else self.reference
+
+    @guarded
+    def reads(
+        self,
+        namespace: str,
+        name: str,
+        facets: Mapping[str, Facet] | None = None,
+        input_facets: Mapping[str, Facet] | None = None,
+    ) -> None:
+        """Tell a dataset that the run reads; told again, its facets are added to the earlier ones."""
+        self._tell(self._inputs, (namespace, name), facets, {"inputFacets": (input_facets, "InputDatasetFacet")})
+
+    @guarded
+    def writes(
+        self,
+        namespace: str,
+        name: str,
+        facets: Mapping[str, Facet] | None = None,
+        output_facets: Mapping[str, Facet] | None = None,
+    ) -> None:
+        """Tell a dataset that the run writes; told again, its facets are added to the earlier ones."""
+        self._tell(self._outputs, (namespace, name), facets, {"outputFacets": (output_facets, "OutputDatasetFacet")})
+
+    def _tell(
+        self,
+        side: dict[Key, dict[str, dict[str, Facet]]],
+        key: Key,
+        dataset_facets: Mapping[str, Facet] | None,
+        own: dict[str, tuple[Mapping[str, Facet] | None, facets.Container]],
+    ) -> None:
+        with self._lock:
+            dataset = side.setdefault(_checked(key), {})
+            dataset.setdefault("facets", {}).update(facets.complete(dataset_facets, "DatasetFacet"))
+            for member, (given, container) in own.items():
+                dataset.setdefault(member, {}).update(facets.complete(given, container))
+
+    @guarded
+    def add_run_facet(self, name: str, facet: Facet) -> None:
+        """Add a facet to the run, a dict or an object of openlineage-python; it replaces one of the same name."""
+        with self._lock:
+            self._run_facets[str(name)] = facets.complete_one(facet, "RunFacet")
+
+    @guarded
+    def add_job_facet(self, name: str, facet: Facet) -> None:
+        """Add a facet to the job, a dict or an object of openlineage-python; it replaces one of the same name."""
+        with self._lock:
+            self._job_facets[str(name)] = facets.complete_one(facet, "JobFacet")
+
+    def environment(self, share: bool = False) -> dict[str, str]:
+        """Variables for a subprocess whose runs are children of this one; ``share``: that is part of this very run."""
+        variables = parent_variables(self.reference, self.root)
+        return variables | (sharing_variables(self.reference) if share else {})
+
+    @guarded
+    def start(self) -> None:
+        """Begin: send START."""
+        if not self._parents:
+            context.opened(self)
+        self.emit("START")
+
+    @guarded
+    def running(self) -> None:
+        """Send what is known so far as a RUNNING event; for long runs."""
+        self.emit("RUNNING")
+
+    @guarded
+    def complete(self) -> None:
+        """End well: send COMPLETE."""
+        self._end("RUNNING" if self._member else "COMPLETE")
+
+    @guarded
+    def fail(self, error: BaseException | None = None) -> None:
+        """End in an error: send FAIL, with the error's message and stack."""
+        self._tell_error(error)
+        self._end("FAIL")
+
+    @guarded
+    def abort(self, error: BaseException | None = None) -> None:
+        """End because of being stopped: send ABORT."""
+        self._tell_error(error)
+        self._end("ABORT")
+
+    def _tell_error(self, error: BaseException | None) -> None:
+        if error is not None:
+            self.add_run_facet("errorMessage", facets.error_message(error))
+
+    def _end(self, event_type: EventType) -> None:
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+        context.closed(self)
+        self.emit(event_type)
+
+    def emit(self, event_type: EventType) -> None:
+        """Send an event of this type, now, with all that is known."""
+        (self._given_transport or default_transport()).emit(self.event(event_type, dt.datetime.now(dt.UTC)))
+
+    def event(self, event_type: EventType, at: dt.datetime) -> dict[str, Any]:
+        """The OpenLineage RunEvent, as it would be sent at ``at`` (with a zone)."""
+        with self._lock:
+            return {
+                "eventType": event_type,
+                "eventTime": at.astimezone(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+                "producer": facets.producer(),
+                "schemaURL": f"{facets.SPEC}#/$defs/RunEvent",
+                "run": {"runId": self._run_id, "facets": dict(self._run_facets)},
+                "job": {"namespace": self._job[0], "name": self._job[1], "facets": dict(self._job_facets)},
+                "inputs": _listed(self._inputs),
+                "outputs": _listed(self._outputs),
+            }
+
+    def __enter__(self) -> Run:
+        self.start()
+        self._token = context.enter(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._token is not None:
+            context.leave(self._token)
+        self.end_with(error)
+
+    def end_with(self, error: BaseException | None) -> None:
+        """End as a block does that ``error`` leaves: COMPLETE for none and for ``sys.exit(0)``, else FAIL or ABORT."""
+        match error:
+            case None | GeneratorExit() | SystemExit(code=None | 0):
+                self.complete()
+            case KeyboardInterrupt() | asyncio.CancelledError():
+                self.abort(error)
+            case _:
+                self.fail(error)
+
+    @guarded
+    def _describe(self, options: _Options) -> None:
+        self._place(options)
+        now_facets = {
+            "parent": self._parents.facet() if self._parents else None,
+            "processing_engine": facets.processing_engine(),
+            "nominalTime": _nominal(options.nominal_time),
+            "environmentVariables": facets.environment_variables(_allowed(options.environment), os.environ),
+        }
+        self._run_facets |= facets.complete(now_facets, "RunFacet")
+        job_facets = {
+            "jobType": facets.job_type(options.processing_type),
+            "sourceCodeLocation": _location(options.script),
+        }
+        self._job_facets |= facets.complete(job_facets, "JobFacet")
+
+    def _place(self, options: _Options) -> None:
+        above = context.current()
+        if options.parent is not None:
+            self._parents = Parents(options.parent, above.root if above else options.parent)
+        elif above is not None:
+            self._parents = Parents(above.reference, above.root)
+        else:
+            self._parents = parents_from(os.environ)
+            self._share(shared_run_from(os.environ))
+
+    def _share(self, shared: SharedRun | None) -> None:
+        if shared is None:
+            return
+        told = (shared.namespace, shared.name) if shared.name else _shared_job.setdefault(shared.run_id, self._job)
+        if told == self._job:
+            self._run_id, self._member = shared.run_id, shared.member
+        else:
+            whole = RunReference(*told, shared.run_id)
+            self._parents = Parents(whole, self._parents.root if self._parents else whole)
+
+
+def _checked(key: Key) -> Key:
+    # One bad key would make the whole event useless (SPEC 1.2).
+    for part in key:
+        if not isinstance(part, str) or not 0 < len(part) <= 2_000 or min(part) < " ":
+            raise ValueError(f"a namespace or name is a text of 1 to 2000 characters, not {part!r}")
+    return key
+
+
+def _listed(side: dict[Key, dict[str, dict[str, Facet]]]) -> list[dict[str, Any]]:
+    return [
+        {"namespace": namespace, "name": name} | {member: dict(told) for member, told in dataset.items() if told}
+        for (namespace, name), dataset in side.items()
+    ]
+
+
+def _nominal(period: tuple[dt.datetime, dt.datetime | None] | None) -> dict[str, str] | None:
+    if period is None:
+        return None
+    start, end = period
+    return {"nominalStartTime": start.isoformat()} | ({"nominalEndTime": end.isoformat()} if end else {})
+
+
+def _allowed(names: tuple[str, ...]) -> list[str]:
+    listed = os.environ.get("HEADWATER_ENVIRONMENT_VARIABLES", "").split(",")
+    return [*names, *(name.strip() for name in listed if name.strip())]
+
+
+def _location(script: str | Path | None) -> dict[str, str] | None:
+    given = script or getattr(sys.modules.get("__main__"), "__file__", None)
+    return source_code_location(Path(given).resolve()) if given else None

@@ -1,0 +1,82 @@
+"""Lineage exposed by operators (seed 003): an operator tells what it reads and writes, a listener makes OpenLineage
+events of it.
+
+An operator defines ``get_openlineage_facets_on_start(ti)``, ``get_openlineage_facets_on_complete(ti)`` or
+``get_openlineage_facets_on_failure(ti)`` and returns a `TaskInstanceLineage` or a dictionary of the same shape.
+`OperatorRunner` runs such operators anywhere; `headwater.operators.airflow` listens to Apache Airflow. Nothing here
+imports a scheduler.
+"""
+
+from headwater.operators.bounded import Isolation
+from headwater.operators.carry_over import CarryOver, KeepsCarryOver, carry_over
+from headwater.operators.current import CurrentTask, current_task, emit_dataset_lineage, running_task
+from headwater.operators.extractors import (
+    DefaultExtractor,
+    ExposesLineageOnComplete,
+    ExposesLineageOnFailure,
+    ExposesLineageOnStart,
+    Extractor,
+    ExtractorRegistry,
+    default_registry,
+    register_extractor,
+)
+from headwater.operators.facets import PRODUCER, external_query
+from headwater.operators.hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
+from headwater.operators.listener import TaskLineageListener
+from headwater.operators.naming import DatasetName, dataset_name
+from headwater.operators.policy import EmissionPolicy, TaskPolicy
+from headwater.operators.results import Reading, read_result
+from headwater.operators.runner import OperatorRunner, TaskDeferred, TaskInstance, TaskOutcome, TaskSkipped, Workflow
+from headwater.operators.sink import CollectingSink, EventSink, default_sink
+from headwater.operators.task_lineage import InputDataset, OperatorLineage, OutputDataset, TaskInstanceLineage
+from headwater.operators.tasks import RunRef, TaskRun, parent_facet, task_run_id, workflow_run_id
+
+__all__ = [
+    "PRODUCER",
+    "CarryOver",
+    "CollectingSink",
+    "CurrentTask",
+    "DatasetName",
+    "DefaultExtractor",
+    "EmissionPolicy",
+    "EventSink",
+    "ExposesLineageOnComplete",
+    "ExposesLineageOnFailure",
+    "ExposesLineageOnStart",
+    "Extractor",
+    "ExtractorRegistry",
+    "HookLineageCollector",
+    "InputDataset",
+    "Isolation",
+    "KeepsCarryOver",
+    "OperatorLineage",
+    "OperatorRunner",
+    "OutputDataset",
+    "Reading",
+    "RunRef",
+    "TaskDeferred",
+    "TaskInstance",
+    "TaskInstanceLineage",
+    "TaskLineageListener",
+    "TaskOutcome",
+    "TaskPolicy",
+    "TaskRun",
+    "TaskSkipped",
+    "Workflow",
+    "carry_over",
+    "collect_in_process",
+    "collecting",
+    "current_task",
+    "dataset_name",
+    "default_registry",
+    "default_sink",
+    "emit_dataset_lineage",
+    "external_query",
+    "get_hook_collector",
+    "parent_facet",
+    "read_result",
+    "register_extractor",
+    "running_task",
+    "task_run_id",
+    "workflow_run_id",
+]

@@ -1,0 +1,23 @@
+"""Telling lineage from inside a task of an Airflow whose own provider listens."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from headwater.operators.airflow.masking import MaskingSink, airflow_mask
+from headwater.operators.airflow.settings import from_airflow
+from headwater.operators.airflow.tasks import AirflowTasks
+from headwater.operators.current import CurrentTask
+from headwater.operators.sink import default_sink
+
+
+@cache
+def _tasks() -> AirflowTasks:
+    settings = from_airflow()
+    return AirflowTasks(settings, settings.listener(sink=MaskingSink(default_sink, airflow_mask())))
+
+
+def find_current(ti: Any) -> CurrentTask | None:
+    """The Airflow task at work here, or the one of this task instance."""
+    return _tasks().find_current(ti)

@@ -1,0 +1,126 @@
+"""The Airflow plugin: listens to tasks and DAG runs where Airflow's own OpenLineage provider doesn't.
+
+Airflow finds it by the entry point ``airflow.plugins``, or by ``from headwater.operators.airflow.plugin import
+HeadwaterPlugin`` in a file of the plugins folder. Beside a provider that is switched on it stands aside: two
+listeners would send every event twice.
+"""
+
+# Airflow is never installed beside this project, for it pins what it needs to the day: mypy can't see it.
+# mypy: disable-error-code="import-not-found,untyped-decorator"
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from airflow.listeners import hookimpl
+from airflow.plugins_manager import AirflowPlugin
+
+from headwater.operators.airflow.masking import MaskingSink, airflow_mask
+from headwater.operators.airflow.settings import from_airflow, provider_listens
+from headwater.operators.airflow.tasks import AirflowTasks
+from headwater.operators.current import finders
+from headwater.operators.sink import default_sink
+
+logger = logging.getLogger(__name__)
+
+
+class AirflowListener:
+    """The hooks of Airflow's listener interface that `AirflowTasks` has an answer to; pluggy matches arguments by
+    name."""
+
+    def __init__(self, tasks: AirflowTasks) -> None:
+        self._tasks = tasks
+
+    @hookimpl
+    def on_task_instance_running(self, task_instance: Any) -> None:
+        self._tasks.running(task_instance)
+
+    @hookimpl
+    def on_task_instance_success(self, task_instance: Any) -> None:
+        self._tasks.succeeded(task_instance)
+
+    @hookimpl
+    def on_task_instance_failed(self, task_instance: Any, error: Any) -> None:
+        self._tasks.failed(task_instance, error)
+
+    @hookimpl(optionalhook=True)
+    def on_task_instance_skipped(self, task_instance: Any) -> None:
+        self._tasks.skipped(task_instance)
+
+    @hookimpl
+    def on_dag_run_running(self, dag_run: Any) -> None:
+        self._tasks.dag_run_changed(dag_run, "START")
+
+    @hookimpl
+    def on_dag_run_success(self, dag_run: Any) -> None:
+        self._tasks.dag_run_changed(dag_run, "COMPLETE")
+
+    @hookimpl
+    def on_dag_run_failed(self, dag_run: Any, msg: str) -> None:
+        self._tasks.dag_run_changed(dag_run, "FAIL", msg)
+
+    @hookimpl
+    def before_stopping(self) -> None:
+        self._tasks.stopping()
+
+
+def _on_worker(ti: Any) -> bool:
+    """Airflow 3 hands its database's rows over where a state was set by hand; Airflow 2 has no other task instances."""
+    major = int(importlib.import_module("airflow").__version__.split(".")[0])
+    return major < 3 or hasattr(ti, "_ti_context_from_server")
+
+
+def _hook_assets() -> tuple[Iterable[Any], Iterable[Any]]:
+    """What Airflow's hooks told so far; before Airflow 3 assets were called datasets."""
+    collector = _collector()
+    if collector is None or not getattr(collector, "has_collected", False):
+        return (), ()
+    for name in ("asset", "dataset"):
+        collected = getattr(collector, f"collected_{name}s", None)
+        if collected is not None:
+            return [getattr(each, name) for each in collected.inputs], [
+                getattr(each, name) for each in collected.outputs
+            ]
+    return (), ()
+
+
+def _collector() -> Any:
+    for name in ("airflow.sdk.lineage", "airflow.lineage.hook"):
+        try:
+            return importlib.import_module(name).get_hook_lineage_collector()
+        except (ImportError, AttributeError):
+            continue
+    return None
+
+
+def _hook_readers() -> list[Any]:
+    """Airflow's hooks collect nothing unless some plugin says that it reads them."""
+    for name in ("airflow.sdk.lineage", "airflow.lineage.hook"):
+        try:
+            return [importlib.import_module(name).HookLineageReader]
+        except (ImportError, AttributeError):
+            continue
+    return []
+
+
+def _listeners() -> list[Any]:
+    settings = from_airflow()
+    if settings.disabled or provider_listens():
+        logger.debug(
+            "headwater's listener stands aside: %s", "disabled" if settings.disabled else "the provider listens"
+        )
+        return []
+    listener = settings.listener(sink=MaskingSink(default_sink, airflow_mask()))
+    tasks = AirflowTasks(settings, listener, on_worker=_on_worker, hook_assets=_hook_assets)
+    finders.append(tasks.find_current)
+    return [AirflowListener(tasks)]
+
+
+class HeadwaterPlugin(AirflowPlugin):  # type: ignore[misc,unused-ignore]
+    """What Airflow loads."""
+
+    name = "headwater"
+    listeners = _listeners()
+    hook_lineage_readers = _hook_readers() if listeners else []

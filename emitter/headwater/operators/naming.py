@@ -1,0 +1,236 @@
+"""Type, host and path of a dataset -> its namespace and name, as OpenLineage's naming page has them (seed 003,
+"absolute minimum").
+
+``dataset_name("postgres", "db.example.org:5432", "shop.public.orders")``. The authority is what the platform calls
+its place (host and port, bucket, account, region); credentials in it are thrown away and a port that is left out is
+the platform's usual one, so that two tellings of one place agree. The path is the full name of the table, or the key
+of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from headwater_avro.errors import ConfigError
+
+
+class DatasetName(NamedTuple):
+    """What identifies a dataset in the graph."""
+
+    namespace: str
+    name: str
+
+
+Namespace: TypeAlias = Callable[[str], str]
+"""Authority without credentials -> namespace; raises `ConfigError` for an authority it can't
+read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """How one platform names its datasets: ``parts`` of its path, made a name by the format ``name``.
+
+    ``of_namespace`` is the format of what the path adds to the namespace; ``joined_by`` joins a path that has one
+    part only.
+    """
+
+    namespace: Namespace
+    parts: tuple[str, ...]
+    name: str
+    joined_by: str = "/"
+    of_namespace: str = ""
+
+
+def dataset_name(kind: str, authority: str, path: str | Sequence[str]) -> DatasetName:
+    """The key of a dataset from its platform, its place and its path.
+
+    A path is a text with dots between its parts (quoted parts may hold dots, and lose their quotes), or the parts
+    themselves. Raises `ConfigError` for a platform that OpenLineage doesn't name, and for an authority or a path that
+    lacks a part.
+    """
+    platform = _PLATFORMS.get(_ALIASES.get(kind.lower(), kind.lower()))
+    if platform is None:
+        raise ConfigError(
+            f"no naming rule for {kind!r}; there is one for {', '.join(sorted({*_PLATFORMS, *_ALIASES}))}"
+        )
+    parts = _parts(platform, path)
+    if len(parts) != len(platform.parts) or not all(part.strip() for part in parts):
+        raise ConfigError(f"a {kind} path has the parts {', '.join(platform.parts)}; this is {path!r}")
+    given = dict(zip(platform.parts, parts, strict=True))
+    namespace = platform.namespace(_without_credentials(authority)) + platform.of_namespace.format(**given)
+    return DatasetName(namespace, platform.name.format(**given))
+
+
+def _parts(platform: Platform, path: str | Sequence[str]) -> list[str]:
+    if len(platform.parts) > 1:
+        return _split(path)
+    whole = path if isinstance(path, str) else platform.joined_by.join(path)
+    # A bucket's keys have no leading slash, a file system's paths do.
+    return [whole.lstrip("/") if platform.parts == ("key",) else whole]
+
+
+_PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]+)')
+
+
+def _split(path: str | Sequence[str]) -> list[str]:
+    if not isinstance(path, str):
+        return list(path)
+    return [double.replace('""', '"') or tick or square or bare for double, tick, square, bare in _PART.findall(path)]
+
+
+def _without_credentials(authority: str) -> str:
+    """The authority without scheme, user, password, path and query, whichever of them a connection string brought."""
+    place = authority.strip()
+    if "://" in place:
+        place = re.split(r"[/?#]", place.split("://", 1)[1])[0]
+        return place.rpartition("@")[2]
+    user, at, host = place.rpartition("@")
+    # container@service is no user at a host.
+    return host if at and ":" in user else place
+
+
+def _at(prefix: str, default_port: int | None = None) -> Namespace:
+    """``{prefix}://{host}:{port}``; of several servers the first."""
+
+    def namespace(authority: str) -> str:
+        place = _host(prefix, authority.split(",")[0].strip())
+        if re.search(r":\d+$", place):
+            return f"{prefix}://{place}"
+        if default_port is None:
+            raise ConfigError(f"a {prefix} authority is host:port; this is {authority!r}")
+        return f"{prefix}://{place}:{default_port}"
+
+    return namespace
+
+
+def _as_given(prefix: str) -> Namespace:
+    """``{prefix}://{authority}``."""
+    return lambda authority: f"{prefix}://{_host(prefix, authority)}"
+
+
+def _fixed(namespace: str) -> Namespace:
+    return lambda _: namespace
+
+
+def _host(kind: str, authority: str) -> str:
+    place = authority.strip("/")
+    if not place:
+        raise ConfigError(f"a {kind} dataset needs an authority")
+    return place
+
+
+def _azure(prefix: str) -> Namespace:
+    """``{prefix}://{container}@{service}.dfs.core.windows.net``."""
+
+    def namespace(authority: str) -> str:
+        container, at, service = authority.partition("@")
+        service = re.sub(r"\.(dfs|blob)\.core\.windows\.net$", "", service)
+        if not (container and at and service):
+            raise ConfigError(f"a {prefix} authority is container@service; this is {authority!r}")
+        return f"{prefix}://{container}@{service}.dfs.core.windows.net"
+
+    return namespace
+
+
+def _glue(authority: str) -> str:
+    region, colon, account = authority.removeprefix("arn:aws:glue:").partition(":")
+    if not (region and colon and account):
+        raise ConfigError(f"a glue authority is region:account; this is {authority!r}")
+    return f"arn:aws:glue:{region}:{account}"
+
+
+def _athena(authority: str) -> str:
+    region = _host("athena", authority).removeprefix("athena.").removesuffix(".amazonaws.com")
+    return f"awsathena://athena.{region}.amazonaws.com"
+
+
+def _redshift(authority: str) -> str:
+    """``{cluster}.{region}:{port}``, also from the endpoint that the console shows."""
+    host, _, port = _host("redshift", authority).partition(":")
+    labels = host.removesuffix(".redshift.amazonaws.com").split(".")
+    if len(labels) < 2:
+        raise ConfigError(f"a redshift authority is cluster.region[:port]; this is {authority!r}")
+    return f"redshift://{labels[0]}.{labels[-1]}:{port or 5439}"
+
+
+def _snowflake(authority: str) -> str:
+    return f"snowflake://{_host('snowflake', authority).removesuffix('.snowflakecomputing.com')}"
+
+
+def _spanner(authority: str) -> str:
+    if authority.count(":") != 1:
+        raise ConfigError(f"a spanner authority is project:instance; this is {authority!r}")
+    return f"spanner://{authority}"
+
+
+def _kusto(authority: str) -> str:
+    return f"azurekusto://{_host('azurekusto', authority).removesuffix('.kusto.windows.net')}.kusto.windows.net"
+
+
+def _file(authority: str) -> str:
+    return f"file://{authority.strip('/')}" if authority.strip("/") else "file"
+
+
+_TWO, _THREE = ("database", "table"), ("database", "schema", "table")
+_DOTTED2, _DOTTED3 = "{database}.{table}", "{database}.{schema}.{table}"
+
+# As on OpenLineage's naming page, in its order.
+_PLATFORMS: dict[str, Platform] = {
+    "awsathena": Platform(_athena, ("catalog", *_TWO), "{catalog}.{database}.{table}"),
+    "glue": Platform(_glue, _TWO, "table/{database}/{table}"),
+    "azurecosmos": Platform(_as_given("azurecosmos"), _TWO, "colls/{table}", of_namespace="/dbs/{database}"),
+    "azurekusto": Platform(_kusto, _TWO, "{database}/{table}"),
+    "synapse": Platform(_at("sqlserver", 1433), ("schema", "table"), "{schema}.{table}"),
+    "bigquery": Platform(_fixed("bigquery"), ("project", "dataset", "table"), "{project}.{dataset}.{table}"),
+    "cassandra": Platform(_at("cassandra", 9042), ("keyspace", "table"), "{keyspace}.{table}"),
+    "milvus": Platform(_at("milvus", 19530), ("database", "collection"), "{database}.{collection}"),
+    "fabric-warehouse": Platform(_as_given("fabric-warehouse"), _THREE, _DOTTED3),
+    "mysql": Platform(_at("mysql", 3306), _TWO, _DOTTED2),
+    "oceanbase": Platform(_at("oceanbase", 2881), _TWO, _DOTTED2),
+    "teradata": Platform(_at("teradata", 1025), _TWO, _DOTTED2),
+    "crate": Platform(_at("crate", 5432), _THREE, _DOTTED3),
+    "db2": Platform(_at("db2", 50000), _THREE, _DOTTED3),
+    "mssql": Platform(_at("mssql", 1433), _THREE, _DOTTED3),
+    "postgres": Platform(_at("postgres", 5432), _THREE, _DOTTED3),
+    "hive": Platform(_at("hive"), _TWO, _DOTTED2),
+    "oracle": Platform(_at("oracle", 1521), ("service", "schema", "table"), "{service}.{schema}.{table}"),
+    "redshift": Platform(_redshift, _THREE, _DOTTED3),
+    "snowflake": Platform(_snowflake, _THREE, _DOTTED3),
+    "spanner": Platform(_spanner, _THREE, _DOTTED3),
+    "trino": Platform(_at("trino", 8080), ("catalog", "schema", "table"), "{catalog}.{schema}.{table}"),
+    "unitycatalog": Platform(_as_given("unitycatalog"), ("catalog", "schema", "table"), "{catalog}.{schema}.{table}"),
+    "abfss": Platform(_azure("abfss"), ("path",), "{path}"),
+    "wasbs": Platform(_azure("wasbs"), ("path",), "{path}"),
+    "dbfs": Platform(_as_given("dbfs"), ("path",), "{path}"),
+    "gs": Platform(_as_given("gs"), ("key",), "{key}"),
+    "s3": Platform(_as_given("s3"), ("key",), "{key}"),
+    "hdfs": Platform(_at("hdfs", 8020), ("path",), "{path}"),
+    "kafka": Platform(_at("kafka", 9092), ("topic",), "{topic}"),
+    "file": Platform(_file, ("path",), "{path}"),
+    "box": Platform(_as_given("box"), ("key",), "{key}"),
+    "filenet": Platform(_as_given("filenet"), ("key",), "{key}"),
+    "mssharepoint": Platform(_as_given("mssharepoint"), ("key",), "{key}"),
+    "pubsub": Platform(_fixed("pubsub"), ("resource",), "{resource}", joined_by=":"),
+    "inmemory": Platform(_fixed("inmemory://"), ("id",), "{id}"),
+}
+
+_ALIASES = {
+    "athena": "awsathena",
+    "cosmos": "azurecosmos",
+    "cosmosdb": "azurecosmos",
+    "kusto": "azurekusto",
+    "arn": "glue",
+    "cratedb": "crate",
+    "postgresql": "postgres",
+    "sqlserver": "mssql",
+    "fabric": "fabric-warehouse",
+    "abfs": "abfss",
+    "wasb": "wasbs",
+    "gcs": "gs",
+    "s3a": "s3",
+    "s3n": "s3",
+    "sharepoint": "mssharepoint",
+}

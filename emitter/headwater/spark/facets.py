@@ -1,0 +1,116 @@
+"""OpenLineage facets as plain objects, each with its schema's address.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .lineage import ACCESS, TRANSFORMATION, Source
+
+Facet = dict[str, Any]
+
+try:
+    VERSION = version("headwater")
+except PackageNotFoundError:  # a zip on PYTHONPATH has no metadata
+    VERSION = "unknown"
+PRODUCER = f"https://github.com/headwater/headwater/tree/{VERSION}/emitter/spark"
+_FACETS = "https://openlineage.io/spec/facets"
+EVENT_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+
+
+def facet(kind: str, revision: str, **members: Any) -> Facet:
+    """A facet of the class ``kind`` at schema ``revision``; members that are None are left out."""
+    body = {key: value for key, value in members.items() if value is not None}
+    return {"_producer": PRODUCER, "_schemaURL": f"{_FACETS}/{revision}/{kind}.json#/$defs/{kind}", **body}
+
+
+def custom(kind: str, **members: Any) -> Facet:
+    """A facet that OpenLineage's registry doesn't know."""
+    return {
+        "_producer": PRODUCER,
+        "_schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet",
+        **members,
+    }
+
+
+def schema(fields: list[dict[str, Any]]) -> Facet:
+    return facet("SchemaDatasetFacet", "1-2-0", fields=fields)
+
+
+def data_source(namespace: str) -> Facet:
+    return facet("DatasourceDatasetFacet", "1-0-1", name=namespace, uri=namespace)
+
+
+def symlinks(identifiers: Iterable[tuple[str, str, str]]) -> Facet:
+    listed = [{"namespace": namespace, "name": name, "type": kind} for namespace, name, kind in identifiers]
+    return facet("SymlinksDatasetFacet", "1-0-1", identifiers=listed)
+
+
+def lifecycle(change: str, previous: tuple[str, str] | None = None) -> Facet:
+    before = None if previous is None else {"namespace": previous[0], "name": previous[1]}
+    return facet("LifecycleStateChangeDatasetFacet", "1-0-1", lifecycleStateChange=change, previousIdentifier=before)
+
+
+def storage(layer: str, file_format: str) -> Facet:
+    return facet("StorageDatasetFacet", "1-0-1", storageLayer=layer, fileFormat=file_format)
+
+
+def dataset_version(text: str) -> Facet:
+    return facet("DatasetVersionDatasetFacet", "1-0-1", datasetVersion=text)
+
+
+def output_statistics(rows: int | None, size: int | None, files: int | None) -> Facet:
+    return facet("OutputStatisticsOutputDatasetFacet", "1-0-2", rowCount=rows, size=size, fileCount=files)
+
+
+def input_statistics(rows: int | None, size: int | None, files: int | None) -> Facet:
+    return facet("InputStatisticsInputDatasetFacet", "1-0-0", rowCount=rows, size=size, fileCount=files)
+
+
+def sql(query: str) -> Facet:
+    return facet("SQLJobFacet", "1-1-0", query=query, dialect="spark")
+
+
+def job_type(processing: str, job: str) -> Facet:
+    return facet("JobTypeJobFacet", "2-0-3", processingType=processing, integration="SPARK", jobType=job)
+
+
+def processing_engine(spark: str) -> Facet:
+    return facet("ProcessingEngineRunFacet", "1-1-1", name="spark", version=spark, openlineageAdapterVersion=VERSION)
+
+
+def error_message(message: str, stack: str | None, language: str = "JAVA") -> Facet:
+    return facet("ErrorMessageRunFacet", "1-0-1", message=message, programmingLanguage=language, stackTrace=stack)
+
+
+def parent(run: str, namespace: str, name: str, root: tuple[str, str, str] | None) -> Facet:
+    """The parent facet (1-2-0); ``root`` is (run id, namespace, name)."""
+    top = None if root is None else {"run": {"runId": root[0]}, "job": {"namespace": root[1], "name": root[2]}}
+    job = {"namespace": namespace, "name": name}
+    return facet("ParentRunFacet", "1-1-0", run={"runId": run}, job=job, root=top)
+
+
+def column_lineage(fields: Iterable[tuple[str, Iterable[Source]]], rows: Iterable[Source]) -> Facet:
+    """The columnLineage facet (1-2-0): each column by its sources, and under ``dataset`` what shapes all rows."""
+    told = {name: {"inputFields": _inputs(sources)} for name, sources in fields}
+    return facet("ColumnLineageDatasetFacet", "1-2-0", fields=told, dataset=_inputs(rows) or None)
+
+
+def _shown(source: Source) -> Source:
+    if source.kind.subtype != ACCESS.subtype:
+        return source._replace(inner="")
+    return source._replace(kind=source.kind._replace(subtype=TRANSFORMATION.subtype), inner="")
+
+
+def _inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
+    listed: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for source in sorted({_shown(source) for source in sources}):
+        kind = source.kind
+        listed.setdefault(source[:3], []).append(
+            {"type": kind.type, "subtype": kind.subtype, "description": kind.description, "masking": kind.masking}
+        )
+    return [
+        {"namespace": key[0], "name": key[1], "field": key[2], "transformations": kinds}
+        for key, kinds in listed.items()
+    ]

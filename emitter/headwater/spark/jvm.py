@@ -1,0 +1,195 @@
+"""The driver's JVM, the one place that speaks py4j.
+
+The classes of ``jvm/*.java`` are compiled inside the driver by Janino, the compiler that Spark's own code generation
+uses: so no jar is needed, and what they name is checked against the very Spark that runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+from py4j.protocol import Py4JError
+
+from . import plan as plans
+from .plan import Plan
+
+_UNITS = ("Tap", "PlanReader", "Leaves", "Facts")
+_QUEUE = "headwater"
+
+JavaObject = Any
+"""A py4j reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What reading one plan may cost: values read, milliseconds."""
+
+    values: int = 60_000
+    milliseconds: int = 2_000
+
+
+def _source() -> str:
+    """All classes as one compilation unit, which is what Janino compiles at a time."""
+    imports: set[str] = set()
+    bodies: list[str] = []
+    for unit in _UNITS:
+        for line in files(__package__).joinpath("jvm", f"{unit}.java").read_text("utf-8").splitlines():
+            if line.startswith("import "):
+                imports.add(line)
+            elif not line.startswith("package "):
+                bodies.append(line)
+    return "\n".join(["package headwater.jvm;", *sorted(imports), *bodies])
+
+
+@dataclass(slots=True)
+class Driver:
+    """The JVM behind a session; every method may raise py4j's errors."""
+
+    session: JavaObject
+    context: JavaObject
+    gateway: JavaObject
+    tap: JavaObject
+    loader: JavaObject
+    limits: Limits = field(default_factory=Limits)
+
+    @classmethod
+    def attach(cls, spark: Any, capacity: int = 10_000, limits: Limits | None = None) -> Driver:
+        """Compile the classes and put the tap on a listener queue of its own, so that it delays no other listener."""
+        gateway = spark.sparkContext._gateway
+        jvm = gateway.jvm
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
+        compiler.cook(_source())
+        loader = compiler.getClassLoader()
+        context = spark.sparkContext._jsc.sc()
+        driver = cls(spark._jsparkSession, context, gateway, None, loader, limits or Limits())
+        driver.tap = driver._new("Tap", ("org.apache.spark.SparkContext", "int"), (context, capacity))
+        context.listenerBus().addToQueue(driver.tap, _QUEUE)
+        return driver
+
+    def detach(self) -> None:
+        """Take the tap off the listener bus."""
+        self.context.listenerBus().removeListener(self.tap)
+
+    def _class(self, name: str) -> JavaObject:
+        return self.loader.loadClass(f"headwater.jvm.{name}")
+
+    def _new(self, name: str, types: tuple[str, ...], values: tuple[Any, ...]) -> JavaObject:
+        jvm = self.gateway.jvm
+        primitive = {"int": jvm.java.lang.Integer, "long": jvm.java.lang.Long}
+        kinds = self.gateway.new_array(jvm.Class, len(types))
+        given = self.gateway.new_array(jvm.Object, len(values))
+        for i, (kind, value) in enumerate(zip(types, values, strict=True)):
+            kinds[i] = primitive[kind].TYPE if kind in primitive else jvm.Class.forName(kind)
+            given[i] = jvm.java.lang.Long.valueOf(value) if kind == "long" else value
+        return self._class(name).getDeclaredConstructor(kinds).newInstance(given)
+
+    def _static(self, name: str, method: str, *values: Any) -> Any:
+        jvm = self.gateway.jvm
+        found = next(m for m in self._class(name).getDeclaredMethods() if m.getName() == method)
+        given = self.gateway.new_array(jvm.Object, len(values))
+        for i, value in enumerate(values):
+            given[i] = value
+        return found.invoke(None, given)
+
+    def poll(self, milliseconds: int) -> JavaObject | None:
+        """The next listener event as an array of kind, clock, event, extra; None when none came in time."""
+        return self.tap.poll(milliseconds)
+
+    def dropped(self) -> int:
+        """How many listener events found the queue full."""
+        return int(self.tap.dropped.get())
+
+    def reader(self) -> JavaObject:
+        return self._new("PlanReader", ("int", "long"), (self.limits.values, self.limits.milliseconds))
+
+    def plan(self, logical: JavaObject) -> Plan:
+        """Read a logical plan in one call."""
+        return plans.parse(self.reader().read(logical))
+
+    def value(self, held: JavaObject) -> Any:
+        """A JVM value as plain Python values, as it would stand in a plan node's fields."""
+        return json.loads(self.reader().value(held))
+
+    def metrics(self, execution: JavaObject) -> list[dict[str, Any]]:
+        """The counters of the nodes that scanned or wrote, outermost first."""
+        return list(self.value(self._static("Facts", "metrics", execution)))
+
+    def job(self, event: JavaObject, active: JavaObject | None) -> dict[str, Any]:
+        """What a job outside of SQL reads and writes."""
+        return dict(self.value(self._static("Facts", "job", event, active)))
+
+    def stage(self, info: JavaObject) -> dict[str, Any]:
+        """The task metrics of a finished stage."""
+        return dict(self.value(self._static("Facts", "stage", info)))
+
+
+@dataclass(slots=True)
+class SessionCatalog:
+    """The ``Catalog`` port over a live session."""
+
+    driver: Driver
+    warehouse: str | None
+    metastore: str | None
+
+    @classmethod
+    def of(cls, driver: Driver) -> SessionCatalog:
+        conf = driver.session.sessionState().conf()
+        return cls(driver, conf.warehousePath(), _metastore(driver.context.getConf()))
+
+    def _catalog(self) -> JavaObject:
+        return self.driver.session.sessionState().catalog()
+
+    def _identifier(self, database: str | None, table: str) -> JavaObject:
+        jvm = self.driver.gateway.jvm
+        option = jvm.scala.Option.apply(database)
+        return jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, option)
+
+    def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
+        identifier = self._identifier(database, table)
+        if not self._catalog().tableExists(identifier):
+            return None
+        found: Mapping[str, Any] = self.driver.value(self._catalog().getTableMetadata(identifier))
+        return found
+
+    def default_location(self, database: str | None, table: str) -> str | None:
+        return str(self._catalog().defaultTablePath(self._identifier(database, table)).toString())
+
+    def current_database(self) -> str:
+        return str(self._catalog().getCurrentDatabase())
+
+    def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
+        jvm = self.driver.gateway.jvm
+        plugin = self.driver.session.sessionState().catalogManager().catalog(catalog or "spark_catalog")
+        parts = self.driver.gateway.new_array(jvm.String, len(namespace))
+        for i, part in enumerate(namespace):
+            parts[i] = part
+        identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(parts, table)
+        if not plugin.tableExists(identifier):
+            return None
+        found: Mapping[str, Any] = self.driver.value(plugin.loadTable(identifier))
+        return found
+
+    def catalog_conf(self, catalog: str) -> Mapping[str, str]:
+        prefix = f"spark.sql.catalog.{catalog}."
+        conf = self.driver.session.conf().getAll()
+        found = self.driver.gateway.jvm.scala.jdk.javaapi.CollectionConverters.asJava(conf)
+        return {key[len(prefix) :]: value for key, value in found.items() if key.startswith(prefix)}
+
+    def parse(self, sql: str) -> Plan | None:
+        try:
+            return self.driver.plan(self.driver.session.sessionState().sqlParser().parsePlan(sql))
+        except Py4JError:
+            return None  # another database's dialect: its tables can't be told apart here
+
+
+def _metastore(conf: JavaObject) -> str | None:
+    if conf.get("spark.sql.catalogImplementation", "in-memory") != "hive":
+        return None
+    uris = conf.get("spark.hadoop.hive.metastore.uris", conf.get("spark.sql.hive.metastore.uris", ""))
+    first = uris.split(",")[0].strip()
+    return first.replace("thrift://", "hive://") if first else None

@@ -1,0 +1,136 @@
+package headwater.jvm;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.scheduler.ActiveJob;
+import org.apache.spark.scheduler.ResultStage;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.Stage;
+import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.util.AccumulatorV2;
+
+/** What a run did, read from Spark's own counters: no job is run, no file is opened. */
+public class Facts {
+  private static final int MOST_NODES = 20000;
+
+  /** The metrics of the executed plan's nodes that wrote or scanned, outermost first. */
+  public static List metrics(QueryExecution execution) {
+    ArrayList found = new ArrayList();
+    collect(execution.executedPlan(), found, new int[] {MOST_NODES});
+    return found;
+  }
+
+  private static void collect(SparkPlan plan, List found, int[] budget) {
+    if (--budget[0] < 0) return;
+    if (plan instanceof AdaptiveSparkPlanExec) {
+      collect(((AdaptiveSparkPlanExec) plan).executedPlan(), found, budget);
+      return;
+    }
+    if (plan instanceof QueryStageExec) {
+      collect(((QueryStageExec) plan).plan(), found, budget);
+      return;
+    }
+    boolean leaf = !((scala.collection.Iterable) (Object) plan.children()).iterator().hasNext();
+    scala.collection.Map metrics = plan.metrics();
+    if (metrics.contains("numFiles") || metrics.contains("numOutputBytes") || (leaf && metrics.contains("numOutputRows"))) {
+      LinkedHashMap node = new LinkedHashMap();
+      node.put("node", plan.nodeName());
+      node.put("leaf", Boolean.valueOf(leaf));
+      node.put("output", ids(plan));
+      scala.collection.Iterator entries = metrics.iterator();
+      while (entries.hasNext()) {
+        scala.Tuple2 entry = (scala.Tuple2) entries.next();
+        node.put(entry._1(), ((AccumulatorV2) entry._2()).value());
+      }
+      found.add(node);
+    }
+    scala.collection.Iterator children = ((scala.collection.Iterable) (Object) plan.children()).iterator();
+    while (children.hasNext()) collect((SparkPlan) children.next(), found, budget);
+  }
+
+  private static List ids(SparkPlan plan) {
+    ArrayList found = new ArrayList();
+    scala.collection.Iterator output = ((scala.collection.Iterable) (Object) plan.output()).iterator();
+    while (output.hasNext()) {
+      NamedExpression column = (NamedExpression) output.next();
+      found.add(Long.valueOf(column.exprId().id()));
+    }
+    return found;
+  }
+
+  /** A finished stage's task metrics: rows and bytes read and written. */
+  public static Map stage(StageInfo info) {
+    LinkedHashMap map = new LinkedHashMap();
+    map.put("stage", Integer.valueOf(info.stageId()));
+    TaskMetrics metrics = info.taskMetrics();
+    if (metrics != null) {
+      map.put("rowsRead", Long.valueOf(metrics.inputMetrics().recordsRead()));
+      map.put("bytesRead", Long.valueOf(metrics.inputMetrics().bytesRead()));
+      map.put("rowsWritten", Long.valueOf(metrics.outputMetrics().recordsWritten()));
+      map.put("bytesWritten", Long.valueOf(metrics.outputMetrics().bytesWritten()));
+      map.put("tasks", Integer.valueOf(info.numTasks()));
+    }
+    return map;
+  }
+
+  /** A job that no SQL execution started: what its RDDs read, where it writes, and how its RDDs are called. */
+  public static Map job(SparkListenerJobStart event, ActiveJob job) {
+    LinkedHashMap map = new LinkedHashMap();
+    map.put("job", Integer.valueOf(event.jobId()));
+    ArrayList stages = new ArrayList();
+    String site = "";
+    scala.collection.Iterator infos = ((scala.collection.Iterable) (Object) event.stageInfos()).iterator();
+    while (infos.hasNext()) {
+      StageInfo info = (StageInfo) infos.next();
+      stages.add(Integer.valueOf(info.stageId()));
+      site = info.details();
+    }
+    map.put("stages", stages);
+    map.put("site", site);
+    if (job == null) return map;
+    Stage last = job.finalStage();
+    map.put("reads", Leaves.rdd(last.rdd()));
+    ArrayList names = new ArrayList();
+    List chain = Leaves.chain(last.rdd());
+    for (int i = 0; i < chain.size(); i++) names.add(chain.get(i).getClass().getSimpleName());
+    map.put("rdds", names);
+    map.put("writes", last instanceof ResultStage ? output(((ResultStage) last).func(), 3) : null);
+    return map;
+  }
+
+  /** The output folder of the Hadoop configuration that a job's function has closed over, else null. */
+  private static String output(Object held, int depth) {
+    if (held == null || depth == 0) return null;
+    if (held instanceof JobConf) return ((JobConf) held).get("mapreduce.output.fileoutputformat.outputdir");
+    if (held instanceof Configuration) return ((Configuration) held).get("mapreduce.output.fileoutputformat.outputdir");
+    String type = held.getClass().getName();
+    if (!type.startsWith("org.apache.spark.")) return null;
+    if (held instanceof RDD) return null;
+    for (Class owner = held.getClass(); owner != null && owner.getName().startsWith("org.apache.spark."); owner = owner.getSuperclass()) {
+      Field[] fields = owner.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) {
+        if (fields[i].getType().isPrimitive()) continue;
+        try {
+          fields[i].setAccessible(true);
+          String found = output(fields[i].get(held), depth - 1);
+          if (found != null) return found;
+        } catch (Exception sealed) {
+          continue;
+        }
+      }
+    }
+    return null;
+  }
+}

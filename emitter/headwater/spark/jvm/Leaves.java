@@ -1,0 +1,200 @@
+package headwater.jvm;
+
+import java.lang.reflect.Method;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.FileInputFormat;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.spark.Dependency;
+import org.apache.spark.rdd.HadoopRDD;
+import org.apache.spark.rdd.NewHadoopRDD;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.execution.datasources.FileScanRDD;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.datasources.FilePartition;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
+import org.apache.spark.sql.execution.datasources.v2.FileTable;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.DataSourceRegister;
+
+/** Describes what stands at the leaves of a plan (relations, tables, RDDs) as maps of plain values. */
+public class Leaves {
+  private static final int MOST_RDDS = 10000;
+  private static final int MOST_PATHS = 10000;
+
+  static boolean plain(Object value) {
+    return value instanceof Path || value instanceof URI || value instanceof JoinType;
+  }
+
+  static boolean known(Object value) {
+    return value instanceof BaseRelation || value instanceof RDD || value instanceof Table
+        || value instanceof CatalogPlugin || value instanceof Identifier || value instanceof DataSourceRegister;
+  }
+
+  static Object describe(Object value) {
+    if (value instanceof HadoopFsRelation) return files((HadoopFsRelation) value);
+    if (value instanceof JDBCRelation) return jdbc((JDBCRelation) value);
+    if (value instanceof RDD) return rdd((RDD) value);
+    if (value instanceof Table) return table((Table) value);
+    if (value instanceof CatalogPlugin) return made("catalog", value, "name", ((CatalogPlugin) value).name());
+    if (value instanceof Identifier) return identifier((Identifier) value);
+    if (value instanceof DataSourceRegister && !(value instanceof BaseRelation)) return made("source", value, "name", ((DataSourceRegister) value).shortName());
+    return other(value);
+  }
+
+  /** A relation or table of a library: its constructor's fields that are plain, found by reflection (Kafka's topics). */
+  private static Map other(Object value) {
+    Map map = made("relation", value, null, null);
+    java.lang.reflect.Field[] fields = value.getClass().getDeclaredFields();
+    for (int i = 0; i < fields.length; i++) {
+      if (java.lang.reflect.Modifier.isStatic(fields[i].getModifiers())) continue;
+      try {
+        fields[i].setAccessible(true);
+        Object held = fields[i].get(value);
+        if (held instanceof String || held instanceof scala.collection.Map || held instanceof Map) map.put(fields[i].getName(), held);
+        else if (held != null && fields[i].getName().equals("strategy")) map.put("strategy", held.toString());
+      } catch (Exception sealed) {
+        continue;
+      }
+    }
+    return map;
+  }
+
+  private static Map made(String kind, Object value, String key, Object held) {
+    LinkedHashMap map = new LinkedHashMap();
+    map.put("$", kind);
+    map.put("class", value.getClass().getName());
+    if (key != null) map.put(key, held);
+    return map;
+  }
+
+  private static Map files(HadoopFsRelation relation) {
+    Map map = made("files", relation, "paths", relation.location().rootPaths());
+    map.put("format", relation.fileFormat() instanceof DataSourceRegister ? ((DataSourceRegister) relation.fileFormat()).shortName() : relation.fileFormat().getClass().getName());
+    map.put("partitions", relation.partitionSchema().fieldNames());
+    map.put("version", version(relation.location()));
+    return map;
+  }
+
+  /** The version of the Delta table that is read, else null. */
+  private static Object version(Object location) {
+    if (!location.getClass().getName().startsWith("org.apache.spark.sql.delta.")) return null;
+    try {
+      Object snapshot = location.getClass().getMethod("getSnapshot", new Class[0]).invoke(location, new Object[0]);
+      return snapshot.getClass().getMethod("version", new Class[0]).invoke(snapshot, new Object[0]);
+    } catch (Exception absent) {
+      return null;
+    }
+  }
+
+  private static Map jdbc(JDBCRelation relation) {
+    JDBCOptions options = relation.jdbcOptions();
+    Map map = made("jdbc", relation, "url", options.url());
+    map.put("table", options.tableOrQuery());
+    return map;
+  }
+
+  private static Map identifier(Identifier value) {
+    Map map = made("identifier", value, "name", value.name());
+    map.put("namespace", value.namespace());
+    return map;
+  }
+
+  private static Map table(Table value) {
+    Map map = made("v2", value, "name", value.name());
+    map.put("properties", value.properties());
+    if (value instanceof FileTable) {
+      map.put("paths", ((FileTable) value).fileIndex().rootPaths());
+      map.put("format", ((FileTable) value).formatName());
+    }
+    return map;
+  }
+
+  /** The files that an RDD reads, found through its dependencies, and the columns where a file scan knows them. */
+  static Map rdd(RDD root) {
+    LinkedHashSet paths = new LinkedHashSet();
+    LinkedHashSet files = new LinkedHashSet();
+    LinkedHashSet columns = new LinkedHashSet();
+    List chain = chain(root);
+    for (int i = 0; i < chain.size(); i++) {
+      RDD rdd = (RDD) chain.get(i);
+      if (rdd instanceof FileScanRDD) {
+        scanned((FileScanRDD) rdd, files, columns);
+      } else if (rdd instanceof HadoopRDD) {
+        inputPaths(((HadoopRDD) rdd).getJobConf(), paths);
+      } else if (rdd instanceof NewHadoopRDD) {
+        String dirs = ((NewHadoopRDD) rdd).getConf().get("mapreduce.input.fileinputformat.inputdir");
+        if (dirs != null) paths.addAll(Arrays.asList(dirs.split("(?<!\\\\),")));
+      }
+    }
+    Map map = made("rdd", root, "paths", paths.toArray());
+    map.put("files", files.toArray());
+    map.put("columns", columns.toArray());
+    return map;
+  }
+
+  /** An RDD and all RDDs that it depends on, each once. */
+  public static List chain(RDD root) {
+    ArrayList found = new ArrayList();
+    HashSet seen = new HashSet();
+    found.add(root);
+    seen.add(Integer.valueOf(root.id()));
+    for (int i = 0; i < found.size() && i < MOST_RDDS; i++) {
+      scala.collection.Iterator dependencies = ((scala.collection.Iterable) (Object) ((RDD) found.get(i)).dependencies()).iterator();
+      while (dependencies.hasNext()) {
+        RDD next = ((Dependency) dependencies.next()).rdd();
+        if (seen.add(Integer.valueOf(next.id()))) found.add(next);
+      }
+    }
+    return found;
+  }
+
+  private static void scanned(FileScanRDD rdd, LinkedHashSet files, LinkedHashSet columns) {
+    scala.collection.Iterator partitions = ((scala.collection.Iterable) (Object) rdd.filePartitions()).iterator();
+    while (partitions.hasNext() && files.size() < MOST_PATHS) {
+      PartitionedFile[] parts = ((FilePartition) partitions.next()).files();
+      for (int i = 0; i < parts.length && files.size() < MOST_PATHS; i++) files.add(parts[i].filePath().toString());
+    }
+    columns.addAll(Arrays.asList(rdd.readSchema().fieldNames()));
+  }
+
+  private static void inputPaths(JobConf conf, LinkedHashSet paths) {
+    Path[] found = FileInputFormat.getInputPaths(conf);
+    for (int i = 0; i < found.length && i < MOST_PATHS; i++) paths.add(found[i].toString());
+  }
+
+  static boolean hasName(Object value) {
+    String type = value.getClass().getName();
+    return type.endsWith("PythonUDF") || type.endsWith("PythonUDAF") || type.endsWith("ScalaUDF") || type.endsWith("WithField") || type.endsWith("UnresolvedFunction") || type.endsWith("DeltaMergeAction");
+  }
+
+  static String name(Object value) {
+    try {
+      if (value.getClass().getName().endsWith("UnresolvedFunction")) {
+        Method parts = value.getClass().getMethod("nameParts", new Class[0]);
+        return String.valueOf(((scala.collection.Seq) parts.invoke(value, new Object[0])).last());
+      }
+      if (value.getClass().getName().endsWith("DeltaMergeAction")) {
+        Method parts = value.getClass().getMethod("targetColNameParts", new Class[0]);
+        return ((scala.collection.Seq) parts.invoke(value, new Object[0])).mkString(".");
+      }
+      Method method = value.getClass().getMethod("name", new Class[0]);
+      return String.valueOf(method.invoke(value, new Object[0]));
+    } catch (ReflectiveOperationException absent) {
+      return null;
+    }
+  }
+}

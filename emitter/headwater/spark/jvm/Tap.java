@@ -1,0 +1,80 @@
+package headwater.jvm;
+
+import java.util.Properties;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.ActiveJob;
+import org.apache.spark.scheduler.JobFailed;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+
+/** Puts the few listener events that lineage needs on a bounded queue, by reference, and does nothing else on the bus. */
+public class Tap extends SparkListener {
+  private final LinkedBlockingQueue queue;
+  private final SparkContext context;
+  public final AtomicLong dropped = new AtomicLong();
+
+  public Tap(SparkContext context, int capacity) {
+    this.context = context;
+    this.queue = new LinkedBlockingQueue(capacity);
+  }
+
+  private void put(String kind, Object event, Object extra) {
+    Object[] item = new Object[] {kind, Long.valueOf(System.currentTimeMillis()), event, extra};
+    if (!queue.offer(item)) dropped.incrementAndGet();
+  }
+
+  /** The next event as {kind, clock in ms, event, extra}, or null when none came in time. */
+  public Object[] poll(long millis) throws InterruptedException {
+    return (Object[]) queue.poll(millis, TimeUnit.MILLISECONDS);
+  }
+
+  public void onOtherEvent(SparkListenerEvent event) {
+    if (event instanceof SparkListenerSQLExecutionStart) {
+      // The map of running executions forgets an execution at its end, so its plan is taken hold of here.
+      put("sqlStart", event, SQLExecution.getQueryExecution(((SparkListenerSQLExecutionStart) event).executionId()));
+    } else if (event instanceof SparkListenerSQLExecutionEnd) {
+      put("sqlEnd", event, ((SparkListenerSQLExecutionEnd) event).qe());
+    } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
+      put("streamStart", event, null);
+    } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
+      put("streamProgress", event, null);
+    } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
+      put("streamEnd", event, null);
+    }
+  }
+
+  public void onJobStart(SparkListenerJobStart event) {
+    Properties properties = event.properties();
+    boolean sql = properties != null && properties.getProperty("spark.sql.execution.id") != null;
+    Object job = null;
+    if (!sql) {
+      scala.Option found = context.dagScheduler().jobIdToActiveJob().get(Integer.valueOf(event.jobId()));
+      if (found.isDefined()) job = (ActiveJob) found.get();
+    }
+    put("jobStart", event, job);
+  }
+
+  public void onJobEnd(SparkListenerJobEnd event) {
+    Object failure = event.jobResult() instanceof JobFailed ? ((JobFailed) event.jobResult()).exception() : null;
+    put("jobEnd", event, failure);
+  }
+
+  public void onStageCompleted(SparkListenerStageCompleted event) {
+    put("stageEnd", event, null);
+  }
+
+  public void onApplicationEnd(SparkListenerApplicationEnd event) {
+    put("applicationEnd", event, null);
+  }
+}

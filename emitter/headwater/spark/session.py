@@ -1,0 +1,109 @@
+"""Putting the listener on a session, and taking it off at the end of the process."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .application import Application
+from .jvm import Driver, SessionCatalog
+from .listener import Listener
+from .settings import Settings
+
+logger = logging.getLogger("headwater.spark")
+
+_DRAIN_SECONDS = 15.0
+
+
+class Transport(Protocol):
+    """Where events go."""
+
+    def emit(self, event: Any) -> None:
+        """Hand an event over without waiting."""
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Wait until what was handed over is delivered."""
+        ...
+
+
+@dataclass(slots=True)
+class Instrumentation:
+    """One instrumented application."""
+
+    listener: Listener
+    transport: Transport
+    process: int
+    closed: bool = False
+
+    def close(self, error: tuple[str, str | None] | None = None, timeout: float = _DRAIN_SECONDS) -> None:
+        """Tell what is left and how the program ended; a second call does nothing."""
+        if self.closed or self.process != os.getpid():
+            return  # a forked child has neither the JVM nor the worker
+        self.closed = True
+        begun = time.monotonic()
+        try:
+            self.listener.drain(timeout)
+            self.listener.application.end(int(time.time() * 1000), error)
+            self.transport.flush(max(1.0, timeout - (time.monotonic() - begun)))
+        except Exception as fault:  # at the end of a job, too, its result must stay what it is
+            self.listener.fault(fault)
+
+
+_active: dict[str, Instrumentation] = {}
+_lock = threading.Lock()
+
+
+def instrument(spark: Any, transport: Transport | None = None) -> Instrumentation | None:
+    """Tell the lineage of everything that this session's application does from now on.
+
+    Args: ``spark``, a classic ``SparkSession``; ``transport``, else ``headwater.transport.default_transport()``.
+    Never raises: what fails is one warning, and the job runs on without lineage (then None is returned).
+    Calling it again for the same application changes nothing.
+    """
+    try:
+        return _instrument(spark, transport)
+    except Exception as fault:  # the promise to the job
+        logger.warning("no lineage will be told, the job is not affected: %s", fault)
+        return None
+
+
+def _instrument(spark: Any, transport: Transport | None) -> Instrumentation | None:
+    if not hasattr(spark, "_jsparkSession"):
+        logger.warning("no lineage will be told: this is a Spark Connect session, whose plans live in the server")
+        return None
+    context = spark.sparkContext
+    with _lock:
+        known = _active.get(context.applicationId)
+        if known is not None and not known.closed:
+            return known
+        made = _attach(spark, context, transport or _default_transport())
+        _active[context.applicationId] = made
+    atexit.register(made.close)
+    return made
+
+
+def _default_transport() -> Transport:
+    from headwater.transport import default_transport
+
+    return default_transport()
+
+
+def _attach(spark: Any, context: Any, transport: Transport) -> Instrumentation:
+    driver = Driver.attach(spark)
+    conf = dict(context.getConf().getAll())
+    settings = Settings.of(conf, os.environ, context.appName, context.version)
+    application = Application(settings, SessionCatalog.of(driver), transport.emit)
+    listener = Listener(driver, application)
+    application.start(int(context.startTime))
+    listener.start()
+    return Instrumentation(listener, transport, os.getpid())
+
+
+def active() -> list[Instrumentation]:
+    """The applications instrumented in this process, oldest first."""
+    return list(_active.values())

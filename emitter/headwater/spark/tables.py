@@ -1,0 +1,127 @@
+"""Datasets as values, and the naming of tables: by their location, with the table's own name as a symlink.
+
+Pure but for the ``Catalog`` port, which is asked about tables that a plan only names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from . import facets
+from .facets import Facet
+from .names import DatasetName, from_location
+from .plan import Plan, PlanNode, struct_fields
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset with its facets; ``run_facets`` are its inputFacets or outputFacets."""
+
+    namespace: str
+    name: str
+    facets: Mapping[str, Facet] = field(default_factory=dict)
+    run_facets: Mapping[str, Facet] = field(default_factory=dict)
+
+    @property
+    def key(self) -> DatasetName:
+        """What identifies it."""
+        return DatasetName(self.namespace, self.name)
+
+    def having(self, **more: Facet | None) -> Dataset:
+        """The same dataset with more facets; those that are None are left out."""
+        return replace(self, facets={**self.facets, **{k: v for k, v in more.items() if v is not None}})
+
+    def without(self, facet: str) -> Dataset:
+        """The same dataset without a facet."""
+        return replace(self, facets={k: v for k, v in self.facets.items() if k != facet})
+
+
+class Catalog(Protocol):
+    """The catalogs of the session, as far as names need them; tables as ``jvm/PlanReader.java`` writes them."""
+
+    warehouse: str | None
+    metastore: str | None
+
+    def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
+        """A table of the session catalog as it is now, or None."""
+        ...
+
+    def default_location(self, database: str | None, table: str) -> str | None:
+        """Where a managed table of this name lives."""
+        ...
+
+    def current_database(self) -> str:
+        """The database of names without one."""
+        ...
+
+    def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
+        """A table of another catalog as it is now, or None."""
+        ...
+
+    def catalog_conf(self, catalog: str) -> Mapping[str, str]:
+        """The settings ``spark.sql.catalog.<catalog>.*`` without that prefix."""
+        ...
+
+    def parse(self, sql: str) -> Plan | None:
+        """A query as Spark's parser reads it, unresolved; None where it can't."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One plan being read, and the catalogs behind it."""
+
+    plan: Plan
+    catalog: Catalog
+
+    def held(self, raw: object) -> PlanNode | None:
+        """The plan node that a field's value points to."""
+        return self.plan[int(raw["$plan"])] if isinstance(raw, dict) and "$plan" in raw else None
+
+
+def at_location(location: str, fields: list[dict[str, Any]] | None, file_format: str | None = None) -> Dataset:
+    """A file or folder."""
+    name = from_location(location)
+    source = {"dataSource": facets.data_source(name.namespace)}
+    return Dataset(name.namespace, name.name, source).having(
+        schema=None if fields is None else facets.schema(fields),
+        storage=None if file_format is None else facets.storage("file", file_format),
+    )
+
+
+def of_table(table: Mapping[str, Any], catalog: Catalog, fields: list[dict[str, Any]] | None = None) -> Dataset | None:
+    """A table of the session catalog; ``fields`` is its schema where the catalog doesn't know it yet."""
+    identifier = table["identifier"]
+    database = identifier["database"] or catalog.current_database()
+    location = table["location"] or catalog.default_location(database, identifier["table"])
+    if location is None:
+        return None
+    told = struct_fields(table["schema"]) or fields or []
+    return at_location(location, told, table.get("provider")).having(
+        symlinks=symlink(location, f"{database}.{identifier['table']}", catalog)
+    )
+
+
+def symlink(location: str, table: str, catalog: Catalog) -> Facet | None:
+    """The table's own name: in the metastore, else in the warehouse folder; outside of both it leads nowhere."""
+    namespace = catalog.metastore
+    if namespace is None and catalog.warehouse is not None:
+        namespace = _inside(location, catalog.warehouse)
+    return None if namespace is None else facets.symlinks([(namespace, table, "TABLE")])
+
+
+def _inside(location: str, warehouse: str) -> str | None:
+    home, place = from_location(warehouse), from_location(location)
+    if place.namespace != home.namespace or not place.name.startswith(home.name.rstrip("/") + "/"):
+        return None
+    return f"{home.namespace}:{home.name}" if "://" not in home.namespace else f"{home.namespace}/{home.name}"
+
+
+def unique(found: Iterable[Dataset]) -> list[Dataset]:
+    """Each dataset once, the first one stays."""
+    kept: dict[DatasetName, Dataset] = {}
+    for one in found:
+        kept.setdefault(one.key, one)
+    return list(kept.values())

@@ -1,0 +1,228 @@
+"""Events that are too large, made to fit; pure.
+
+In this order, each step only as long as the event is too large:
+
+1. debug facets of the run are removed (`DEBUG`);
+2. of a RunEvent, the ``columnLineage`` facets of its outputs and inputs, then whole datasets, move into further events
+   of the same run, type and time. Nothing is lost by that: the events of a run are joined (SPEC 2.2, 2.3, 2.7);
+3. long texts are shortened (`TEXTS`): the end of a stack trace is kept, the beginning of all else;
+4. bags of properties are removed (`BAGS`), then column metrics;
+5. a ``columnLineage`` that is too large by itself is put in its compact form: what is the same for every field moves into
+   its ``dataset`` list (SPEC 6.5: the same graph); then its descriptions go; then its last fields;
+6. facets that OpenLineage doesn't know are removed, the largest first; then all others but ``parent``.
+
+What was done is told in the facet ``headwater_cut`` (of the run; of the job or dataset in events without a run). What
+has no facets left and is still too large is sent as it is: Kafka refuses it, and the spool keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.transport.columns import thin_columns
+from headwater.transport.wire import Tree, to_json
+
+REPORT_BYTES = 16_000
+REPORT_ENTRIES = 100
+TEXT_LIMIT = 10_000
+
+DEBUG = ("spark.logicalPlan", "spark_unknown", "debug")
+TEXTS: dict[str, tuple[str, ...]] = {
+    "errorMessage": ("stackTrace", "message"),
+    "sourceCode": ("sourceCode",),
+    "sql": ("query",),
+    "documentation": ("description",),
+}
+BAGS = ("environment-properties", "spark_properties", "environmentVariables", "executionParameters")
+METRICS = ("dataQualityMetrics", "dataQualityAssertions")
+KNOWN = frozenset(
+    "parent parentRun nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "  # noqa: SIM905
+    "environmentVariables executionParameters tags test jobType sql sourceCode sourceCodeLocation documentation "
+    "ownership lineage schema dataSource version columnLineage symlinks lifecycleStateChange storage datasetType catalog "
+    "hierarchy dataQualityMetrics dataQualityAssertions inputStatistics outputStatistics subset".split()
+)
+SIDES = ("inputs", "outputs")
+CONTAINERS = ("facets", "inputFacets", "outputFacets")
+
+
+@dataclass(slots=True)
+class Report:
+    """What was done to one event: JSON pointer, what, and how many bytes."""
+
+    entries: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, path: str, done: str, size: int) -> None:
+        self.entries.append({"path": path, "done": done, "bytes": size})
+
+    def facet(self, limit: int) -> Tree:
+        """The facet ``headwater_cut``."""
+        told: Tree = {
+            "_producer": "urn:headwater:emitter",
+            "_schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet",
+            "limit": limit,
+            "cut": self.entries[:REPORT_ENTRIES],
+        }
+        more = len(self.entries) - REPORT_ENTRIES
+        return told | ({"more": more} if more > 0 else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One facet in its place."""
+
+    holder: Tree
+    name: str
+    path: str
+
+    def value(self) -> Any:
+        return self.holder[self.name]
+
+    def size(self) -> int:
+        return len(to_json(self.holder[self.name])) + len(self.name) + 4
+
+
+def fit(event: Tree, limit: int) -> list[Tree]:
+    """The event, and the further ones it needs, each at most ``limit`` bytes of JSON where that can be reached.
+
+    An event that fits comes back alone and as it is. The given event is used up.
+    """
+    if len(to_json(event)) <= limit:
+        return [event]
+    report = Report()
+    room = max(limit - REPORT_BYTES, limit // 2)
+    _remove(event, room, report, lambda slot: slot.name in DEBUG)
+    is_run = isinstance(event.get("run"), dict) and isinstance(event.get("job"), dict)
+    events = _spread(event, room, report) if is_run else [event]
+    for part in events:
+        for step in _CUTS:
+            step(part, room, report)
+    subject = event.get("run", event.get("job", event.get("dataset")))
+    if report.entries and isinstance(subject, dict):
+        subject.setdefault("facets", {})["headwater_cut"] = report.facet(limit)
+    return events
+
+
+def _spread(event: Tree, room: int, report: Report) -> list[Tree]:
+    """The event with what fits, and further ones of the same run with its other column lineage and datasets."""
+    if len(to_json(event)) <= room:
+        return [event]
+    moved = list(_take_columns(event, report))
+    if len(to_json(event)) > room:
+        moved = list(_take_datasets(event, report)) + moved
+    return [event, *_packed(event, moved, room)]
+
+
+def _take_columns(event: Tree, report: Report) -> Iterator[tuple[str, Tree]]:
+    for side, at, dataset in _datasets(event):
+        facets = dataset.get("facets")
+        if isinstance(facets, dict) and "columnLineage" in facets:
+            moved = facets.pop("columnLineage")
+            report.add(f"/{side}/{at}/facets/columnLineage", "moved", len(to_json(moved)))
+            yield side, _identity(dataset) | {"facets": {"columnLineage": moved}}
+
+
+def _take_datasets(event: Tree, report: Report) -> Iterator[tuple[str, Tree]]:
+    for side, at, dataset in _datasets(event):
+        report.add(f"/{side}/{at}", "moved", len(to_json(dataset)))
+        yield side, dataset
+    for side in SIDES:
+        event.pop(side, None)
+
+
+def _packed(event: Tree, moved: list[tuple[str, Tree]], room: int) -> list[Tree]:
+    frame = _frame(event)
+    start = len(to_json(frame)) + 40
+    parts: list[Tree] = []
+    size = room
+    for side, dataset in moved:
+        weight = len(to_json(dataset)) + 1
+        if size + weight > room:
+            parts.append(_frame(event))
+            size = start
+        parts[-1].setdefault(side, []).append(dataset)
+        size += weight
+    return parts
+
+
+def _frame(event: Tree) -> Tree:
+    frame = {name: event[name] for name in ("eventType", "eventTime", "producer", "schemaURL") if name in event}
+    return frame | {"run": {"runId": event["run"].get("runId")}, "job": _identity(event["job"])}
+
+
+def _identity(value: Tree) -> Tree:
+    return {name: value[name] for name in ("namespace", "name") if name in value}
+
+
+def _shorten_texts(event: Tree, room: int, report: Report) -> None:
+    over = len(to_json(event)) - room
+    for slot in _slots(event) if over > 0 else ():
+        facet = slot.value()
+        for member in TEXTS.get(slot.name, ()) if isinstance(facet, dict) else ():
+            text = facet.get(member)
+            if isinstance(text, str) and len(text) > TEXT_LIMIT:
+                kept = text[-TEXT_LIMIT:] if member == "stackTrace" else text[:TEXT_LIMIT]
+                facet[member] = kept
+                report.add(f"{slot.path}/{member}", "shortened", len(text) - TEXT_LIMIT)
+
+
+def _remove_bags(event: Tree, room: int, report: Report) -> None:
+    _remove(event, room, report, lambda slot: slot.name in BAGS)
+    _remove(event, room, report, lambda slot: slot.name in METRICS)
+
+
+def _thin_columns(event: Tree, room: int, report: Report) -> None:
+    over = len(to_json(event)) - room
+    for slot in _slots(event) if over > 0 else ():
+        if over > 0 and slot.name == "columnLineage" and isinstance(slot.value(), dict):
+            before = slot.size()
+            thinned, done = thin_columns(slot.value(), max(before - over, 0))
+            slot.holder[slot.name] = thinned
+            report.add(slot.path, done, before - slot.size())
+            over -= before - slot.size()
+
+
+def _remove_facets(event: Tree, room: int, report: Report) -> None:
+    _remove(event, room, report, lambda slot: slot.name not in KNOWN)
+    _remove(event, room, report, lambda slot: slot.name != "parent")
+
+
+_CUTS: tuple[Callable[[Tree, int, Report], None], ...] = (_shorten_texts, _remove_bags, _thin_columns, _remove_facets)
+
+
+def _remove(event: Tree, room: int, report: Report, chosen: Callable[[Slot], bool]) -> None:
+    """Remove chosen facets, the largest first, until the event fits."""
+    over = len(to_json(event)) - room
+    if over <= 0:
+        return
+    sized = sorted(((slot.size(), slot) for slot in _slots(event) if chosen(slot)), key=lambda pair: -pair[0])
+    for size, slot in sized:
+        if over <= 0:
+            return
+        del slot.holder[slot.name]
+        report.add(slot.path, "removed", size)
+        over -= size
+
+
+def _slots(event: Tree) -> Iterator[Slot]:
+    places: list[tuple[str, Any]] = [(f"/{name}", event.get(name)) for name in ("run", "job", "dataset")]
+    places += [(f"/{side}/{at}", dataset) for side, at, dataset in _datasets(event)]
+    for path, holder in places:
+        for container in CONTAINERS if isinstance(holder, dict) else ():
+            facets = holder.get(container)
+            for name in list(facets) if isinstance(facets, dict) else ():
+                yield Slot(facets, name, f"{path}/{container}/{_escaped(name)}")
+
+
+def _datasets(event: Tree) -> Iterator[tuple[str, int, Tree]]:
+    for side in SIDES:
+        listed = event.get(side)
+        for at, dataset in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(dataset, dict):
+                yield side, at, dataset
+
+
+def _escaped(name: str) -> str:
+    # RFC 6901
+    return name.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,199 @@
+"""The transport's settings: plain values, from openlineage-python's configuration or from the environment.
+
+A job must not fail because a lineage setting is wrong: a wrong value is replaced by its default and all faults are
+logged in one line (`read_settings` returns them beside the settings).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from openlineage.client.transport.transport import Config
+
+logger = logging.getLogger("headwater.transport")
+
+KAFKA_PREFIX = "HEADWATER_KAFKA_"
+EMITTER_PREFIX = "HEADWATER_EMITTER_"
+
+
+@dataclass(frozen=True, slots=True)
+class HeadwaterConfig(Config):
+    """Settings of `HeadwaterTransport`; times in seconds, sizes in bytes.
+
+    As openlineage-python reads them: ``OPENLINEAGE__TRANSPORT__<FIELD>``, or the same keys in its YAML file. A field
+    that is not given there is taken from ``HEADWATER_KAFKA_BOOTSTRAP_SERVERS``, ``HEADWATER_KAFKA_TOPIC`` and
+    ``HEADWATER_EMITTER_<FIELD>``, else it has the default below.
+    """
+
+    bootstrap_servers: str = ""
+    """Kafka's addresses; none: events are kept in the spool until an emitter that knows some sends them."""
+    topic: str = "lineage.events"
+    format: str = "json"
+    """``json`` (stock OpenLineage) or ``avro`` (the envelope; needs the extra ``avro``)."""
+    kafka: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of the Kafka client (librdkafka's names: ``security.protocol``, ``sasl.mechanism``, …), also
+    read as ``config``, and from ``HEADWATER_KAFKA_SECURITY_PROTOCOL`` and the like. They win over ours."""
+    oauth_callback: str = ""
+    """``package.module:function``, called with the ``sasl.oauthbearer.config`` text; it returns the token and when it
+    expires, in seconds since 1970."""
+    spool_dir: str = ""
+    """Where undelivered events go; default ``$HEADWATER_HOME/spool``, in ``~/.local/share/headwater`` if that is unset."""
+    spool_max_bytes: int = 256 * 1024 * 1024
+    replay: bool = True
+    """Whether this emitter sends what it finds in the spool."""
+    replay_interval: float = 10.0
+    queue_events: int = 10_000
+    queue_bytes: int = 64 * 1024 * 1024
+    """Bound on the estimated size of the queued events; looked at when more than a few are queued."""
+    max_event_bytes: int = 900_000
+    """Larger events are cut, in the order told in ``docs/emitter.md``."""
+    running_interval: float = 10.0
+    """Of the RUNNING events of a run that say nothing new, one per interval is sent; 0 sends all."""
+    redact: bool = True
+    redact_patterns: tuple[str, ...] = ()
+    """Regular expressions; what they match (their first group, if they have one) is replaced by ``***``."""
+    delivery_timeout: float = 30.0
+    close_timeout: float = 5.0
+    """The most that the interpreter's exit is delayed."""
+    fork_wait: float = 0.0
+    """How long `emit` waits for the delivery in a forked child, for hosts that end such a child by ``os._exit``."""
+
+    @classmethod
+    def from_dict(cls, params: dict[str, Any]) -> HeadwaterConfig:
+        """Read what openlineage-python hands over, and the environment for what it doesn't; never raises."""
+        config, faults = read_settings(params, os.environ)
+        if faults:
+            logger.warning("lineage settings put right by their defaults: %s", "; ".join(faults))
+        return config
+
+
+def read_settings(params: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[HeadwaterConfig, list[str]]:
+    """The settings and all faults found in them; pure."""
+    given = {key.lower(): value for key, value in params.items() if value is not None}
+    if "config" in given:
+        given["kafka"] = given.pop("config")
+    merged = _from_environment(environ) | {k: v for k, v in given.items() if k != "type"}
+    values: dict[str, Any] = {}
+    faults = [f"unknown setting {key!r}" for key in sorted(merged.keys() - _READERS.keys())]
+    for name, read in _READERS.items():
+        if name not in merged:
+            continue
+        try:
+            values[name] = read(merged[name])
+        except (TypeError, ValueError) as fault:
+            faults.append(f"{name}={merged[name]!r}: {fault}")
+    config = HeadwaterConfig(**values)
+    if not config.spool_dir:
+        config = replace(config, spool_dir=str(home(environ) / "spool"))
+    return config, faults
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """Where headwater keeps its files on this machine."""
+    return Path(environ.get("HEADWATER_HOME") or "~/.local/share/headwater").expanduser()
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    set_ones = {key: value for key, value in environ.items() if value}
+    values: dict[str, Any] = {
+        key.removeprefix(EMITTER_PREFIX).lower(): value
+        for key, value in set_ones.items()
+        if key.startswith(EMITTER_PREFIX)
+    }
+    for name in ("bootstrap_servers", "topic"):
+        if value := set_ones.get(KAFKA_PREFIX + name.upper()):
+            values.setdefault(name, value)
+    if security := _security(set_ones):
+        values["kafka"] = security | _mapping(values.get("kafka", {}))
+    return values
+
+
+def _security(environ: Mapping[str, str]) -> dict[str, str]:
+    """``HEADWATER_KAFKA_SASL_MECHANISM`` is ``sasl.mechanism``; the consumer's names for certificates work too."""
+    told: dict[str, str] = {}
+    for key, value in environ.items():
+        if key.startswith(tuple(KAFKA_PREFIX + part for part in ("SECURITY_", "SASL_", "SSL_"))):
+            name = key.removeprefix(KAFKA_PREFIX).lower().replace("_", ".")
+            told |= dict.fromkeys(_FILES.get(name, (name,)), value)
+    return told
+
+
+_FILES = {"ssl.ca": ("ssl.ca.location",), "ssl.keystore": ("ssl.certificate.location", "ssl.key.location")}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    parsed = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(parsed, Mapping):
+        raise ValueError("not an object")
+    return _flat(parsed)
+
+
+def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    # OPENLINEAGE__TRANSPORT__KAFKA__SASL__MECHANISM comes as {"sasl": {"mechanism": …}}; librdkafka wants a point.
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= _flat(value, f"{above}{key}.") if isinstance(value, Mapping) else {f"{above}{key}": value}
+    return flat
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value).strip()
+
+
+def _format(value: Any) -> str:
+    if value not in ("json", "avro"):
+        raise ValueError("json or avro")
+    return str(value)
+
+
+def _flag(value: Any) -> bool:
+    text = str(value).strip().lower()
+    if text not in ("true", "false", "1", "0", "yes", "no"):
+        raise ValueError("true or false")
+    return text in ("true", "1", "yes")
+
+
+def _count(value: Any) -> int:
+    if int(value) < 1:
+        raise ValueError("must be 1 or more")
+    return int(value)
+
+
+def _seconds(value: Any) -> float:
+    if not 0 <= float(value) <= 86_400:
+        raise ValueError("must be from 0 to 86400 seconds")
+    return float(value)
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    import re
+
+    parsed = json.loads(value) if isinstance(value, str) and value.lstrip().startswith("[") else value
+    patterns = (parsed,) if isinstance(parsed, str) else tuple(parsed)
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as fault:
+            raise ValueError(str(fault)) from fault
+    return patterns
+
+
+_BY_TYPE: dict[str, Callable[[Any], Any]] = {
+    "str": _text,
+    "int": _count,
+    "float": _seconds,
+    "bool": _flag,
+    "Mapping[str, Any]": _mapping,
+    "tuple[str, ...]": _patterns,
+}
+_READERS: dict[str, Callable[[Any], Any]] = {
+    f.name: _format if f.name == "format" else _BY_TYPE[str(f.type)] for f in fields(HeadwaterConfig)
+}

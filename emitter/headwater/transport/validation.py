@@ -1,0 +1,265 @@
+"""What is wrong with an event: by openlineage-python's classes, and by JSON schemas where a folder of them is given.
+
+The classes are made from OpenLineage's schemas, so they tell missing and mistyped members without any file at hand.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import attr
+import msgspec
+from openlineage.client import event_v2
+from openlineage.client import facet_v2 as f
+from openlineage.client.generated import base
+
+_BASES = (base.RunFacet, base.JobFacet, base.InputDatasetFacet, base.OutputDatasetFacet, base.DatasetFacet)
+
+_FACETS: dict[type, dict[str, Any]] = {
+    base.RunFacet: {
+        "parent": f.parent_run.ParentRunFacet,
+        "nominalTime": f.nominal_time_run.NominalTimeRunFacet,
+        "errorMessage": f.error_message_run.ErrorMessageRunFacet,
+        "processing_engine": f.processing_engine_run.ProcessingEngineRunFacet,
+        "externalQuery": f.external_query_run.ExternalQueryRunFacet,
+        "extractionError": f.extraction_error_run.ExtractionErrorRunFacet,
+    },
+    base.JobFacet: {
+        "jobType": f.job_type_job.JobTypeJobFacet,
+        "sql": f.sql_job.SQLJobFacet,
+        "sourceCode": f.source_code_job.SourceCodeJobFacet,
+        "sourceCodeLocation": f.source_code_location_job.SourceCodeLocationJobFacet,
+        "documentation": f.documentation_job.DocumentationJobFacet,
+        "ownership": f.ownership_job.OwnershipJobFacet,
+    },
+    base.DatasetFacet: {
+        "schema": f.schema_dataset.SchemaDatasetFacet,
+        "dataSource": f.datasource_dataset.DatasourceDatasetFacet,
+        "version": f.dataset_version_dataset.DatasetVersionDatasetFacet,
+        "columnLineage": f.column_lineage_dataset.ColumnLineageDatasetFacet,
+        "symlinks": f.symlinks_dataset.SymlinksDatasetFacet,
+        "lifecycleStateChange": f.lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet,
+        "ownership": f.ownership_dataset.OwnershipDatasetFacet,
+        "documentation": f.documentation_dataset.DocumentationDatasetFacet,
+        "storage": f.storage_dataset.StorageDatasetFacet,
+    },
+    base.InputDatasetFacet: {
+        "dataQualityMetrics": f.data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet,
+        "dataQualityAssertions": f.data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet,
+    },
+    base.OutputDatasetFacet: {
+        "outputStatistics": f.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet,
+    },
+}
+# These came with later versions of openlineage-python; an older one checks the others all the same.
+_LATER: tuple[tuple[type, str, str, str], ...] = (
+    (base.RunFacet, "jobDependencies", "job_dependencies_run", "JobDependenciesRunFacet"),
+    (base.RunFacet, "environmentVariables", "environment_variables_run", "EnvironmentVariablesRunFacet"),
+    (base.RunFacet, "executionParameters", "execution_parameters_run", "ExecutionParametersRunFacet"),
+    (base.RunFacet, "tags", "tags_run", "TagsRunFacet"),
+    (base.RunFacet, "test", "test_run", "TestRunFacet"),
+    (base.JobFacet, "tags", "tags_job", "TagsJobFacet"),
+    (base.JobFacet, "lineage", "lineage", "LineageJobFacet"),
+    (base.DatasetFacet, "tags", "tags_dataset", "TagsDatasetFacet"),
+    (base.DatasetFacet, "datasetType", "dataset_type_dataset", "DatasetTypeDatasetFacet"),
+    (base.DatasetFacet, "catalog", "catalog_dataset", "CatalogDatasetFacet"),
+    (base.DatasetFacet, "hierarchy", "hierarchy_dataset", "HierarchyDatasetFacet"),
+    (base.DatasetFacet, "lineage", "lineage", "LineageDatasetFacet"),
+    (base.DatasetFacet, "dataQualityMetrics", "data_quality_metrics_dataset", "DataQualityMetricsDatasetFacet"),
+    (base.InputDatasetFacet, "inputStatistics", "input_statistics_input_dataset", "InputStatisticsInputDatasetFacet"),
+)
+for _container, _key, _module, _name in _LATER:
+    if (_class := getattr(getattr(f, _module, None), _name, None)) is not None:
+        _FACETS[_container][_key] = _class
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong: where (a JSON pointer, RFC 6901) and what."""
+
+    pointer: str
+    what: str
+
+
+Faults: TypeAlias = Iterator[Fault]
+
+
+def faults_of_line(line: bytes, schemas: Schemas | None = None) -> list[Fault]:
+    """All faults of one event's JSON text."""
+    try:
+        event = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return [Fault("", f"not JSON: {fault}")]
+    if not isinstance(event, dict):
+        return [Fault("", "an event is an object")]
+    kind = _kind(event)
+    if kind is None:
+        return [Fault("", "neither a run with a job, nor a job, nor a dataset")]
+    found = [*_of_class(event, kind, ""), *(schemas.faults(event, kind.__name__) if schemas else ())]
+    return sorted(set(found), key=lambda fault: (fault.pointer, fault.what))
+
+
+def _kind(event: Mapping[str, Any]) -> Any:
+    there = {name for name in ("run", "job", "dataset") if event.get(name) is not None}
+    if {"run", "job"} <= there:
+        return event_v2.RunEvent
+    if "job" in there:
+        return event_v2.JobEvent
+    return event_v2.DatasetEvent if "dataset" in there else None
+
+
+def _of_class(value: Any, kind: Any, at: str) -> Faults:
+    if not isinstance(value, dict):
+        yield Fault(at, f"must be an object ({kind.__name__})")
+        return
+    hints = typing.get_type_hints(kind)
+    for attribute in attr.fields(kind):
+        pointer = f"{at}/{attribute.name}"
+        if value.get(attribute.name) is None:
+            if attribute.default is attr.NOTHING:
+                yield Fault(pointer, "is missing")
+        else:
+            yield from _of_hint(value[attribute.name], hints[attribute.name], pointer)
+            yield from _of_validator(value[attribute.name], attribute, pointer)
+
+
+def _of_validator(value: Any, attribute: Any, at: str) -> Faults:
+    if attribute.validator is None or not isinstance(value, str):
+        return
+    try:
+        attribute.validator(None, attribute, value)
+    except (ValueError, TypeError, OverflowError) as fault:
+        yield Fault(at, str(fault))
+
+
+def _of_hint(value: Any, hint: Any, at: str) -> Faults:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        yield from _of_union(value, [a for a in arguments if a is not type(None)], at)
+    elif origin is list:
+        if not isinstance(value, list):
+            yield Fault(at, "must be a list")
+            return
+        for index, item in enumerate(value):
+            yield from _of_hint(item, arguments[0], f"{at}/{index}")
+    elif origin is dict:
+        yield from _of_mapping(value, arguments[1], at)
+    elif isinstance(hint, type):
+        yield from _of_type(value, hint, at)
+
+
+def _of_union(value: Any, kinds: list[Any], at: str) -> Faults:
+    found = [list(_of_hint(value, kind, at)) for kind in kinds]
+    yield from min(found, key=len, default=[])
+
+
+def _of_mapping(value: Any, kind: Any, at: str) -> Faults:
+    if not isinstance(value, dict):
+        yield Fault(at, "must be an object")
+        return
+    known = _FACETS.get(kind, {})
+    for key, item in value.items():
+        pointer = f"{at}/{key.replace('~', '~0').replace('/', '~1')}"
+        if isinstance(item, dict) and item.get("_deleted") is True and kind in _BASES:
+            continue
+        yield from _of_hint(item, known.get(key, kind), pointer)
+
+
+def _of_type(value: Any, kind: type, at: str) -> Faults:
+    if attr.has(kind):
+        yield from _of_class(value, kind, at)
+    elif issubclass(kind, Enum):
+        if value not in (allowed := [member.value for member in kind]):
+            yield Fault(at, f"must be one of {', '.join(map(str, allowed))}")
+    elif kind is float:
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            yield Fault(at, "must be a number")
+    elif kind in (str, int, bool) and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+        yield Fault(at, f"must be a {'string' if kind is str else 'boolean' if kind is bool else 'whole number'}")
+
+
+class Schemas:
+    """A folder of OpenLineage's JSON schemas: ``OpenLineage.json``, and facets in any folder below.
+
+    Raises ImportError without the package jsonschema, ValueError where the folder has no ``OpenLineage.json``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from jsonschema import Draft202012Validator
+        from referencing import Registry, Resource
+        from referencing.exceptions import NoSuchResource
+        from referencing.jsonschema import DRAFT202012
+
+        documents = {path.name: _read(path) for path in sorted(folder.rglob("*.json"))}
+        if "OpenLineage.json" not in documents:
+            raise ValueError(f"there is no OpenLineage.json in {folder}")
+
+        def retrieve(uri: str) -> Any:
+            # A facet names the version of the core schema that it was written with; any version of a file serves.
+            name = uri.rpartition("/")[2]
+            if name not in documents:
+                raise NoSuchResource(ref=uri)  # type: ignore[call-arg]
+            return Resource.from_contents(documents[name], default_specification=DRAFT202012)
+
+        registry: Any = Registry(retrieve=retrieve)  # type: ignore[call-arg]
+        self._make: Callable[[str], Any] = lambda ref: Draft202012Validator({"$ref": ref}, registry=registry)
+        self._core = documents["OpenLineage.json"]["$id"]
+        self._facets = {key: ref for document in documents.values() for key, ref in _facet_refs(document)}
+        self._validators: dict[str, Any] = {}
+
+    def faults(self, event: Mapping[str, Any], kind: str) -> Faults:
+        """The faults of an event of this kind (``RunEvent``, …), and of those of its facets that have a schema."""
+        yield from self._check(event, f"{self._core}#/$defs/{kind}", "")
+        for at, container, key, facet in _facets(event):
+            ref = self._facets.get((container, key))
+            if ref is not None and not (isinstance(facet, dict) and facet.get("_deleted") is True):
+                yield from self._check(facet, ref, at)
+
+    def _check(self, value: Any, ref: str, at: str) -> Faults:
+        validator = self._validators.setdefault(ref, self._make(ref))
+        for error in validator.iter_errors(value):
+            path = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.absolute_path)
+            yield Fault(at + path, error.message[:300])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    parsed = json.loads(path.read_text(encoding="utf-8"))
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _facet_refs(document: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    # A facet's file says under which key it stands, and by what it extends where.
+    for key, told in document.get("properties", {}).items():
+        name = str(told.get("$ref", "")).rpartition("/")[2]
+        definition = document.get("$defs", {}).get(name, {})
+        for part in definition.get("allOf", ()):
+            container = str(part.get("$ref", "")).rpartition("/")[2]
+            if container.endswith("Facet"):
+                yield (container, key), f"{document['$id']}#/$defs/{name}"
+
+
+def _facets(event: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
+    places: list[tuple[str, Any, str, str]] = [
+        ("/run/facets", event.get("run"), "facets", "RunFacet"),
+        ("/job/facets", event.get("job"), "facets", "JobFacet"),
+        ("/dataset/facets", event.get("dataset"), "facets", "DatasetFacet"),
+    ]
+    for side, own, container in (
+        ("inputs", "inputFacets", "InputDatasetFacet"),
+        ("outputs", "outputFacets", "OutputDatasetFacet"),
+    ):
+        listed = event.get(side)
+        for index, dataset in enumerate(listed if isinstance(listed, list) else ()):
+            places += [(f"/{side}/{index}/facets", dataset, "facets", "DatasetFacet")]
+            places += [(f"/{side}/{index}/{own}", dataset, own, container)]
+    for at, holder, member, container in places:
+        facets = holder.get(member) if isinstance(holder, dict) else None
+        for key, facet in facets.items() if isinstance(facets, dict) else ():
+            yield f"{at}/{key.replace('~', '~0').replace('/', '~1')}", container, key, facet

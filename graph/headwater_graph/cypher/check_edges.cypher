@@ -1,0 +1,9 @@
+// Since when the current edges say that they are there. Times are microseconds since 1970.
+// parameters: none
+MATCH (d:Dataset)-[e:FEEDS]->(j:Job)
+RETURN 'FEEDS' AS type, [j.namespace, j.name] AS job, [d.namespace, d.name] AS dataset,
+       e.since.epochSeconds * 1000000 + e.since.microsecond AS since
+UNION ALL
+MATCH (j:Job)-[e:PRODUCES]->(d:Dataset)
+RETURN 'PRODUCES' AS type, [j.namespace, j.name] AS job, [d.namespace, d.name] AS dataset,
+       e.since.epochSeconds * 1000000 + e.since.microsecond AS since

@@ -1,0 +1,4 @@
+// All JobEvents.
+// parameters: none
+MATCH (e:JobEvent)
+RETURN e.text AS text

@@ -1,0 +1,10 @@
+// Of all job versions what the dump does not show. Times are microseconds since 1970.
+// parameters: none
+MATCH (v:JobVersion)
+RETURN v.id AS id, v.tie AS tie, v.codeMoment AS codeMoment, v.codeTie AS codeTie, v.lastRun AS lastRun,
+       v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond AS lastRunAt,
+       v.validFrom.epochSeconds * 1000000 + v.validFrom.microsecond AS `from`,
+       v.validTo.epochSeconds * 1000000 + v.validTo.microsecond AS to,
+       COLLECT { MATCH (v)<-[:HAS_VERSION]-(j:Job) RETURN [j.namespace, j.name] } AS of,
+       COLLECT { MATCH (v)-[:HAS_INPUT]->(d) RETURN [d.namespace, d.name] } AS inputs,
+       COLLECT { MATCH (v)-[:HAS_OUTPUT]->(d) RETURN [d.namespace, d.name] } AS outputs

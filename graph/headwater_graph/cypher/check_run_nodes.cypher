@@ -1,0 +1,11 @@
+// Of all runs what the dump does not show. Times are microseconds since 1970.
+// parameters: none
+MATCH (r:Run)
+RETURN r.id AS id, r.placeholder AS placeholder, r.job AS job, r.state AS state, r.moment AS moment, r.tie AS tie,
+       r.streaming AS streaming, r.lineageUnknown AS lineageUnknown, r.codeVersion AS codeVersion, r.conflicts AS conflicts,
+       r.error AS error, r.startedAt.epochSeconds * 1000000 + r.startedAt.microsecond AS started,
+       r.endedAt.epochSeconds * 1000000 + r.endedAt.microsecond AS ended,
+       r.lastEventAt.epochSeconds * 1000000 + r.lastEventAt.microsecond AS last,
+       COLLECT { MATCH (r)-[:RUN_OF]->(j) RETURN [j.namespace, j.name] } AS runOf,
+       COLLECT { MATCH (r)-[:CHILD_OF]->(parent:Run) RETURN parent.id } AS parents,
+       COLLECT { MATCH (r)-[:CHILD_OF]->(parent:Job) RETURN [parent.namespace, parent.name] } AS parentJobs

@@ -1,0 +1,5 @@
+// Whether any run reads a dataset without naming an external version (SPEC 5.5).
+// parameters: $dataset, $earliest
+MATCH ()-[e:READ_BY]->()
+WHERE e.dataset = $dataset AND e.moment >= $earliest
+RETURN true AS found LIMIT 1

@@ -1,0 +1,5 @@
+// Whether a version that does not itself say DROP is later than a time (SPEC 7).
+// parameters: $dataset, $time
+MATCH (v:DatasetVersion)
+WHERE v.dataset = $dataset AND v.moment > $time AND v.drops IS NULL
+RETURN true AS found LIMIT 1

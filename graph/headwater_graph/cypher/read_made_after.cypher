@@ -1,0 +1,10 @@
+// For each (dataset, moment) the first version after the moment.
+// parameters: $rows [{number, dataset, moment, tie, text}]
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (v:DatasetVersion)
+  WHERE v.dataset = row.dataset AND v.moment >= row.moment
+    AND (v.moment > row.moment OR v.tie > row.tie OR (v.tie = row.tie AND coalesce(v.madeBy, v.text) > row.text))
+  RETURN v ORDER BY v.dataset, v.moment, v.tie, coalesce(v.madeBy, v.text) LIMIT 1
+}
+RETURN row.number AS number, v.id AS id, v.moment AS moment, v.madeBy AS madeBy, v.text AS text, v.external AS external, v.drops AS drops

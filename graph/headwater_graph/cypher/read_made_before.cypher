@@ -1,0 +1,10 @@
+// For each (dataset, moment, run) the latest version before the moment that the run did not make (SPEC 5.2).
+// parameters: $rows [{number, dataset, moment, tie, text, run}]
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (v:DatasetVersion)
+  WHERE v.dataset = row.dataset AND v.moment <= row.moment AND (v.madeBy IS NULL OR v.madeBy <> row.run)
+    AND (v.moment < row.moment OR v.tie < row.tie OR (v.tie = row.tie AND coalesce(v.madeBy, v.text) < row.text))
+  RETURN v ORDER BY v.dataset DESC, v.moment DESC, v.tie DESC, coalesce(v.madeBy, v.text) DESC LIMIT 1
+}
+RETURN row.number AS number, v.id AS id, v.moment AS moment, v.madeBy AS madeBy, v.text AS text, v.external AS external, v.drops AS drops

@@ -1,0 +1,10 @@
+// For each (dataset, after, until) the first reads between two moments that named no external version.
+// parameters: $rows [{number, dataset, after, afterText, until, untilText}], $limit
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (v:DatasetVersion)-[e:READ_BY]->(r:Run)
+  WHERE e.dataset = row.dataset AND e.moment >= row.after AND e.moment <= row.until
+    AND (e.moment > row.after OR r.id > row.afterText) AND (e.moment < row.until OR r.id <= row.untilText)
+  RETURN v, e, r ORDER BY e.dataset, e.moment, r.id LIMIT $limit
+}
+RETURN row.number AS number, r.id AS run, e.moment AS moment, v.id AS version, null AS external

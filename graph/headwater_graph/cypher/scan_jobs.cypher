@@ -1,0 +1,5 @@
+// All jobs, for the dump.
+// parameters: none
+MATCH (j:Job)
+OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
+RETURN [j.namespace, j.name] AS key, j.record AS record, v.id AS current

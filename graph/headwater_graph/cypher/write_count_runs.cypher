@@ -1,0 +1,5 @@
+// Count runs that came to job versions, or left them (SPEC 6.2).
+// parameters: $rows [{id, runs}]
+UNWIND $rows AS row
+MATCH (v:JobVersion {id: row.id})
+SET v.runs = coalesce(v.runs, 0) + row.runs

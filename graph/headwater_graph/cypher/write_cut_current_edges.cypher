@@ -1,0 +1,12 @@
+// Cut the current edges of jobs, to be put anew as a set (SPEC 6.1).
+// parameters: $rows [{job}]
+UNWIND $rows AS row
+MATCH (j:Job {key: row.job})
+CALL (j) {
+  MATCH (j)-[e:PRODUCES]->()
+  DELETE e
+}
+CALL (j) {
+  MATCH (j)<-[e:FEEDS]-()
+  DELETE e
+}

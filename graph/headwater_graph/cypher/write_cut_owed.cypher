@@ -1,0 +1,5 @@
+// Take work that is done off the list.
+// parameters: $rows [{key}]
+UNWIND $rows AS row
+MATCH (o:Owed {key: row.key})
+DELETE o

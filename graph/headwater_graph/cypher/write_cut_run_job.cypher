@@ -1,0 +1,5 @@
+// Untie runs from the jobs that they turned out not to belong to (SPEC 2.5).
+// parameters: $rows [{run}]
+UNWIND $rows AS row
+MATCH (:Run {key: row.run})-[e:RUN_OF]->()
+DELETE e

@@ -1,0 +1,6 @@
+// Drop datasets that no event names and no longer any alias (SPEC 1.7).
+// parameters: $rows [{key}]
+UNWIND $rows AS row
+MATCH (d:Dataset {key: row.key})
+WHERE d.record IS NULL AND NOT EXISTS { (d)<-[:ALIAS_OF]-() }
+DETACH DELETE d

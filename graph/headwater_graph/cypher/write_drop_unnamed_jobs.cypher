@@ -1,0 +1,6 @@
+// Drop jobs that no event names and no longer any parent facet (SPEC 1.7).
+// parameters: $rows [{key}]
+UNWIND $rows AS row
+MATCH (j:Job {key: row.key})
+WHERE j.record IS NULL AND NOT EXISTS { (j)<-[:CHILD_OF]-() }
+DELETE j

@@ -1,0 +1,6 @@
+// Drop placeholders that no parent facet names any more (SPEC 1.7).
+// parameters: $rows [{key}]
+UNWIND $rows AS row
+MATCH (r:Run {key: row.key})
+WHERE r.record IS NULL AND NOT EXISTS { (r)<-[:CHILD_OF]-() }
+DELETE r

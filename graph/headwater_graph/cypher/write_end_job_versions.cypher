@@ -1,0 +1,5 @@
+// Say where job versions end: [seconds, nanoseconds], or nowhere yet (SPEC 4.2).
+// parameters: $rows [{id, end?, endAt?}]
+UNWIND $rows AS row
+MATCH (v:JobVersion {id: row.id})
+SET v.end = row.end, v.validTo = CASE WHEN row.endAt IS NULL THEN null ELSE datetime({epochSeconds: row.endAt[0], nanosecond: row.endAt[1]}) END

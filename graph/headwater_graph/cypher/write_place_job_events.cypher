@@ -1,0 +1,5 @@
+// Say which version JobEvents belong to.
+// parameters: $rows [{key, version}]
+UNWIND $rows AS row
+MATCH (e:JobEvent {key: row.key})
+SET e.version = row.version

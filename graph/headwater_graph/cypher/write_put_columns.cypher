@@ -1,0 +1,8 @@
+// Put column edges (SPEC 6.5).
+// parameters: $rows [{owner, job, from, to, type?, subtype?, masking?, description?, undeclared?}]
+UNWIND $rows AS row
+MATCH (source:Field {key: row.from})
+MATCH (target:Field {key: row.to})
+CREATE (source)-[e:DERIVES]->(target)
+SET e = {owner: row.owner, job: row.job, type: row.type, subtype: row.subtype, masking: row.masking,
+         description: row.description, undeclared: row.undeclared}

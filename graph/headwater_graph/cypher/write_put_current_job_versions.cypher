@@ -1,0 +1,11 @@
+// Point jobs at their current versions, or at none (SPEC 4.2).
+// parameters: $rows [{job, version?}]
+UNWIND $rows AS row
+MATCH (n:Job {key: row.job})
+CALL (n) {
+  MATCH (n)-[e:CURRENT]->()
+  DELETE e
+}
+WITH row, n
+MATCH (v:JobVersion {id: row.version})
+CREATE (n)-[:CURRENT]->(v)

@@ -1,0 +1,6 @@
+// Put the current edges into jobs. `sinceAt` is [seconds, nanoseconds].
+// parameters: $rows [{dataset, job, version, sinceAt}]
+UNWIND $rows AS row
+MATCH (d:Dataset {key: row.dataset})
+MATCH (j:Job {key: row.job})
+CREATE (d)-[:FEEDS {version: row.version, since: CASE WHEN row.sinceAt IS NULL THEN null ELSE datetime({epochSeconds: row.sinceAt[0], nanosecond: row.sinceAt[1]}) END}]->(j)

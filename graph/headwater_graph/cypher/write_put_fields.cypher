@@ -1,0 +1,9 @@
+// Put fields, and tie them to their datasets where these are known.
+// parameters: $rows [{key, of, namespace, dataset, name}]
+UNWIND $rows AS row
+MERGE (f:Field {key: row.key})
+ON CREATE SET f.of = row.of, f.namespace = row.namespace, f.dataset = row.dataset, f.name = row.name
+WITH row, f
+WHERE NOT EXISTS { (f)-[:FIELD_OF]->() }
+MATCH (d:Dataset {key: row.of})
+CREATE (f)-[:FIELD_OF]->(d)

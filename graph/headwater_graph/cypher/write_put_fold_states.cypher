@@ -1,0 +1,5 @@
+// Keep what the current edges of jobs stand on.
+// parameters: $rows [{job, fold}]
+UNWIND $rows AS row
+MATCH (j:Job {key: row.job})
+SET j.fold = row.fold

@@ -1,0 +1,5 @@
+// Put jobs that a parent facet names; one that is there stays as it is (SPEC 1.7).
+// parameters: $rows [{key, namespace, name}]
+UNWIND $rows AS row
+MERGE (j:Job {key: row.key})
+ON CREATE SET j.namespace = row.namespace, j.name = row.name, j.facets = '{}'

@@ -1,0 +1,7 @@
+// Put the current edges out of jobs; `inputs` names what feeds just this output (SPEC 6.6). `sinceAt` is [seconds, nanoseconds].
+// parameters: $rows [{dataset, job, version, sinceAt, inputs?}]
+UNWIND $rows AS row
+MATCH (j:Job {key: row.job})
+MATCH (d:Dataset {key: row.dataset})
+CREATE (j)-[e:PRODUCES {version: row.version, since: CASE WHEN row.sinceAt IS NULL THEN null ELSE datetime({epochSeconds: row.sinceAt[0], nanosecond: row.sinceAt[1]}) END}]->(d)
+SET e.inputs = row.inputs

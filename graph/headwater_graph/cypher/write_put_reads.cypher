@@ -1,0 +1,7 @@
+// Put which version of a dataset a run read; `exactMoment` instead of `moment` where it named an external version.
+// parameters: $rows [{version, run, dataset, moment?, exactMoment?, externalKey?}]
+UNWIND $rows AS row
+MATCH (v:DatasetVersion {id: row.version})
+MATCH (r:Run {key: row.run})
+CREATE (v)-[e:READ_BY]->(r)
+SET e = {dataset: row.dataset, moment: row.moment, exactMoment: row.exactMoment, externalKey: row.externalKey}

@@ -1,0 +1,9 @@
+// Put initial and external versions that runs read and nobody made (SPEC 5.2, 5.3).
+// parameters: $rows [{id, dataset, external?}]
+UNWIND $rows AS row
+MERGE (v:DatasetVersion {id: row.id})
+ON CREATE SET v.dataset = row.dataset, v.external = row.external
+WITH row, v
+WHERE NOT EXISTS { (v)<-[:HAS_VERSION]-() }
+MATCH (d:Dataset {key: row.dataset})
+CREATE (d)-[:HAS_VERSION]->(v)

@@ -1,0 +1,9 @@
+// What one wants to know of some jobs as of a time; facets only where they can tell of streaming or owners.
+// parameters: keys, time
+UNWIND $keys AS key
+MATCH (j:Job {key: key})
+OPTIONAL MATCH (j)-[:HAS_VERSION]->(v:JobVersion)
+WHERE v.validFrom <= $time AND (v.validTo IS NULL OR $time < v.validTo)
+RETURN key, v.id AS version, v.moment AS since, v.lineageUnknown AS lineageUnknown, v.codeVersion AS codeVersion,
+  null AS runs, null AS lastRun, null AS lastRunAt,
+  CASE WHEN j.facets CONTAINS '"jobType"' OR j.facets CONTAINS '"ownership"' THEN j.facets END AS facets

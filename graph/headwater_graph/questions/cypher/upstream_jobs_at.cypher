@@ -1,0 +1,12 @@
+// The jobs that wrote to some datasets as of a time (SPEC 6.4), at most `fan` of each.
+// parameters: keys, fan, rows, time
+UNWIND $keys AS at
+MATCH (d:Dataset {key: at})
+CALL (d) {
+  MATCH (d)<-[:HAS_OUTPUT]-(v:JobVersion)<-[:HAS_VERSION]-(j:Job)
+  WHERE v.validFrom <= $time AND (v.validTo IS NULL OR $time < v.validTo)
+  RETURN j, v LIMIT $fan
+}
+OPTIONAL MATCH (j)-[e:PRODUCES]->(d) WHERE e.version = v.id
+RETURN at, j.key AS key, j.namespace AS namespace, j.name AS name, v.id AS version, e.inputs AS inputs
+LIMIT $rows

@@ -1,0 +1,59 @@
+"""One dataset or job by itself: its facets, its marks, and what is right next to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .answers import Answer, Node
+from .lineage import Scope, lineage
+from .marks import facets_of
+from .reader import GraphReader
+from .walk import Limits
+
+NEXT = Scope(Limits(depth=1, neighbours=100, nodes=400))
+"""How much of what is next to a dataset or job is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A dataset or job; ``upstream`` and ``downstream`` are the jobs (of a dataset) or datasets (of a job) next to it."""
+
+    node: Node
+    facets: dict[str, Any]
+    aliases: tuple[Node, ...]
+    upstream: tuple[Node, ...]
+    downstream: tuple[Node, ...]
+    cut: bool
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        sides = {"upstream": self.upstream, "downstream": self.downstream, "aliases": self.aliases}
+        named = {side: [[node.kind, *node.name] for node in nodes] for side, nodes in sides.items()}
+        head = {"node": [self.node.kind, *self.node.name], "marks": list(self.node.marks), **self.node.facts}
+        return head | named | {"cut": self.cut, "facets": self.facets}
+
+
+def entity(reader: GraphReader, node: Node, now: datetime) -> Entity:
+    """Return a dataset or job with its facets and its neighbours in the current graph."""
+    up, down = (lineage(reader, node, direction, now, NEXT) for direction in ("upstream", "downstream"))
+    rows = reader.rows(f"{node.kind}_facets", key=node.key)
+    return Entity(
+        node=up.node(node.key),
+        facets=facets_of(rows[0]["facets"]) if rows else {},
+        aliases=_aliases(up),
+        upstream=_next_to(up),
+        downstream=_next_to(down),
+        cut=any(cut.why != "depth" for cut in (*up.cuts, *down.cuts)),
+    )
+
+
+def _aliases(answer: Answer) -> tuple[Node, ...]:
+    return tuple(n for n in answer.nodes if n.kind == "dataset" and n.depth == 0 and n.key not in answer.start)
+
+
+def _next_to(answer: Answer) -> tuple[Node, ...]:
+    """The nodes one edge away: jobs of a dataset, datasets of a job."""
+    other = "job" if answer.question["kind"] == "dataset" else "dataset"
+    return tuple(node for node in answer.nodes if node.kind == other and node.depth == 1)

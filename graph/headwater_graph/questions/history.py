@@ -1,0 +1,190 @@
+"""How a job or a dataset came to be what it is: its versions, each with the reason for it (SPEC 4, 5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
+from typing import Any
+
+from headwater_avro.errors import ConfigError
+from headwater_avro.times import LATEST, format_time
+
+from .answers import Node
+from .finding import NotFound
+from .marks import time_text, told
+from .reader import GraphReader, Row
+
+Key = tuple[str, str]
+LAST = "\U0010ffff"
+"""After every text: with LATEST, the place after the newest version."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobVersionLine:
+    """One version of a job with what made it a version of its own; ``number`` counts from 1 in the order of the fold."""
+
+    id: str
+    number: int
+    since: str
+    until: str | None
+    made_by: str | None
+    code: str | None
+    unknown: bool
+    inputs: tuple[Key, ...]
+    outputs: tuple[Key, ...]
+    runs: int
+    last_run: str | None
+    reasons: tuple[str, ...] = ()
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        facts = {
+            "id": self.id,
+            "number": self.number,
+            "from": self.since,
+            "to": self.until,
+            "madeBy": self.made_by,
+            "codeVersion": self.code,
+            "lineageUnknown": self.unknown or None,
+            "lastRun": self.last_run,
+        }
+        sides = {"inputs": [list(key) for key in self.inputs], "outputs": [list(key) for key in self.outputs]}
+        return told(facts) | sides | {"runs": self.runs, "reasons": list(self.reasons)}
+
+
+def job_versions(reader: GraphReader, job: Node, limit: int = 50) -> list[JobVersionLine]:
+    """Return the versions of a job, the newest first, each with the reason for it."""
+    rows = reader.rows("job_versions", job=job.key, limit=limit + 1)
+    total = reader.rows("job_version_count", job=job.key)[0]["total"]
+    lines = [_job_line(row, total - place) for place, row in enumerate(rows)]
+    explained = [_with_reasons(newer, older) for newer, older in pairwise(lines)]
+    if len(lines) == total and lines:
+        explained.append(_with_reasons(lines[-1], None))
+    return explained[:limit]
+
+
+def _job_line(row: Row, number: int) -> JobVersionLine:
+    return JobVersionLine(
+        id=row["id"],
+        number=number,
+        since=time_text(row["since"]) or "",
+        until=time_text(row["until"]),
+        made_by=row["madeBy"],
+        code=row["codeVersion"],
+        unknown=bool(row["lineageUnknown"]),
+        inputs=tuple((namespace, name) for namespace, name in row["inputs"]),
+        outputs=tuple((namespace, name) for namespace, name in row["outputs"]),
+        runs=row["runs"] or 0,
+        last_run=row["lastRun"],
+    )
+
+
+def _with_reasons(line: JobVersionLine, before: JobVersionLine | None) -> JobVersionLine:
+    reasons = ("first version",) if before is None else job_version_reasons(before, line)
+    return replace(line, reasons=reasons)
+
+
+def job_version_reasons(before: JobVersionLine, after: JobVersionLine) -> tuple[str, ...]:
+    """Return what differs between two versions of a job, as the rows of SPEC 4 tell changes apart."""
+    reasons = [changed("inputs", before.inputs, after.inputs), changed("outputs", before.outputs, after.outputs)]
+    if before.code != after.code:
+        reasons.append(f"code version changed: {before.code or 'none'} to {after.code or 'none'}")
+    if after.unknown and not before.unknown:
+        reasons.append("its run told no lineage: inputs and outputs kept from before")
+    if before.unknown and not after.unknown:
+        reasons.append("lineage known again")
+    return tuple(reason for reason in reasons if reason)
+
+
+def changed(side: str, before: Sequence[Key], after: Sequence[Key]) -> str:
+    """Return in words how a set of datasets has changed; "" if it has not.
+
+    >>> changed("inputs", [("ns", "b"), ("ns", "c")], [("ns", "a"), ("ns", "c")])
+    'inputs changed: + ns a - ns b'
+    """
+    added = [f"+ {' '.join(key)}" for key in sorted(set(after) - set(before))]
+    gone = [f"- {' '.join(key)}" for key in sorted(set(before) - set(after))]
+    return f"{side} changed: {' '.join([*added, *gone])}" if added or gone else ""
+
+
+def pick(versions: Sequence[JobVersionLine], wanted: str) -> JobVersionLine:
+    """Return the version of this number or the one whose id begins so; ConfigError if several do, NotFound if none does."""
+    found = [v for v in versions if str(v.number) == wanted] or [v for v in versions if v.id.startswith(wanted)]
+    if len(found) > 1:
+        raise ConfigError(f"{wanted!r} begins several version ids: {', '.join(v.id for v in found)}")
+    if not found:
+        raise NotFound(f"no version {wanted!r} among the newest {len(versions)}")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetVersionLine:
+    """One version of a dataset; ``schema`` is ``[[name, type], [name], …]`` as its run told it, None if it told none."""
+
+    id: str
+    at: str | None
+    made_by: str | None
+    job: Key | None
+    state: str | None
+    external: str | None
+    schema: list[list[str]] | None
+    readers: int
+    reasons: tuple[str, ...] = ()
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        facts = {
+            "id": self.id,
+            "at": self.at,
+            "madeBy": self.made_by,
+            "job": self.job and list(self.job),
+            "state": self.state,
+            "external": self.external,
+            "schema": self.schema,
+        }
+        return told(facts) | {"readers": self.readers, "reasons": list(self.reasons)}
+
+
+def dataset_versions(
+    reader: GraphReader, dataset: Node, limit: int = 50, before: tuple[int, str] = (LATEST, LAST)
+) -> list[DatasetVersionLine]:
+    """Return the versions of a dataset that have a moment, the newest first; schema changes are told as reasons.
+
+    ``before`` is the moment after which one goes on.
+    """
+    parameters = {"dataset": dataset.key, "moment": before[0], "tie": before[1], "limit": limit + 1}
+    lines = [_dataset_line(row) for row in reader.rows("dataset_versions", **parameters)]
+    return [_with_schema_reason(line, older) for line, older in zip_longest(lines[:limit], lines[1 : limit + 1])]
+
+
+def _dataset_line(row: Row) -> DatasetVersionLine:
+    job = None if row["namespace"] is None else (row["namespace"], row["name"])
+    schema = json.loads(row["schema"]) if row["schema"] else None
+    at = None if row["moment"] is None else format_time(row["moment"])
+    facts = (row["id"], at, row["madeBy"], job, row["state"], row["external"], schema, row["readers"])
+    return DatasetVersionLine(*facts)
+
+
+def _with_schema_reason(line: DatasetVersionLine, before: DatasetVersionLine | None) -> DatasetVersionLine:
+    reason = "" if before is None else schema_change(before.schema, line.schema)
+    return replace(line, reasons=(reason,) if reason else ())
+
+
+def schema_change(before: list[list[str]] | None, after: list[list[str]] | None) -> str:
+    """Return in words how a schema has changed; "" if it has not, or if either is not known.
+
+    >>> schema_change([["a", "int"], ["b", "int"]], [["a", "long"], ["c"]])
+    'schema changed: + c - b, a int to long'
+    """
+    if before is None or after is None:
+        return ""
+    old, new = ({field[0]: field[1] if len(field) > 1 else "" for field in fields} for fields in (before, after))
+    moves = [f"+ {name}" for name in new if name not in old] + [f"- {name}" for name in old if name not in new]
+    types = [
+        f"{name} {old[name] or 'none'} to {new[name] or 'none'}"
+        for name in new
+        if name in old and old[name] != new[name]
+    ]
+    return "schema changed: " + ", ".join(filter(None, [" ".join(moves), *types])) if moves or types else ""

@@ -1,0 +1,176 @@
+"""Lineage of datasets and jobs: upstream and downstream, now or as of a time (SPEC 6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from headwater_avro.times import LATEST
+
+from .answers import Answer, Cut, Direction, Edge, Node
+from .keys import dataset_key
+from .marks import time_text, told, with_marks
+from .reader import GraphReader, Row
+from .walk import Hop, Limits, PastHop, Walk
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+CHUNK = 1_000
+"""How many nodes one statement asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which part of the graph is meant: how far, as of which time (SPEC 6.4), and of which jobs.
+
+    ``past`` goes on through the last writer of datasets that no current job writes; ``active_since`` leaves out jobs
+    of which no run has ended since.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    as_of: datetime | None = None
+    past: bool = False
+    active_since: datetime | None = None
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON values, for the question of an answer."""
+        times = {"asOf": time_text(self.as_of), "activeSince": time_text(self.active_since)}
+        return {"depth": self.limits.depth, **told({**times, "past": self.past or None})}
+
+
+CURRENT = Scope()
+"""The graph as it is now, within the default limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSteps:
+    """The neighbours of datasets and jobs in Neo4j."""
+
+    reader: GraphReader
+    direction: Direction
+    scope: Scope = CURRENT
+    _active: dict[str, bool] = field(default_factory=dict)
+
+    def jobs(self, datasets: Sequence[str], rows: int) -> list[Hop]:
+        hops = self._hops(f"{self.direction}_jobs", datasets, rows)
+        return hops if self.scope.active_since is None else self._of_active(hops)
+
+    def datasets(self, jobs: Sequence[str], rows: int) -> list[Hop]:
+        return self._hops(f"{self.direction}_datasets", jobs, rows)
+
+    def aliases(self, datasets: Sequence[str], rows: int) -> list[Hop]:
+        found = self.reader.rows("aliases", keys=datasets, rows=rows)
+        return [Hop(row["at"], row["key"], (row["namespace"], row["name"])) for row in found]
+
+    def past(self, datasets: Sequence[str]) -> list[PastHop]:
+        rows = past_producers(self.reader, datasets, self.scope.limits.neighbours, self.scope.as_of)
+        return [past_hop(row) for row in rows]
+
+    def totals(self, nodes: Sequence[str]) -> dict[str, int]:
+        question, more = self._asked(f"{self.direction}_degrees")
+        return {row["at"]: row["total"] for row in self.reader.rows(question, keys=nodes, **more)}
+
+    def _hops(self, question: str, keys: Sequence[str], rows: int) -> list[Hop]:
+        question, more = self._asked(question)
+        hops: list[Hop] = []
+        for first in range(0, len(keys), CHUNK):
+            chunk, left = list(keys[first : first + CHUNK]), rows - len(hops)
+            if left > 0:
+                found = self.reader.rows(question, keys=chunk, fan=self.scope.limits.neighbours, rows=left, **more)
+                hops += [_hop(row) for row in found]
+        return hops
+
+    def _asked(self, question: str) -> tuple[str, dict[str, object]]:
+        time = self.scope.as_of
+        return (question, {}) if time is None else (f"{question}_at", {"time": time})
+
+    def _of_active(self, hops: Sequence[Hop]) -> list[Hop]:
+        """The hops to jobs of which a run has ended since the scope's time."""
+        fresh = sorted({hop.key for hop in hops} - self._active.keys())
+        if fresh:
+            rows = self.reader.rows("active_jobs", keys=fresh, since=self.scope.active_since)
+            self._active.update(dict.fromkeys(fresh, False) | dict.fromkeys((row["key"] for row in rows), True))
+        return [hop for hop in hops if self._active[hop.key]]
+
+
+def _hop(row: Row) -> Hop:
+    listed = row["inputs"]
+    inputs = None if listed is None else frozenset(dataset_key(*key) for key in json.loads(listed))
+    aliased = bool(row.get("aliased"))
+    return Hop(row["at"], row["key"], (row["namespace"], row["name"]), row["version"], inputs, aliased)
+
+
+def past_hop(row: Row) -> PastHop:
+    """Return the step of a walk that a row of ``past_producers`` tells."""
+    inputs = tuple((key, (namespace, name)) for key, namespace, name in row["inputs"])
+    return PastHop(row["at"], row["key"], (row["namespace"], row["name"]), row["version"], inputs)
+
+
+def past_producers(reader: GraphReader, datasets: Sequence[str], fan: int, until: datetime | None = None) -> list[Row]:
+    """Return who wrote each of some datasets last, until a time, whether or not it still does."""
+    if not datasets:
+        return []
+    micros = LATEST if until is None else (until - EPOCH) // MICROSECOND
+    return reader.rows("past_producers", keys=list(datasets), fan=fan, until=micros)
+
+
+def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetime, scope: Scope = CURRENT) -> Answer:
+    """Return what feeds a dataset or job (upstream) or what it feeds (downstream), with all that was cut (SPEC 6.3)."""
+    walk = walked(reader, start, direction, scope)
+    nodes = with_marks(reader, walk.nodes.values(), now, scope.as_of)
+    nodes = _with_writers(reader, nodes, walk, scope.as_of or now)
+    question = {"direction": direction, "start": list(start.name), "kind": start.kind} | scope.value()
+    return Answer(question, (start.key,), nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))
+
+
+def in_order(edges: Iterable[Edge], nodes: Iterable[Node]) -> tuple[Edge, ...]:
+    """Return edges by the names of their ends, so that equal answers are equal texts."""
+    names = {node.key: (node.depth, node.kind, node.name) for node in nodes}
+    return tuple(sorted(edges, key=lambda e: (names[e.source], names[e.target], e.kind, e.past, str(e.facts))))
+
+
+def walked(reader: GraphReader, start: Node, direction: Direction, scope: Scope, target: str | None = None) -> Walk:
+    """Walk from a dataset or job, until ``target`` is met, and return the walk: nodes and edges without their marks."""
+    walk = Walk(GraphSteps(reader, direction, scope), direction, scope.limits, scope.past, target=target)
+    walk.go(walk.start_at(start), 0 if start.kind == "dataset" else 1)
+    return walk
+
+
+def _with_writers(reader: GraphReader, nodes: tuple[Node, ...], walk: Walk, until: datetime) -> tuple[Node, ...]:
+    """Name the last writer where there are several writers (SPEC 6.9), and where there is none any more."""
+    writers: dict[str, set[str]] = {}
+    for edge in walk.edges.values():
+        if edge.kind == "produces" and not edge.past:
+            writers.setdefault(edge.target, set()).add(edge.source)
+    shared = sorted(dataset for dataset, jobs in writers.items() if len(jobs) > 1)
+    orphans = _orphans(nodes, writers, walk.cuts) if walk.direction == "upstream" else []
+    rows = {row["at"]: row for row in past_producers(reader, [*shared, *orphans], 0, until)}
+    return tuple(
+        _with_writer(node, rows[node.key], node.key in writers) if node.key in rows else node for node in nodes
+    )
+
+
+def _with_writer(node: Node, row: Row, written_now: bool) -> Node:
+    marks = node.marks if written_now else (*node.marks, "no writer now")
+    return replace(node, marks=marks, facts={**node.facts, "lastWriter": _writer(row)})
+
+
+def _orphans(nodes: Iterable[Node], writers: dict[str, set[str]], cuts: Iterable[Cut]) -> list[str]:
+    cut = {each.at for each in cuts}
+    return sorted(n.key for n in nodes if n.kind == "dataset" and n.key not in writers and n.key not in cut)
+
+
+def _writer(row: Row) -> dict[str, Any]:
+    facts = {
+        "job": [row["namespace"], row["name"]],
+        "version": row["version"],
+        "since": time_text(row["since"]),
+        "until": time_text(row["until"]),
+        "run": row["run"],
+        "state": row["state"],
+        "at": time_text(row["time"]),
+    }
+    return told(facts)

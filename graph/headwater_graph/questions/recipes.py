@@ -1,0 +1,35 @@
+"""Questions in plain Cypher that users can take over and change; each is run by a test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_TITLE, _PARAMETERS = "// ", "// parameters: "
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One question: what it asks, the names of its parameters, and its text."""
+
+    title: str
+    parameters: tuple[str, ...]
+    text: str
+
+    def shown(self) -> str:
+        """Return the recipe as one copies it: its title as a comment, then its text."""
+        return f"{_TITLE}{self.title}\n{self.text}"
+
+
+@cache
+def recipes() -> tuple[Recipe, ...]:
+    """Return all recipes, in the order in which they are shown."""
+    text = (files(__package__) / "recipes.cypher").read_text(encoding="utf-8")
+    return tuple(_recipe(block.splitlines()) for block in text.strip().split("\n\n"))
+
+
+def _recipe(lines: list[str]) -> Recipe:
+    named = lines[1].removeprefix(_PARAMETERS)
+    parameters = () if named == "none" else tuple(named.split(", "))
+    return Recipe(lines[0].removeprefix(_TITLE), parameters, "\n".join(lines[2:]))

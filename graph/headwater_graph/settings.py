@@ -1,0 +1,85 @@
+"""Where the graph is, and how long one waits for it: ``HEADWATER_NEO4J_*`` or the table ``[neo4j]`` of ``headwater.toml``."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from headwater_avro.errors import ConfigError
+
+SETTINGS_FILE = "headwater.toml"
+"""Read in the folder of the command, unless HEADWATER_CONFIG names another file."""
+
+_FLAT = "neo4j_"
+_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+
+
+def _bolt_address(uri: str) -> str:
+    scheme, separator, host = uri.partition("://")
+    if not separator or scheme not in _SCHEMES or not host:
+        raise ValueError(
+            f"{uri!r} is no address of Neo4j: write {_SCHEMES[0]}://host:7687 (or {', '.join(_SCHEMES[1:])})"
+        )
+    return uri
+
+
+class GraphSettings(BaseSettings):
+    """Address, account and time limits of the Neo4j that holds the graph (times in seconds).
+
+    ``uri`` is None where nothing names a server: then the local stack's is meant.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="HEADWATER_NEO4J_", env_ignore_empty=True, extra="forbid", frozen=True)
+
+    uri: Annotated[str, AfterValidator(_bolt_address)] | None = None
+    user: str = "neo4j"
+    password: SecretStr = SecretStr("")
+    database: str = "neo4j"
+    connect_timeout: float = Field(default=5.0, gt=0, le=600)
+    read_timeout: float = Field(default=30.0, gt=0, le=3600)
+    write_timeout: float = Field(default=120.0, gt=0, le=3600)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings, env_settings, _Neo4jTable(settings_cls))
+
+
+class _Neo4jTable(TomlConfigSettingsSource):
+    """What the settings file says of Neo4j, as ``uri`` under ``[neo4j]`` or as ``neo4j_uri``; the rest is other parts' own."""
+
+    def __init__(self, settings_cls: type[BaseSettings]) -> None:
+        super().__init__(settings_cls, Path(os.environ.get("HEADWATER_CONFIG") or SETTINGS_FILE))
+
+    def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
+        told = super()._read_file(file_path)
+        table = told.get("neo4j", {})
+        flat = {name.removeprefix(_FLAT): value for name, value in told.items() if name.startswith(_FLAT)}
+        return flat | (table if isinstance(table, dict) else {})
+
+
+def graph_settings(**given: object) -> GraphSettings:
+    """Read the settings of the graph; ``given`` ones come before the environment's, those before the file's.
+
+    Raises ConfigError, which names every fault at once.
+    """
+    try:
+        return GraphSettings(**given)  # type: ignore[arg-type]
+    except ValidationError as faults:
+        raise ConfigError("\n".join(_sentence(fault) for fault in faults.errors())) from None
+
+
+def _sentence(fault: Any) -> str:
+    name = "_".join(str(part) for part in fault["loc"]).upper()
+    return f"HEADWATER_NEO4J_{name}: {fault['msg'].removeprefix('Value error, ')}"

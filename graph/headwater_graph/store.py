@@ -1,0 +1,355 @@
+"""The graph in Neo4j, behind the store's port: plans carried out, bounded reads answered (see ``port``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Self
+
+import msgspec
+import neo4j
+
+from headwater_avro.names import Key, key_hash
+
+from .neo4j_port import connected, translated
+from .settings import GraphSettings, graph_settings
+from .statements import cypher
+from .values import (
+    EARLIEST,
+    JobVersion,
+    Made,
+    Moment,
+    Owed,
+    Row,
+    Statement,
+    StoredDataset,
+    StoredItem,
+    StoredJob,
+    StoredRead,
+    StoredRun,
+)
+
+TIE_LENGTH = 256
+"""How much of a moment's text is in an index; longer ones that begin alike are told apart by their whole texts."""
+
+
+class Neo4jStore:
+    """A graph in Neo4j. ``holder`` names the writer to others that wait for its lock."""
+
+    def __init__(self, settings: GraphSettings, holder: str = "headwater") -> None:
+        self.settings = settings
+        self.holder = holder
+        self.batch = -1
+        self.offsets = "{}"
+        self._exits = ExitStack()
+        self._driver: neo4j.Driver | None = None
+
+    @classmethod
+    def connect(cls, uri: str, user: str, password: str, database: str = "neo4j", *, holder: str = "headwater") -> Self:
+        """Open a store at an address. Raises ServerUnavailable, or ConfigError where the account is refused."""
+        settings = graph_settings(uri=uri, user=user, password=password, database=database)
+        return cls(settings, holder).__enter__()
+
+    def __enter__(self) -> Self:
+        with translated(self.settings):
+            self._driver = self._exits.enter_context(connected(self.settings))
+            self._driver.verify_connectivity()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exits.close()
+
+    @property
+    def driver(self) -> neo4j.Driver:
+        """The open driver."""
+        if self._driver is None:
+            self.__enter__()
+        assert self._driver is not None
+        return self._driver
+
+    @contextmanager
+    def transaction(self) -> Iterator[Neo4jTransaction]:
+        """Begin a transaction with the writer's lock held; leaving it by an exception undoes all.
+
+        Raises ServerUnavailable, StoreBusy, StoreExhausted or StoreRefused.
+        """
+        with (
+            translated(self.settings),
+            self.driver.session(database=self.settings.database) as session,
+            session.begin_transaction(timeout=self.settings.write_timeout) as tx,
+        ):
+            tx.run(cypher("write_lock"), holder=self.holder, batch=self.batch, offsets=self.offsets).consume()
+            yield Neo4jTransaction(tx)
+            tx.commit()
+
+    def announce(self, batch: int, offsets: str) -> None:
+        """Say which batch the next transactions belong to, and its offsets as JSON: operators read it from the Writer."""
+        self.batch, self.offsets = batch, offsets
+
+    def scan(self, name: str, **parameters: Any) -> Iterator[Row]:
+        """Yield the rows of one of the scans of a dump or a check, streaming."""
+        with (
+            translated(self.settings),
+            self.driver.session(database=self.settings.database, fetch_size=1000) as session,
+        ):
+            for record in session.run(cypher(name), parameters):
+                yield record.data()
+
+    def owes(self) -> bool:
+        """Tell whether work is still owed: answers are final when none is."""
+        with translated(self.settings):
+            records, _, _ = self.driver.execute_query(
+                "MATCH (o:Owed) RETURN o.key LIMIT 1", database_=self.settings.database
+            )
+        return bool(records)
+
+
+class Neo4jTransaction:
+    """Reads and writes of one Neo4j transaction."""
+
+    def __init__(self, tx: neo4j.Transaction) -> None:
+        self._tx = tx
+
+    def _rows(self, name: str, **parameters: Any) -> list[neo4j.Record]:
+        return list(self._tx.run(cypher(name), parameters))
+
+    def _many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[neo4j.Record]:
+        return self._rows(name, rows=rows, **parameters) if rows else []
+
+    # -- reads ----------------------------------------------------------------------------------------------------
+
+    def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
+        found = self._many("read_runs", [{"key": key_hash("run", id_)} for id_ in ids])
+        return {row["id"]: StoredRun(row["record"], row["version"]) for row in found}
+
+    def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
+        jobs = {}
+        for row in self._many("read_jobs", [{"key": key_hash("job", *key)} for key in keys]):
+            key = (row["namespace"], row["name"])
+            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key))
+        return jobs
+
+    def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
+        datasets = {}
+        for row in self._many("read_datasets", [{"key": key_hash("dataset", *key)} for key in keys]):
+            key = (row["namespace"], row["name"])
+            datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]))
+        return datasets
+
+    def made_before(self, asked: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
+        rows = [
+            {"number": number, "dataset": key_hash("dataset", *dataset), "run": run_id} | _moment_row(moment)
+            for number, (dataset, moment, run_id) in enumerate(asked)
+        ]
+        return self._made_of("read_made_before", rows)
+
+    def made_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
+        rows = [
+            {"number": number, "dataset": key_hash("dataset", *dataset)} | _moment_row(moment)
+            for number, (dataset, moment) in enumerate(asked)
+        ]
+        return self._made_of("read_made_after", rows)
+
+    def exact_before(self, asked: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
+        rows = [
+            {
+                "number": number,
+                "dataset": key_hash("dataset", *dataset),
+                "externalKey": key_hash("external", external),
+                "run": run_id,
+            }
+            | _moment_row(moment)
+            for number, (dataset, external, moment, run_id) in enumerate(asked)
+        ]
+        return self._made_of("read_exact_before", rows)
+
+    def _made_of(self, name: str, rows: list[Row]) -> list[Made | None]:
+        found = {row["number"]: _made(row) for row in self._many(name, rows)}
+        return [found.get(number) for number in range(len(rows))]
+
+    def readers_between(self, asked: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
+        rows = [
+            {
+                "number": number,
+                "dataset": key_hash("dataset", *dataset),
+                "after": after[0],
+                "afterText": after[1],
+                "until": until[0],
+                "untilText": until[1],
+            }
+            for number, (dataset, after, until) in enumerate(asked)
+        ]
+        return self._reads_of("read_readers_between", rows, limit)
+
+    def exact_readers(self, asked: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
+        rows = [
+            {
+                "number": number,
+                "dataset": key_hash("dataset", *dataset),
+                "externalKey": key_hash("external", external),
+                "external": external,
+                "after": after[0],
+                "afterText": after[1],
+            }
+            for number, (dataset, external, after) in enumerate(asked)
+        ]
+        return self._reads_of("read_exact_readers", rows, limit)
+
+    def _reads_of(self, name: str, rows: list[Row], limit: int) -> list[list[StoredRead]]:
+        found: list[list[StoredRead]] = [[] for _ in rows]
+        for row in self._many(name, rows, limit=limit):
+            found[row["number"]].append(_read(row))
+        return found
+
+    def last_exact_read(self, dataset: Key) -> StoredRead | None:
+        rows = self._rows("read_last_exact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0])
+        return _read(rows[0]) if rows else None
+
+    def inexact_read(self, dataset: Key) -> bool:
+        return bool(self._rows("read_inexact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0]))
+
+    def kept_after(self, dataset: Key, time: int) -> bool:
+        return bool(self._rows("read_kept_after", dataset=key_hash("dataset", *dataset), time=time))
+
+    def items_from(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
+        return sorted(self._items("from", job, moment, limit), key=lambda item: item.moment)[:limit]
+
+    def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
+        found = sorted(self._items("before", job, moment, limit), key=lambda item: item.moment, reverse=True)
+        return found[:limit]
+
+    def _items(self, where: str, job: Key, moment: Moment, limit: int) -> Iterator[StoredItem]:
+        asked = {"job": key_hash("job", *job), "limit": limit} | _moment_row(moment)
+        for row in self._rows(f"read_runs_{where}", **asked):
+            yield StoredItem((row["moment"], row["id"]), row["id"], row["body"], row["version"])
+        for row in self._rows(f"read_job_events_{where}", **asked):
+            yield StoredItem((row["moment"], row["id"]), None, row["id"].encode(), row["version"])
+
+    def version_before(self, job: Key, moment: Moment) -> JobVersion | None:
+        rows = self._rows("read_version_before", job=key_hash("job", *job), **_moment_row(moment))
+        return _version(rows[0], job) if rows else None
+
+    def version_after(self, job: Key, moment: Moment) -> JobVersion | None:
+        rows = self._rows("read_version_after", job=key_hash("job", *job), **_moment_row(moment))
+        return _version(rows[0], job) if rows else None
+
+    def versions_between(self, job: Key, first: Moment, last: Moment) -> list[JobVersion]:
+        begin, end = _moment_row(first), _moment_row(last)
+        rows = self._rows(
+            "read_versions_between",
+            job=key_hash("job", *job),
+            first=begin["moment"],
+            firstTie=begin["tie"],
+            firstText=begin["text"],
+            last=end["moment"],
+            lastTie=end["tie"],
+            lastText=end["text"],
+        )
+        return [version for row in rows if (version := _version(row, job)) is not None]
+
+    def last_run_before(self, job: Key, moment: Moment) -> tuple[str, Moment] | None:
+        asked = {"job": key_hash("job", *job), "limit": 1} | _moment_row(moment)
+        rows = self._rows("read_runs_before", **asked)
+        return (rows[0]["id"], (rows[0]["moment"], rows[0]["id"])) if rows else None
+
+    def owed(self, limit: int) -> list[Owed]:
+        return [Owed(row["key"], row["kind"], row["body"]) for row in self._rows("read_owed", limit=limit)]
+
+    # -- writes ---------------------------------------------------------------------------------------------------
+
+    def write(self, statements: Iterable[Statement]) -> int:
+        written = 0
+        for statement in statements:
+            if not statement.rows:
+                continue
+            form = _FORMS.get(statement.name)
+            rows = [form(row) for row in statement.rows] if form else list(statement.rows)
+            self._tx.run(cypher("write_" + statement.name), rows=rows).consume()
+            written += len(rows)
+        return written
+
+
+# ---- rows as Neo4j wants them --------------------------------------------------------------------------------------
+
+
+def _moment_row(moment: Moment) -> Row:
+    return {"moment": moment[0], "tie": moment[1][:TIE_LENGTH], "text": moment[1]}
+
+
+def _seconds(micros: int | None) -> list[int] | None:
+    """Return a time as [seconds, nanoseconds], from which Cypher makes a datetime far cheaper than Python would."""
+    if micros is None:
+        return None
+    seconds, rest = divmod(micros, 1_000_000)
+    return [seconds, rest * 1000]
+
+
+def _tied(row: Row) -> Row:
+    return row if row["tie"] is None else row | {"tie": row["tie"][:TIE_LENGTH]}
+
+
+def _run_form(row: Row) -> Row:
+    return _tied(row) | {name: _seconds(row[name]) for name in ("started", "ended", "last")}
+
+
+def _dataset_version_form(row: Row) -> Row:
+    external = None if row["external"] is None else key_hash("external", row["external"])
+    return _tied(row) | {"at": _seconds(row["moment"]), "externalKey": external}
+
+
+def _read_form(row: Row) -> Row:
+    if row["external"] is None:
+        return row | {"exactMoment": None, "externalKey": None}
+    exact = {"exactMoment": row["moment"], "externalKey": key_hash("external", row["external"])}
+    return row | exact | {"moment": None}
+
+
+def _field_hash(path: Sequence[str]) -> str:
+    return key_hash("field", *path)
+
+
+def _field_form(row: Row) -> Row:
+    namespace, dataset, name = row["path"]
+    of = key_hash("dataset", namespace, dataset)
+    return {"key": _field_hash(row["path"]), "of": of, "namespace": namespace, "dataset": dataset, "name": name}
+
+
+_FORMS: Mapping[str, Callable[[Row], Row]] = {
+    "put_runs": _run_form,
+    "put_dataset_versions": _dataset_version_form,
+    "put_reads": _read_form,
+    "put_job_events": _tied,
+    "put_job_versions": lambda row: _tied(row) | {"since": _seconds(row["moment"])},
+    "end_job_versions": lambda row: row | {"endAt": _seconds(row["end"])},
+    "put_last_runs": lambda row: row | {"at": _seconds(row["lastRunAt"])},
+    "put_feeds": lambda row: row | {"sinceAt": _seconds(row["since"])},
+    "put_produces": lambda row: row | {"sinceAt": _seconds(row["since"])},
+    "put_fields": _field_form,
+    "put_columns": lambda row: row | {"from": _field_hash(row["source"]), "to": _field_hash(row["target"])},
+}
+
+
+# ---- records as values ---------------------------------------------------------------------------------------------
+
+_lineage = msgspec.json.Decoder(tuple[tuple[Key, ...], tuple[Key, ...]]).decode
+
+
+def _version(row: neo4j.Record, job: Key) -> JobVersion | None:
+    if row["id"] is None:
+        return None
+    inputs, outputs = _lineage(row["lineage"])
+    code_since = None if row["codeMoment"] is None else (row["codeMoment"], row["codeTie"])
+    since = (row["moment"], row["madeBy"] or row["text"])
+    unknown = bool(row["lineageUnknown"])
+    return JobVersion(row["id"], job, since, row["madeBy"], inputs, outputs, unknown, row["codeVersion"], code_since)
+
+
+def _made(row: neo4j.Record) -> Made | None:
+    if row["moment"] is None:
+        return None
+    moment = (row["moment"], row["madeBy"] or row["text"])
+    return Made(row["id"], moment, row["madeBy"], row["external"], bool(row["drops"]))
+
+
+def _read(row: neo4j.Record) -> StoredRead:
+    return StoredRead(row["run"], (row["moment"], row["run"]), row["version"], row["external"])

@@ -1,0 +1,79 @@
+"""The local stack: real Apache Kafka and real Neo4j as child processes, without Docker, Maven or an installed Java.
+
+::
+
+    addresses = up(default_home())      # starts what does not run; a second call finds the first
+    addresses(default_home())           # quick: None where nothing runs
+    status(default_home()).is_up        # asks the servers
+    down(default_home())
+
+Environment: HEADWATER_HOME, HEADWATER_CACHE (jars, shared by all homes), HEADWATER_MAVEN_REPOSITORY (a mirror),
+HEADWATER_KAFKA_HEAP (512m), HEADWATER_NEO4J_HEAP (1g), HEADWATER_NEO4J_PAGECACHE (256m).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .fetch import cache_folder, fetch
+from .home import Home, default_home
+from .java import spark_java_home
+from .kafka_broker import DEAD_LETTER_BYTES, LINEAGE_TOPICS, SOURCE_BYTES, make_topics
+from .local import Addresses, Prepare, ServerStatus, Stack, Status
+from .progress import SILENT, Progress, progress_on
+
+__all__ = [
+    "DEAD_LETTER_BYTES",
+    "LINEAGE_TOPICS",
+    "SILENT",
+    "SOURCE_BYTES",
+    "Addresses",
+    "Prepare",
+    "Progress",
+    "ServerStatus",
+    "Status",
+    "addresses",
+    "cache_folder",
+    "default_home",
+    "down",
+    "fetch",
+    "make_topics",
+    "progress_on",
+    "spark_java_home",
+    "status",
+    "up",
+]
+
+
+def up(
+    home: Path,
+    *,
+    kafka_port: int | None = None,
+    neo4j_port: int | None = None,
+    reset: bool = False,
+    progress: Progress = SILENT,
+    prepare: Prepare | None = None,
+) -> Addresses:
+    """Start the servers of ``home`` that do not run, wait until both answer, make the topics, and tell the addresses.
+
+    Ports are the last ones, or free ones, unless given. ``reset`` stops the servers and deletes their data first.
+    ``prepare`` is called once in the life of the data, after the topics are made.
+    Raises ConfigError (a port or the disk can't be had) or ServerUnavailable (no jars, or a server does not start).
+    """
+    wanted = {"kafka": kafka_port, "neo4j": neo4j_port}
+    return Stack(Home.at(home)).up(wanted, reset, progress, prepare)
+
+
+def down(home: Path, *, progress: Progress = SILENT) -> bool:
+    """Stop the servers of ``home``, keeping their data; tell whether any ran."""
+    return Stack(Home.at(home)).down(progress)
+
+
+def status(home: Path) -> Status:
+    """Ask the servers of ``home`` whether they answer."""
+    return Stack(Home.at(home)).status()
+
+
+def addresses(home: Path) -> Addresses | None:
+    """Tell the addresses of the servers of ``home`` if both processes are there; None if not. Asks no server."""
+    return Stack(Home.at(home)).addresses()

@@ -1,0 +1,103 @@
+"""Neo4j, community edition, serving Bolt alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater_avro.errors import ConfigError
+
+from .files import replace_text
+from .java import Program
+from .server import LOOPBACK, Place, is_open, run_tool
+
+USER = "neo4j"
+_ANSWER = 5.0
+
+_SETTINGS = """\
+server.default_listen_address={host}
+server.bolt.enabled=true
+server.bolt.listen_address={host}:{port}
+server.bolt.advertised_address={host}:{port}
+server.http.enabled=false
+server.https.enabled=false
+server.memory.pagecache.size={page_cache}
+db.tx_log.preallocate=false
+db.tx_log.rotation.retention_policy=128M size
+db.tx_log.rotation.size=32M
+dbms.usage_report.enabled=false
+client.allow_telemetry=false
+server.fleet_discovery.enabled=false
+internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
+"""
+
+_OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
+_FLAGS = (
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+    "--enable-native-access=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+    "-Dlog4j2.disable.jmx=true",
+    "-Djava.awt.headless=true",
+    "-Dfile.encoding=UTF-8",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jServer:
+    """The Neo4j of a stack; HEADWATER_NEO4J_HEAP (1g) and HEADWATER_NEO4J_PAGECACHE (256m) set its memory."""
+
+    name: str = "neo4j"
+    title: str = "Neo4j"
+    groups: tuple[str, ...] = ("neo4j",)
+    port_count: int = 1
+
+    def install(self, place: Place, jars: Sequence[Path]) -> None:
+        (place.folder / "conf").mkdir(parents=True, exist_ok=True)
+        page_cache = os.environ.get("HEADWATER_NEO4J_PAGECACHE") or "256m"
+        text = _SETTINGS.format(host=LOOPBACK, port=place.ports[0], page_cache=page_cache)
+        replace_text(place.folder / "conf" / "neo4j.conf", text)
+        if not (place.folder / "data" / "dbms" / "auth.ini").exists():
+            self._set_password(place, jars)
+
+    def command(self, place: Place, jars: Sequence[Path]) -> Sequence[str]:
+        heap = os.environ.get("HEADWATER_NEO4J_HEAP") or "1g"
+        arguments = [f"--home-dir={place.folder}", f"--config-dir={place.folder / 'conf'}", "--console-mode"]
+        program = Program("org.neo4j.server.Neo4jCommunity", jars, arguments, _FLAGS, heap)
+        return program.command(place.folder / "java.args")
+
+    def answers(self, place: Place) -> bool:
+        if not is_open(place.ports[0]):
+            return False
+        import neo4j  # takes a quarter of a second
+        from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+        auth = (USER, place.password)
+        try:
+            with neo4j.GraphDatabase.driver(uri(place), auth=auth, connection_timeout=_ANSWER) as driver:
+                driver.execute_query("RETURN 1")
+        except AuthError as refused:
+            message = f"Neo4j at {place.address} refuses the password of this home: `headwater up --reset` begins anew"
+            raise ConfigError(message) from refused
+        except (DriverError, Neo4jError):
+            return False
+        return True
+
+    def _set_password(self, place: Place, jars: Sequence[Path]) -> None:
+        # In a file of the tool's arguments, so that no list of processes shows it.
+        secret = place.folder / "initial-password"
+        replace_text(secret, place.password)
+        arguments = ["dbms", "set-initial-password", f"@{secret}"]
+        command = Program("org.neo4j.cli.AdminTool", jars, arguments, _FLAGS).command(place.folder / "password.args")
+        environment = {**os.environ, "NEO4J_HOME": str(place.folder), "NEO4J_CONF": str(place.folder / "conf")}
+        try:
+            run_tool(self.title, command, place.folder / "password.log", environment)
+        finally:
+            secret.unlink()
+
+
+def uri(place: Place) -> str:
+    """Tell the Bolt address of a server."""
+    return f"bolt://{place.address}"

@@ -1,0 +1,99 @@
+"""Processes that outlive the command that started them, told apart from others that got their number later."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+_POLL = 0.05
+_START_TIME = 22 - 3
+_KILLED = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process: its number, and when it was born in the words of the system it runs on."""
+
+    pid: int
+    born: str
+
+
+def spawn(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> Process:
+    """Start ``command`` in a session of its own, with what it prints in ``log``; the log before is kept as ``.1``."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists():
+        log.replace(log.with_name(log.name + ".1"))
+    output = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    redirections = (
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), output, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    )
+    # Not subprocess.Popen: that complains about a child which is meant to live on.
+    pid = os.posix_spawn(command[0], list(command), environment, file_actions=redirections, setsid=True)
+    return Process(pid, _born(pid) or "")
+
+
+def is_alive(process: Process) -> bool:
+    """Tell whether this very process still runs."""
+    _reap(process.pid)
+    return bool(process.born) and _born(process.pid) == process.born
+
+
+def stop(processes: Sequence[Process], patience: float) -> None:
+    """End processes: ask (SIGTERM), wait ``patience`` seconds for them all, then kill."""
+    _signal(processes, signal.SIGTERM)
+    if rest := _wait(processes, patience):
+        _signal(rest, signal.SIGKILL)
+        _wait(rest, _KILLED)
+
+
+def _signal(processes: Sequence[Process], number: signal.Signals) -> None:
+    for process in filter(is_alive, processes):
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+
+
+def _wait(processes: Sequence[Process], patience: float) -> list[Process]:
+    end = time.monotonic() + patience
+    while (rest := list(filter(is_alive, processes))) and time.monotonic() < end:
+        time.sleep(_POLL)
+    return rest
+
+
+def _reap(pid: int) -> None:
+    # A dead child of this process keeps its number until it is asked for; others' children are none of ours.
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _born(pid: int) -> str | None:
+    """Tell when the process with this number was born, None if there is none or only its dead shell."""
+    return _born_by_proc(pid) if (_PROC / "self" / "stat").exists() else _born_by_ps(pid)
+
+
+def _born_by_proc(pid: int) -> str | None:
+    folder = _PROC / str(pid)
+    try:
+        stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
+        threads = len(list((folder / "task").iterdir()))
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name, in parentheses, may hold spaces; what follows it is numbered from 3.
+    fields = stat.rpartition(")")[2].split()
+    boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    # A dead main thread is a dead process only once the others are gone: until then they hold its ports and files.
+    return None if fields[0] in "ZX" and threads <= 1 else f"{boot}/{fields[_START_TIME]}"
+
+
+def _born_by_ps(pid: int) -> str | None:
+    command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    state, _, born = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip().partition(" ")
+    return None if not born or state.startswith("Z") else born.strip()

@@ -1,0 +1,203 @@
+"""Airflow itself runs a DAG of four tasks, with its own provider and with our listener in its place, and the graph is
+right.
+
+`airflow dags test` runs the real task runner, listeners and all, in one process and without a server; events leave
+through `HeadwaterTransport` into its spool, and the graph is the reference model's of exactly these messages.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.operators import task_run_id, workflow_run_id
+
+from ..laws.model import dump
+from .environments import environment, run, spooled
+
+HERE = Path(__file__).parent
+PLUGIN = "from headwater.operators.airflow.plugin import HeadwaterPlugin\n"
+pytestmark = pytest.mark.timeout(900)
+
+
+# The provider tells each event from a forked child that makes the transport anew, and that it ends by os._exit.
+BESIDE = {"OPENLINEAGE__TRANSPORT__TYPE": "headwater.transport.HeadwaterTransport"}
+IN_PLACE = {"AIRFLOW__OPENLINEAGE__DISABLED": "True", "HEADWATER_AIRFLOW_LISTENER": "on"}
+WAYS = {
+    "provider-3": ("3", BESIDE),
+    "provider-2": ("2", BESIDE),
+    "listener-3": ("3", IN_PLACE),
+    "listener-2": ("2", IN_PLACE),
+}
+INSTANT = datetime(2026, 5, 1, tzinfo=UTC)
+WORKFLOW = workflow_run_id(namespace="team", workflow="four_tasks", clear_number=0, instant=INSTANT)
+# job -> for each of its runs: try number, map index, state, inputs, outputs
+EXPECTED: dict[str, list[tuple[int, int, str, list[str], list[str]]]] = {
+    "make_orders": [(1, -1, "COMPLETE", ["/shop/raw.csv"], ["/shop/orders.csv"])],
+    "count": [(1, -1, "COMPLETE", ["/shop/orders.csv"], ["/shop/counts.csv"])],
+    "ship": [
+        (1, 0, "COMPLETE", ["/shop/counts.csv", "part-1.csv"], ["/shop/parts.csv"]),
+        (1, 1, "COMPLETE", ["/shop/counts.csv", "part-2.csv"], ["/shop/parts.csv"]),
+    ],
+    "bill": [(1, -1, "FAIL", [], ["/shop/bills.csv"]), (2, -1, "COMPLETE", [], ["/shop/bills.csv"])],
+}
+
+
+@dataclass(frozen=True)
+class Airflow:
+    """What one run of a DAG told, and the graph of it."""
+
+    way: str
+    log: str
+    events: list[dict[str, Any]]
+    graph: list[dict[str, Any]]
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        (found,) = [line for line in self.graph if line["kind"] == "run" and line["id"] == run_id]
+        return found
+
+    def job(self, name: str) -> dict[str, Any]:
+        (found,) = [line for line in self.graph if line["kind"] == "job" and line["key"] == ["team", name]]
+        return found
+
+    def runs_of(self, job: str) -> list[dict[str, Any]]:
+        return [line for line in self.graph if line["kind"] == "run" and line.get("job") == ["team", job]]
+
+
+def airflow(way: str, dag: str, folder: Path) -> Airflow:
+    """Run a DAG in an Airflow of its own, and read back what its events became."""
+    version, environ = WAYS[way]
+    program = str(environment(HERE / f"airflow-{version}.txt") / "airflow")
+    (folder / "plugins").mkdir(parents=True)
+    (folder / "plugins" / "lineage.py").write_text(PLUGIN)
+    whole = {
+        "AIRFLOW_HOME": str(folder),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(HERE / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(folder / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__OPENLINEAGE__NAMESPACE": "team",
+        "AIRFLOW_CONN_SHOP": json.dumps({"conn_type": "sqlite", "host": str(folder / "shop.db")}),
+        "HEADWATER_EMITTER_SPOOL_DIR": str(folder / "spool"),
+        "TEST_FOLDER": "/shop",
+        **environ,
+    }
+    migrated = run([program, "db", "migrate"], whole, cwd=folder)
+    assert migrated.returncode == 0, migrated.stderr[-3000:]
+    done = run([program, "dags", "test", dag, INSTANT.date().isoformat()], whole, cwd=folder)
+    messages = spooled(folder / "spool")
+    graph = [json.loads(line) for line in dump(messages).splitlines()]
+    return Airflow(way, done.stdout + done.stderr, [json.loads(message) for message in messages], graph)
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
+    return airflow(request.param, "four_tasks", tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module", params=["listener-3", "listener-2"])
+def own_words(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
+    return airflow(request.param, "own_words", tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module", params=["provider-3", "provider-2", "listener-3"])
+def client_objects(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
+    return airflow(request.param, "client_objects", tmp_path_factory.mktemp(request.param))
+
+
+def id_of(task: str, try_number: int, map_index: int, workflow: str = "four_tasks") -> str:
+    return task_run_id(
+        namespace="team", workflow=workflow, task=task, try_number=try_number, map_index=map_index, instant=INSTANT
+    )
+
+
+@pytest.mark.parametrize("task", EXPECTED)
+def test_every_attempt_is_a_run_with_its_state_and_datasets(told: Airflow, task: str) -> None:
+    assert {line["id"] for line in told.runs_of(f"four_tasks.{task}")} == {
+        id_of(task, *each[:2]) for each in EXPECTED[task]
+    }
+    for try_number, map_index, state, inputs, outputs in EXPECTED[task]:
+        line = told.run(id_of(task, try_number, map_index))
+        assert line["state"] == state
+        assert [key[1] for key, *_ in line["reads"]] == inputs
+        assert [key[1] for key, *_ in line["writes"]] == outputs
+        assert line["startedAt"] < line["endedAt"]
+
+
+@pytest.mark.parametrize("task", EXPECTED)
+def test_every_attempt_is_a_child_of_the_dag_run(told: Airflow, task: str) -> None:
+    assert {line["parent"] for line in told.runs_of(f"four_tasks.{task}")} == {WORKFLOW}
+    assert told.job(f"four_tasks.{task}")["parent"] == ["team", "four_tasks"]
+
+
+def test_the_dag_run_completes(told: Airflow) -> None:
+    assert told.run(WORKFLOW)["state"] == "COMPLETE"
+    assert told.run(WORKFLOW)["job"] == ["team", "four_tasks"]
+
+
+def test_what_fed_what_is_in_the_graph(told: Airflow) -> None:
+    edges = {(line["from"][-1], line["to"][-1]) for line in told.graph if line["kind"] == "edge"}
+    through = [("/shop/raw.csv", "make_orders", "/shop/orders.csv"), ("/shop/orders.csv", "count", "/shop/counts.csv")]
+    for source, task, target in [*through, ("/shop/counts.csv", "ship", "/shop/parts.csv")]:
+        assert {(source, f"four_tasks.{task}"), (f"four_tasks.{task}", target)} <= edges
+
+
+def test_a_failure_is_told_with_its_reason(told: Airflow) -> None:
+    error = told.run(id_of("bill", 1, -1))["facets"]["errorMessage"]
+    assert "the press is jammed" in error["message"]
+    assert "RuntimeError" in error["stackTrace"]
+    assert "errorMessage" not in told.run(id_of("bill", 2, -1))["facets"]
+
+
+def test_jobs_are_described(told: Airflow) -> None:
+    facets = told.job("four_tasks.make_orders")["facets"]
+    assert (facets["jobType"]["integration"], facets["jobType"]["jobType"]) == ("AIRFLOW", "TASK")
+    assert [owner["name"] for owner in facets["ownership"]["owners"]] == ["ada", "ben"]
+    assert facets["documentation"]["description"] == "Orders, counted and shipped."
+    assert [tag["key"] for tag in facets["tags"]["tags"]] == ["lineage"]
+
+
+def test_one_listener_alone_tells_each_event(told: Airflow) -> None:
+    kinds = [(event["eventType"], event["run"]["runId"]) for event in told.events if event["eventType"] != "RUNNING"]
+    assert len(kinds) == len(set(kinds))
+
+
+def test_what_is_made_of_the_clients_objects_is_read_by_the_provider_and_by_us(client_objects: Airflow) -> None:
+    line = client_objects.run(id_of("loads", 1, -1, "client_objects"))
+    assert line["state"] == "COMPLETE"
+    assert [key for key, *_ in line["writes"]] == [["s3://shop", "a.csv"]]
+    assert line["facets"]["externalQuery"]["externalQueryId"] == "loads-1"
+
+
+def test_a_template_in_a_name_is_resolved_and_an_empty_name_left_out(own_words: Airflow) -> None:
+    line = own_words.run(id_of("loads", 1, -1, "own_words"))
+    assert [key for key, *_ in line["writes"]] == [["s3://shop", "day=2026-05-01/a.csv"]]
+    assert line["facets"]["externalQuery"]["externalQueryId"] == "loads-1"
+
+
+def test_what_is_carried_over_outlasts_a_real_deferral(own_words: Airflow) -> None:
+    line = own_words.run(id_of("waits", 1, -1, "own_words"))
+    assert line["state"] == "COMPLETE"
+    # Airflow 2's `dags test` goes on with the very object that waited; a real worker, and Airflow 3, make another one.
+    attribute = "lost" if own_words.way == "listener-2" else "unknown"
+    assert [key[1] for key, *_ in line["writes"]] == sorted(["kept", attribute])
+
+
+def test_a_deferred_task_starts_once(own_words: Airflow) -> None:
+    starts = [event["job"]["name"] for event in own_words.events if event["eventType"] == "START"]
+    assert starts.count("own_words.waits") == 1
+
+
+def test_a_task_that_skips_itself_completes(own_words: Airflow) -> None:
+    # Airflow 2 calls no listener for a skipped task, so nobody can tell its end.
+    state = "RUNNING" if own_words.way == "listener-2" else "COMPLETE"
+    assert own_words.run(id_of("skips", 1, -1, "own_words"))["state"] == state
+
+
+def test_assets_that_airflows_own_hooks_told_are_inputs(own_words: Airflow) -> None:
+    line = own_words.run(id_of("hooked", 1, -1, "own_words"))
+    assert [key for key, *_ in line["reads"]] == [["s3://shop", "hooked.csv"]]

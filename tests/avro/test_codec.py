@@ -1,0 +1,120 @@
+"""The wire: every message means the same by either road and in either form (SPEC 1, DESIGN 6)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import msgspec
+import pytest
+import zstandard
+from hypothesis import given, settings
+
+from headwater_avro.canonical import canonical_text, parse
+from headwater_avro.codec import encode_avro, read_message
+from headwater_avro.errors import EventRejected
+from headwater_avro.events import Event, RunEvent
+from headwater_avro.json_codec import _decode, read_event, read_value
+
+from ..golden.cases import all_cases
+from ..golden.rejects import MESSAGES, Message
+from ..laws.strategies import event_sets
+
+EVENT = b'{"eventTime":"2026-01-01T00:00:00Z","run":{"runId":"r"},"job":{"namespace":"n","name":"j"}}'
+GOLDEN = [message for case in all_cases() for message in case.messages]
+
+
+def outcome(message: bytes) -> Any:
+    """What a message means: the event with its facets in canonical form, or the code it is refused with."""
+    try:
+        return plain(read_message(message))
+    except EventRejected as rejected:
+        return rejected.code
+
+
+def plain(event: Event) -> Any:
+    """An event with each facet text in its canonical form."""
+
+    def canonical(value: Any) -> Any:
+        if isinstance(value, bytes):
+            return canonical_text(value)
+        if isinstance(value, dict):
+            return {key: canonical(member) for key, member in value.items()}
+        if isinstance(value, list | tuple):
+            return [canonical(item) for item in value]
+        return value
+
+    return type(event).__name__, canonical(
+        msgspec.structs.asdict(event) | {"inputs": _side(event, "inputs")} | {"outputs": _side(event, "outputs")}
+    )
+
+
+def _side(event: Event, side: str) -> list[Any]:
+    return [[one.key, one.facets, one.own] for one in getattr(event, side, ())]
+
+
+@settings(max_examples=300)
+@given(event_sets())
+def test_the_fast_road_reads_what_the_law_reads(messages: list[bytes]) -> None:
+    for message in messages:
+        by_law: Any
+        try:
+            by_law = plain(read_value(parse(message)))
+        except EventRejected as rejected:
+            by_law = rejected.code
+        assert outcome(message) == by_law
+
+
+def test_the_fast_road_is_taken_by_an_ordinary_event() -> None:
+    assert _decode(EVENT).run.runId == "r"
+    assert isinstance(read_event(EVENT), RunEvent)
+
+
+@pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row.name)
+def test_a_message_is_refused_with_its_code_or_taken(row: Message) -> None:
+    found = outcome(row.value)
+    assert (found if isinstance(found, str) else None) == row.code
+
+
+@pytest.mark.parametrize("message", GOLDEN)
+def test_an_event_means_the_same_in_its_avro_envelope(message: bytes) -> None:
+    expected = outcome(message)
+    if isinstance(expected, str):
+        return
+    try:
+        envelope = encode_avro(message)
+    except ValueError:
+        return  # what an envelope can't hold stays JSON
+    assert envelope[:2] == b"\xc3\x01"
+    assert outcome(envelope) == expected
+
+
+def test_an_envelope_of_an_unknown_schema_is_an_unknown_schema() -> None:
+    envelope = encode_avro(EVENT)
+    assert outcome(envelope[:2] + bytes(8) + envelope[10:]) == "unknown_schema"
+    assert outcome(b"\x00\x00\x00\x00\x07body") == "unknown_schema"
+
+
+def test_a_broken_envelope_is_not_decodable() -> None:
+    envelope = encode_avro(EVENT)
+    for length in (10, 11, len(envelope) // 2):
+        assert outcome(envelope[:length]) == "not_decodable"
+
+
+@pytest.mark.parametrize("wrap", [zstandard.ZstdCompressor().compress, gzip.compress], ids=["zstd", "gzip"])
+def test_a_wrapped_message_means_what_is_in_it(wrap: Any) -> None:
+    assert outcome(wrap(EVENT)) == outcome(EVENT)
+    assert outcome(wrap(encode_avro(EVENT))) == outcome(EVENT)
+    assert outcome(wrap(EVENT)[:-6]) == "not_decodable"
+
+
+def test_cloud_events_are_unwrapped_in_both_modes() -> None:
+    structured = json.dumps({"specversion": "1.0", "type": "t", "data": json.loads(EVENT)}).encode()
+    headers = [("content-type", b"application/cloudevents+json; charset=utf-8")]
+    assert plain(read_message(structured, headers)) == outcome(EVENT)
+    binary = [("ce_specversion", b"1.0"), ("content-type", b"application/json")]
+    assert plain(read_message(EVENT, binary)) == outcome(EVENT)
+    with pytest.raises(EventRejected) as rejected:
+        read_message(b'{"specversion":"1.0"}', headers)
+    assert rejected.value.code == "not_an_event"

@@ -1,0 +1,136 @@
+"""A topic and its dead letters as a test sees them: what it sends, what lies there, and a stream over it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Producer
+from headwater_consumer.batch import BatchPosition, BatchReport, Refused
+
+from headwater_consumer.brokers import kafka_client
+from headwater_consumer.config import ConsumerSettings, load
+from headwater_consumer.cycle import BatchCycle
+from headwater_consumer.dead_letters import DeadLetter, KafkaDeadLetters, letters_on, writing
+from headwater_consumer.health import Status
+from headwater_consumer.messages import KafkaMessages
+from headwater_consumer.metrics import Metrics
+from headwater_consumer.partition import Row
+from headwater_consumer.stream import Stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class CollectingWriter:
+    """A graph that keeps rows by kind and key; raises ``faults`` first, one per call; refuses the keys of ``refuses``."""
+
+    rows: dict[tuple[str, bytes], list[bytes]] = field(default_factory=dict)
+    positions: list[BatchPosition] = field(default_factory=list)
+    faults: Iterator[Exception] = field(default_factory=lambda: iter(()))
+    refuses: dict[bytes, Any] = field(default_factory=dict)
+
+    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
+        for fault in self.faults:
+            raise fault
+        refused = []
+        for kind, key, payload, sources in rows:
+            if key in self.refuses:
+                refused.append(Refused(kind, key, sources, *self.refuses[key]))
+            else:
+                self.rows.setdefault((kind, key), []).append(payload)
+        self.positions.append(position)
+        return report(refused=refused)
+
+    @property
+    def runs(self) -> set[str]:
+        return {key.decode() for kind, key in self.rows if kind == "run"}
+
+
+def report(**told: Any) -> BatchReport:
+    """A report of a batch in which nothing happened but what is told."""
+    nothing: dict[str, Any] = {
+        "late_runs": 0,
+        "refolded_versions": 0,
+        "owed_left": 0,
+        "phase_seconds": {},
+        "refused": [],
+    }
+    return BatchReport(**nothing | told)
+
+
+def run_event(run: str, **more: Any) -> dict[str, Any]:
+    """A COMPLETE event of a run."""
+    event = {
+        "eventType": "COMPLETE",
+        "eventTime": "2025-01-01T00:00:00Z",
+        "run": {"runId": run},
+        "job": {"namespace": "n", "name": "j"},
+        "outputs": [{"namespace": "n", "name": "d"}],
+    }
+    return event | more
+
+
+@dataclass
+class Room:
+    """A topic on real Kafka, a folder for checkpoints, and a Spark session."""
+
+    bootstrap_servers: str
+    topic: str
+    folder: Path
+    spark: SparkSession
+    writer: CollectingWriter = field(default_factory=CollectingWriter)
+    stop: threading.Event = field(default_factory=threading.Event)
+    metrics: Metrics = field(default_factory=Metrics)
+
+    def __post_init__(self) -> None:
+        self.client = kafka_client(self.bootstrap_servers)
+        self.status = Status(self.metrics)
+
+    def settings(self, **flags: Any) -> ConsumerSettings:
+        addresses = {"kafka_bootstrap_servers": self.bootstrap_servers, "kafka_topic": self.topic, "neo4j_uri": "-"}
+        return load(flags=addresses | flags).settings
+
+    def send(self, values: Sequence[Any], **message: Any) -> None:
+        """Send each value (bytes as they are, anything else as JSON), with the key, headers and so on that are given."""
+        producer = Producer(writing(self.client))
+        for value in values:
+            producer.produce(self.topic, value=_octets(value), **message)
+        assert producer.flush(60) == 0
+
+    def consume(self, **flags: Any) -> None:
+        """Run the stream until what is on the topic is with the writer."""
+        self.stream(**flags).run(available_now=True)
+
+    def stream(self, **flags: Any) -> Stream:
+        settings = self.settings(**flags)
+        dead_letters = KafkaDeadLetters(settings.dead_letter_topic, self.client)
+        messages = KafkaMessages(self.topic, self.client)
+        cycle = BatchCycle(self.writer, dead_letters, messages, self.status, stop=self.stop, first_wait=0.1)
+        return Stream(
+            self.spark,
+            settings,
+            cycle,
+            self.status,
+            self.client,
+            checkpoint=str(self.folder / "checkpoint"),
+            stop=self.stop,
+        )
+
+    def letters(self) -> list[DeadLetter]:
+        """What lies on the dead-letter topic, distinct letters only."""
+        found = {letter.identity: letter for _, letter in letters_on(self.client, f"{self.topic}.dead")}
+        return list(found.values())
+
+    def kept(self, positions: Iterable[tuple[int, int]]) -> list[Any]:
+        """The messages of the topic at some positions."""
+        return list(KafkaMessages(self.topic, self.client).fetch(positions))
+
+
+def _octets(value: Any) -> bytes | None:
+    return value if isinstance(value, bytes | None) else json.dumps(value).encode()

@@ -1,0 +1,53 @@
+"""A consumer process whose graph is a file and takes its time: ``python slow_consumer.py LOG SECONDS [--available-now]``.
+
+Settings come from the environment. The file gets a line when a batch begins, one per run, and one when it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from headwater_consumer.batch import BatchPosition, BatchReport
+
+from headwater_consumer.config import load
+from headwater_consumer.log import configure
+from headwater_consumer.partition import Row
+from headwater_consumer.service import Spark, consume
+from headwater_stack import fetch, spark_java_home
+
+
+class SlowWriter:
+    def __init__(self, log: Path, seconds: float) -> None:
+        self._log = log
+        self._seconds = seconds
+
+    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
+        self._write(f"begin {position.batch_id}")
+        time.sleep(self._seconds)
+        for _, key, _, _ in rows:
+            self._write(f"run {key.decode()}")
+        self._write(f"end {position.batch_id}")
+        return BatchReport(late_runs=0, refolded_versions=0, owed_left=0, phase_seconds={}, refused=[])
+
+    def _write(self, line: str) -> None:
+        with self._log.open("a") as log:
+            log.write(line + "\n")
+
+
+def main() -> None:
+    log, seconds = Path(sys.argv[1]), float(sys.argv[2])
+    configure("json")
+    consume(
+        load(environ=os.environ).settings,
+        available_now="--available-now" in sys.argv,
+        spark=Spark(fetch(["spark-kafka"]), spark_java_home()),
+        open_writer=lambda _: SlowWriter(log, seconds),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""Settings: where they come from, that all faults are told at once, and that secrets stay secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headwater_avro.errors import ConfigError
+from headwater_consumer.config import HIDDEN, ConsumerSettings, Loaded, load, read_file
+
+ADDRESSES = {"HEADWATER_KAFKA_BOOTSTRAP_SERVERS": "k:9092", "HEADWATER_NEO4J_URI": "bolt://n:7687"}
+STACK = {"kafka_bootstrap_servers": "127.0.0.1:1", "neo4j_uri": "bolt://127.0.0.1:2", "neo4j_password": "s3cret"}
+
+
+def test_addresses_are_all_that_must_be_set() -> None:
+    settings = load(environ=ADDRESSES).settings
+    assert (settings.kafka_bootstrap_servers, settings.neo4j_uri) == ("k:9092", "bolt://n:7687")
+    assert (settings.kafka_topic, settings.dead_letter_topic) == ("lineage.events", "lineage.events.dead")
+
+
+def test_a_flag_counts_before_the_environment_that_before_the_file_that_before_the_default() -> None:
+    environ = ADDRESSES | {"HEADWATER_KAFKA_TOPIC": "environment", "HEADWATER_NEO4J_USER": "environment"}
+    file = ("h.toml", {"kafka_topic": "file", "neo4j_user": "file", "neo4j_database": "file"})
+    loaded = load(flags={"kafka_topic": "flag", "checkpoint": None}, environ=environ, file=file)
+    settings = loaded.settings
+    assert (settings.kafka_topic, settings.neo4j_user, settings.neo4j_database) == ("flag", "environment", "file")
+    origins = {name: loaded.origins[name] for name in ("kafka_topic", "neo4j_user", "neo4j_database", "checkpoint")}
+    assert origins == {
+        "kafka_topic": "flag", "neo4j_user": "environment", "neo4j_database": "h.toml", "checkpoint": "default",
+    }  # fmt: skip
+
+
+def test_a_local_stack_is_used_where_no_address_is_set() -> None:
+    loaded = load(environ={"HEADWATER_KAFKA_TOPIC": "t"}, stack=STACK)
+    assert loaded.settings.neo4j_uri == "bolt://127.0.0.1:2"
+    assert loaded.settings.neo4j_password.get_secret_value() == "s3cret"
+    assert loaded.origins["kafka_bootstrap_servers"] == "local stack"
+
+
+def test_a_local_stack_is_never_mixed_with_addresses_that_are_set() -> None:
+    with pytest.raises(ConfigError, match="HEADWATER_NEO4J_URI is not set"):
+        load(environ={"HEADWATER_KAFKA_BOOTSTRAP_SERVERS": "k:9092"}, stack=STACK)
+
+
+def test_all_faults_are_told_at_once_with_where_each_value_came_from() -> None:
+    environ = {
+        "HEADWATER_NEO4J_URI": "bolt://n",
+        "HEADWATER_MAX_OFFSETS_PER_TRIGGER": "many",
+        "HEADWATER_HTTP_PORT": "70000",
+        "HEADWATER_FAIL_ON_DATA_LOSS": "perhaps",
+    }
+    with pytest.raises(ConfigError) as told:
+        load(environ=environ, file=("h.toml", {"kafka_tpic": "x"}))
+    faults = str(told.value).split("; ")
+    assert len(faults) == 5
+    assert any("HEADWATER_KAFKA_BOOTSTRAP_SERVERS is not set" in fault for fault in faults)
+    assert any("HEADWATER_MAX_OFFSETS_PER_TRIGGER (environment)" in fault and "'many'" in fault for fault in faults)
+    assert any("HEADWATER_HTTP_PORT" in fault and "65535" in fault for fault in faults)
+    assert any("h.toml has no setting kafka_tpic" in fault for fault in faults)
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    assert load(environ=ADDRESSES | {"HEADWATER_KAFKA_TOPIC": ""}).settings.kafka_topic == "lineage.events"
+
+
+def test_a_command_that_asks_neo4j_alone_needs_no_kafka() -> None:
+    assert (
+        load(environ={"HEADWATER_NEO4J_URI": "bolt://n"}, needs=frozenset({"neo4j"})).settings.neo4j_uri == "bolt://n"
+    )
+
+
+def test_a_file_has_tables_or_plain_names_and_other_parts_tables_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "headwater.toml").write_text(
+        'neo4j_user = "u"\n[kafka]\ntopic = "t"\nbootstrap_servers = "k:1"\n[consumer]\nhttp_port = 81\n'
+        '[spark]\nconf = {"spark.x" = "1"}\n[emitter]\nanything = 1\n'
+    )
+    file = read_file({}, tmp_path)
+    assert file is not None
+    assert file[0] == str(tmp_path / "headwater.toml")
+    settings = load(file=file, needs=frozenset({"kafka"})).settings
+    assert (settings.kafka_topic, settings.neo4j_user, settings.http_port) == ("t", "u", 81)
+    assert settings.spark_conf == {"spark.x": "1"}
+
+
+def test_no_file_is_no_fault_but_one_that_is_named_must_be_there_and_be_toml(tmp_path: Path) -> None:
+    assert read_file({}, tmp_path) is None
+    with pytest.raises(ConfigError, match="No such file"):
+        read_file({"HEADWATER_CONFIG": str(tmp_path / "absent.toml")}, tmp_path)
+    (tmp_path / "headwater.toml").write_text("[kafka\n")
+    with pytest.raises(ConfigError, match="is no TOML"):
+        read_file({}, tmp_path)
+
+
+def test_secrets_are_shown_nowhere() -> None:
+    loaded = secret()
+    assert "s3cret" not in repr(loaded)
+    shown = {setting.name: setting.value for setting in loaded.shown()}
+    assert (shown["neo4j_password"], shown["kafka_sasl_password"]) == (HIDDEN, HIDDEN)
+    assert all("s3cret" not in str(setting) for setting in loaded.shown())
+
+
+def test_a_secret_of_the_wrong_kind_is_not_repeated() -> None:
+    with pytest.raises(ConfigError) as told:
+        load(environ=ADDRESSES, file=("h.toml", {"neo4j_password": 424_242}))
+    assert "HEADWATER_NEO4J_PASSWORD" in str(told.value)
+    assert "424242" not in str(told.value)
+
+
+def test_what_is_shown_has_every_setting_with_its_variable_and_what_it_means() -> None:
+    shown = list(load(environ=ADDRESSES).shown())
+    assert [setting.name for setting in shown] == list(ConsumerSettings.model_fields)
+    assert all(setting.description for setting in shown)
+    assert shown[0].variable == "HEADWATER_KAFKA_BOOTSTRAP_SERVERS"
+
+
+def test_spark_settings_come_as_pairs_in_one_variable() -> None:
+    conf = load(environ=ADDRESSES | {"HEADWATER_SPARK_CONF": "spark.a=1,spark.b=x=y"}).settings.spark_conf
+    assert conf == {"spark.a": "1", "spark.b": "x=y"}
+
+
+def test_security_is_told_to_both_kafka_clients_in_their_own_words() -> None:
+    settings = secret().settings
+    assert settings.librdkafka() == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": 'us"er',
+        "sasl.password": "s3cret",
+        "ssl.ca.location": "/ca.pem",
+    }
+    assert settings.java_client() == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        'username="us\\"er" password="s3cret";',
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": "/ca.pem",
+    }
+
+
+def test_without_security_nothing_but_the_protocol_is_said() -> None:
+    settings = load(environ=ADDRESSES).settings
+    assert settings.librdkafka() == settings.java_client() == {"security.protocol": "PLAINTEXT"}
+
+
+def secret() -> Loaded:
+    return load(
+        environ=ADDRESSES
+        | {
+            "HEADWATER_NEO4J_PASSWORD": "s3cret",
+            "HEADWATER_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
+            "HEADWATER_KAFKA_SASL_MECHANISM": "SCRAM-SHA-512",
+            "HEADWATER_KAFKA_SASL_USERNAME": 'us"er',
+            "HEADWATER_KAFKA_SASL_PASSWORD": "s3cret",
+            "HEADWATER_KAFKA_SSL_CA": "/ca.pem",
+        }
+    )

@@ -1,0 +1,169 @@
+"""The state of the consumer and its HTTP answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from headwater_avro.errors import REJECTION_CODES, ConfigError
+from headwater_consumer.health import STALLED, HealthServer, Status
+from headwater_consumer.metrics import BatchSummary, Metrics
+from headwater_consumer.progress import lag_of
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def status(metrics: Metrics, clock: Clock) -> Status:
+    return Status(metrics, clock)
+
+
+@pytest.fixture
+def server(status: Status, metrics: Metrics) -> Iterator[HealthServer]:
+    with HealthServer(status, metrics, "127.0.0.1", 0) as server:
+        yield server
+
+
+def batch(**told: Any) -> BatchSummary:
+    nothing: dict[str, Any] = {
+        "query_id": "q", "batch_id": 3, "offsets": {"t": {0: 12}}, "messages": 10, "bytes": 1_000,
+        "dead": {"not_decodable": 2}, "late_runs": 1, "refolded_versions": 4, "owed": 0, "seconds": {"total": 0.3},
+    }  # fmt: skip
+    return BatchSummary(**nothing | told)
+
+
+def ask(server: HealthServer, path: str) -> tuple[int, Any]:
+    try:
+        with urlopen(f"http://127.0.0.1:{server.port}{path}") as answer:
+            return answer.status, json.loads(answer.read())
+    except HTTPError as answer:
+        with answer:
+            return answer.code, json.loads(answer.read())
+
+
+def sample(metrics: Metrics, name: str) -> float:
+    lines = [line for line in metrics.text().decode().splitlines() if line.startswith(name + " ")]
+    assert len(lines) == 1, name
+    return float(lines[0].rsplit(" ", 1)[1])
+
+
+def test_a_consumer_that_starts_is_healthy_and_not_ready(server: HealthServer) -> None:
+    assert ask(server, "/healthz")[0] == 200
+    assert ask(server, "/readyz") == (503, ask(server, "/readyz")[1])
+
+
+def test_a_running_consumer_is_ready_and_tells_its_last_batch(server: HealthServer, status: Status) -> None:
+    status.batch_written(batch())
+    code, told = ask(server, "/readyz")
+    assert code == 200
+    assert (told["batch"], told["written_at"], told["offsets"]) == (3, 1_000.0, {"t": {"0": 12}})
+
+
+def test_a_consumer_that_waits_is_healthy_not_ready_and_tells_for_what(server: HealthServer, status: Status) -> None:
+    status.enter("running")
+    status.held_by("consumer-1@host")
+    status.enter("waiting", "Neo4j does not answer")
+    code, told = ask(server, "/readyz")
+    assert (code, told["phase"], told["reason"], told["holder"]) == (
+        503,
+        "waiting",
+        "Neo4j does not answer",
+        "consumer-1@host",
+    )
+    assert ask(server, "/healthz")[0] == 200
+
+
+def test_a_consumer_that_owes_work_is_not_ready(server: HealthServer, status: Status) -> None:
+    status.batch_written(batch(owed=2))
+    assert ask(server, "/readyz")[0] == 503
+    status.batch_written(batch(owed=0))
+    assert ask(server, "/readyz")[0] == 200
+
+
+def test_a_stream_without_a_sign_of_life_is_not_healthy(server: HealthServer, status: Status, clock: Clock) -> None:
+    status.enter("running")
+    clock.now += STALLED + 1
+    assert ask(server, "/healthz")[0] == 503
+    status.moved(None)
+    assert ask(server, "/healthz")[0] == 200
+
+
+def test_a_failed_stream_is_not_healthy(server: HealthServer, status: Status) -> None:
+    status.enter("failed", "bug")
+    assert ask(server, "/healthz")[0] == 503
+
+
+def test_other_paths_are_not_there(server: HealthServer) -> None:
+    with pytest.raises(HTTPError, match="404") as told:
+        urlopen(f"http://127.0.0.1:{server.port}/other")
+    told.value.close()
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(server: HealthServer, status: Status, metrics: Metrics) -> None:
+    with pytest.raises(ConfigError, match=f"127.0.0.1:{server.port} can't be opened"):
+        HealthServer(status, metrics, "127.0.0.1", server.port)
+
+
+def test_entering_a_phase_twice_changes_nothing(status: Status, clock: Clock) -> None:
+    assert status.enter("waiting", "x")
+    clock.now += 5
+    assert not status.enter("waiting", "x")
+    assert status.state.since == 1_000.0
+    assert status.enter("waiting", "y")
+
+
+def test_metrics_count_what_batches_did(status: Status, metrics: Metrics, server: HealthServer) -> None:
+    status.batch_written(batch())
+    status.batch_written(batch(dead={"before_horizon": 1}))
+    status.moved({"t/0": 7})
+    with urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
+        assert answer.read() == metrics.text()
+    assert sample(metrics, "headwater_messages_total") == 20
+    assert sample(metrics, "headwater_message_bytes_total") == 2_000
+    assert sample(metrics, "headwater_joined_total") == 17
+    assert sample(metrics, 'headwater_dead_letters_total{code="not_decodable"}') == 2
+    assert sample(metrics, 'headwater_dead_letters_total{code="before_horizon"}') == 1
+    assert sample(metrics, "headwater_late_runs_total") == 2
+    assert sample(metrics, "headwater_refolded_versions_total") == 8
+    assert sample(metrics, "headwater_batches_total") == 2
+    assert sample(metrics, 'headwater_batch_seconds_count{phase="total"}') == 2
+    assert sample(metrics, 'headwater_lag_messages{partition="t/0"}') == 7
+    assert sample(metrics, "headwater_last_batch_timestamp_seconds") == 1_000
+
+
+def test_every_reason_code_has_its_count_from_the_start(metrics: Metrics) -> None:
+    for code in REJECTION_CODES:
+        assert sample(metrics, f'headwater_dead_letters_total{{code="{code}"}}') == 0
+
+
+def test_waiting_is_a_gauge(status: Status, metrics: Metrics) -> None:
+    status.enter("waiting", "x")
+    assert sample(metrics, "headwater_waiting") == 1
+    status.enter("running")
+    assert sample(metrics, "headwater_waiting") == 0
+
+
+def test_lag_is_what_each_partition_has_beyond_what_was_read() -> None:
+    assert lag_of('{"t":{"0":5,"1":7}}', '{"t":{"0":9,"1":7,"2":4}}') == {"t/0": 4, "t/1": 0, "t/2": 4}
+    assert lag_of(None, None) == {}

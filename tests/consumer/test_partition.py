@@ -1,0 +1,158 @@
+"""The kernel that runs on executors, without Spark: record batches of messages in, record batches of tagged rows out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from headwater_consumer.messages import Message
+from headwater_consumer.partition import (
+    DEAD,
+    TAGGED,
+    TALLY,
+    Limits,
+    Rejected,
+    Row,
+    Tally,
+    headers_of,
+    messages_of,
+    tag_partition,
+)
+from headwater_consumer.rules.coalesce import unpack_sources
+
+from .kafka_room import run_event
+
+READ = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+    ]
+)
+
+
+def message(offset: int, value: Any, **changed: Any) -> Message:
+    octets = value if isinstance(value, bytes | None) else json.dumps(value).encode()
+    told: dict[str, Any] = {"topic": "t", "partition": 1, "offset": offset, "timestamp": 5, "key": b"k", "headers": ()}
+    return Message(value=octets, **told | changed)
+
+
+def record_batch(messages: Iterable[Message]) -> pa.RecordBatch:
+    rows = [
+        {**msgspec.structs.asdict(one), "headers": [{"key": name, "value": value} for name, value in one.headers]}
+        for one in messages
+    ]
+    return pa.RecordBatch.from_pylist(rows, READ)
+
+
+def tagged(messages: list[Message], limits: Limits | None = None) -> list[Row]:
+    return rows_of(tag_partition([record_batch(messages)], limits or Limits()))
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> list[Row]:
+    return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+
+
+def of_kind(rows: list[Row], kind: str) -> list[Row]:
+    return [row for row in rows if row[0] == kind]
+
+
+def test_messages_come_out_of_record_batches_as_they_went_in() -> None:
+    kept = [
+        message(1, b"a", headers=(("x", b"1"), ("x", None))),
+        message(2, None, key=None),
+        message(3, b"", partition=2, headers=(("y", b""),)),
+    ]
+    batch = record_batch(kept)
+    assert list(messages_of([batch])) == kept
+    assert list(messages_of([batch.slice(1), batch.slice(0, 1)])) == [*kept[1:], kept[0]]
+
+
+def test_absent_headers_are_no_headers() -> None:
+    batch = record_batch([message(1, b"a"), message(2, b"b", headers=(("x", b"1"),))])
+    nothing = batch.set_column(
+        2, READ.field("headers"), pa.array([None, [{"key": "x", "value": b"1"}]], READ.field("headers").type)
+    )
+    assert [one.headers for one in messages_of([nothing])] == [(), (("x", b"1"),)]
+
+
+def test_headers_without_a_value_are_not_asked_about_the_form_of_the_message() -> None:
+    assert list(headers_of(message(1, b"a", headers=(("x", None), ("y", b"1"))))) == [("y", b"1")]
+
+
+def test_events_of_one_run_become_one_row_that_names_its_messages() -> None:
+    rows = tagged(
+        [message(offset, run_event("r", eventType=kind)) for offset, kind in enumerate(("START", "COMPLETE"))]
+    )
+    ((_, key, _, sources),) = of_kind(rows, "run")
+    assert key == b"r"
+    assert [tuple(position) for position in unpack_sources(sources)] == [(1, 0), (1, 1)]
+
+
+def test_a_message_that_cannot_be_used_becomes_a_dead_row_and_the_rest_goes_on() -> None:
+    poison = message(1, b"{bad", headers=(("a", b"b"), ("c", None)))
+    rows = tagged([message(0, run_event("one")), poison, message(2, run_event("two"))])
+    ((_, code, payload, _),) = of_kind(rows, DEAD)
+    rejected = msgspec.msgpack.decode(payload, type=Rejected)
+    assert (code, rejected.code, rejected.message, rejected.whole) == (b"not_decodable", "not_decodable", poison, True)
+    assert {row[1] for row in of_kind(rows, "run")} == {b"one", b"two"}
+
+
+def test_dead_letters_beyond_the_limit_go_by_position() -> None:
+    limits = Limits(dead=1_000)
+    rows = tagged([message(offset, b"{" + b"x" * 600) for offset in range(3)], limits)
+    rejected = [msgspec.msgpack.decode(payload, type=Rejected) for _, _, payload, _ in of_kind(rows, DEAD)]
+    assert [one.whole for one in rejected] == [True, False, False]
+    assert [one.message.position for one in rejected] == [(1, 0), (1, 1), (1, 2)]
+    assert [one.message.value for one in rejected[1:]] == [None, None]
+    assert sum(len(row[2]) for row in rows) < 2_000
+
+
+def test_rows_are_given_out_whenever_they_hold_enough_bytes() -> None:
+    limits = Limits(joined=10_000)
+    messages = [message(offset, run_event("r", producer="x" * 3_000)) for offset in range(10)]
+    rows = of_kind(tagged(messages, limits), "run")
+    assert len(rows) == 3
+    assert sorted(position[1] for row in rows for position in unpack_sources(row[3])) == list(range(10))
+
+
+def test_record_batches_stay_within_their_bytes_however_many_rows_there_are() -> None:
+    messages = [message(offset, run_event(f"r{offset}", producer="x")) for offset in range(200)]
+    batches = list(tag_partition([record_batch(messages)], Limits(row_batch=2_000)))
+    assert len(batches) > 3
+    assert all(batch.nbytes < 6_000 for batch in batches)
+    assert all(batch.schema == TAGGED for batch in batches)
+
+
+def test_nothing_is_taken_from_the_source_before_rows_are_asked_for() -> None:
+    taken = []
+
+    def source() -> Iterator[pa.RecordBatch]:
+        for offset in range(5):
+            taken.append(offset)
+            yield record_batch([message(offset, run_event(f"r{offset}", producer="x" * 2_000))])
+
+    first = next(iter(tag_partition(source(), Limits(joined=1, row_batch=1))))
+    assert first.num_rows == 1
+    assert taken == [0]
+
+
+def test_the_tally_counts_messages_bytes_and_offsets_of_each_partition() -> None:
+    rows = tagged([message(7, b"{bad"), message(9, b""), message(3, b"{}", partition=2)])
+    tallies = {
+        one.partition: one for one in (msgspec.msgpack.decode(row[2], type=Tally) for row in of_kind(rows, TALLY))
+    }
+    assert (tallies[1].messages, tallies[1].bytes, tallies[1].first, tallies[1].end) == (2, 4, 7, 10)
+    assert (tallies[2].messages, tallies[2].bytes, tallies[2].first, tallies[2].end) == (1, 2, 3, 4)
+
+
+def test_no_messages_make_no_rows() -> None:
+    assert tagged([]) == []

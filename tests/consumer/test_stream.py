@@ -1,0 +1,110 @@
+"""The stream from real Kafka to a collecting writer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headwater_avro.errors import ServerUnavailable
+
+from .kafka_room import CollectingWriter, Room, run_event
+
+pytestmark = pytest.mark.end_to_end
+
+
+def until(reached: Callable[[], bool], seconds: float = 30.0) -> None:
+    give_up = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < give_up, "not reached in time"
+        time.sleep(0.05)
+
+
+def test_every_run_on_the_topic_reaches_the_writer_and_a_bad_message_the_dead_letters(room: Room) -> None:
+    room.send([run_event(f"r{number}") for number in range(300)])
+    room.send([b"{bad"], key=b"a key")
+    room.consume()
+    assert room.writer.runs == {f"r{number}" for number in range(300)}
+    (letter,) = room.letters()
+    assert (letter.code, letter.message.value, letter.message.key) == ("not_decodable", b"{bad", b"a key")
+
+
+def test_a_second_start_goes_on_where_the_first_has_stopped(room: Room) -> None:
+    room.send([run_event("one")])
+    room.consume()
+    room.writer = CollectingWriter()
+    room.send([run_event("two")])
+    room.consume()
+    assert room.writer.runs == {"two"}
+
+
+def test_a_lost_checkpoint_means_that_the_topic_is_read_again(room: Room, tmp_path: Path) -> None:
+    room.send([run_event("one")])
+    room.consume()
+    room.writer = CollectingWriter()
+    room.folder = tmp_path / "new"
+    room.consume()
+    assert room.writer.runs == {"one"}
+
+
+def test_batches_hold_no_more_messages_than_they_may(room: Room) -> None:
+    room.send([run_event(f"r{number}") for number in range(100)])
+    room.consume(max_offsets_per_trigger=30)
+    assert len(room.writer.positions) >= 4
+    assert len(room.writer.runs) == 100
+
+
+def test_the_position_tells_the_offset_after_the_last_message_of_each_partition(room: Room) -> None:
+    room.send([run_event(f"r{number}") for number in range(40)])
+    room.consume()
+    last = room.writer.positions[-1]
+    assert sum(last.offsets[room.topic].values()) == 40
+    assert last.query_id
+
+
+def test_a_graph_that_is_away_is_waited_for_and_makes_no_dead_letter(room: Room) -> None:
+    room.writer.faults = iter([ServerUnavailable("Neo4j", "bolt://x", "gone")] * 3)
+    room.send([run_event("one")])
+    room.consume()
+    assert room.writer.runs == {"one"}
+    assert room.letters() == []
+    assert room.status.state.phase == "running"
+
+
+def test_while_the_graph_is_away_the_state_says_so_and_a_stop_is_heard_at_once(room: Room) -> None:
+    def away() -> ServerUnavailable:
+        return ServerUnavailable("Neo4j", "bolt://x", "gone")
+
+    room.writer.faults = iter(away, None)
+    room.send([run_event("one")])
+    stream = room.stream()
+    thread = threading.Thread(target=stream.run, kwargs={"available_now": False})
+    thread.start()
+    until(lambda: room.status.state.phase == "waiting")
+    assert "Neo4j does not answer at bolt://x" in str(room.status.state.reason)
+    room.stop.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    room.stop.clear()
+    room.writer.faults = iter(())
+    room.consume()
+    assert room.writer.runs == {"one"}
+
+
+def test_a_running_stream_takes_new_messages_within_two_seconds_and_stops_when_idle(room: Room) -> None:
+    stream = room.stream()
+    thread = threading.Thread(target=stream.run, kwargs={"available_now": False})
+    thread.start()
+    room.send([run_event("first")])
+    until(lambda: "first" in room.writer.runs)
+    started = time.monotonic()
+    room.send([run_event("second")])
+    until(lambda: "second" in room.writer.runs, seconds=5)
+    taken = time.monotonic() - started
+    room.stop.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert taken < 4

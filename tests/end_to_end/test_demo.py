@@ -1,0 +1,63 @@
+"""``headwater demo`` as a new user runs it, twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headwater_stack
+
+pytestmark = pytest.mark.end_to_end
+
+
+def headwater(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENLINEAGE")}
+    command = [sys.executable, "-m", "headwater_cli", *arguments]
+    done = subprocess.run(
+        command,
+        env=environment | {"HEADWATER_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=800,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done
+
+
+def dump(home: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in headwater(home, "graph", "dump").stdout.splitlines()]
+
+
+def current(lines: list[dict[str, Any]]) -> list[Any]:
+    """The current graph and the columns, without what differs from one run to the next."""
+    kept = ("from", "to", "job", "type", "subtype", "masking")
+    chosen = [line for line in lines if line["kind"] in ("edge", "columnEdge")]
+    return sorted(str({name: line.get(name) for name in kept}) for line in chosen)
+
+
+@pytest.mark.timeout(1500)
+def test_the_demo_gives_the_same_graph_twice_with_one_more_run_of_each_job(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    try:
+        first = headwater(home, "demo")
+        once = dump(home)
+        headwater(home, "demo")
+        twice = dump(home)
+    finally:
+        headwater_stack.down(home)
+    shown = first.stdout
+    for name in ("orders.csv", "customers.csv", "enriched_orders", "publish_report", "revenue"):
+        assert name in shown
+    assert current(once) == current(twice)
+    assert any(line["kind"] == "columnEdge" and line["to"][2] == "revenue" for line in once)
+    jobs = [tuple(line["job"]) for line in once if line["kind"] == "run"]
+    assert len(jobs) >= 4
+    assert Counter(tuple(line["job"]) for line in twice if line["kind"] == "run") == Counter(jobs * 2)

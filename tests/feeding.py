@@ -1,0 +1,37 @@
+"""Messages to a store, as the consumer does it, but without Kafka and Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater_avro.errors import EventRejected
+from headwater_consumer.batch import BatchPosition, BatchReport, GraphWriter
+from headwater_consumer.dump import Scanner, dump
+from headwater_consumer.rules.coalesce import Coalescer
+from headwater_consumer.settle.limits import Limits
+from headwater_graph.port import Store
+
+
+def feed(store: Store, messages: Iterable[bytes], limits: Limits | None = None) -> BatchReport:
+    """Write one batch of messages; those that can't be used are left out."""
+    coalescer = Coalescer()
+    for message in messages:
+        try:
+            coalescer.add(message)
+        except EventRejected:
+            continue
+    return GraphWriter(store, limits).apply(coalescer.rows(), BatchPosition("test", 0, {}))
+
+
+def dumped(store: Scanner) -> bytes:
+    """Return the canonical dump of a store."""
+    return b"".join(dump(store))
+
+
+def differences(expected: bytes, actual: bytes) -> str:
+    """Return the lines that only one of two dumps has, for people to read."""
+    one, other = set(expected.splitlines()), set(actual.splitlines())
+    lines = [f"- {line.decode()}" for line in sorted(one - other)] + [
+        f"+ {line.decode()}" for line in sorted(other - one)
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,169 @@
+"""What goes into the event: facets that the published schemas accept, and all operations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openlineage.client.serde import Serde
+
+from headwater.fields import (
+    Columns,
+    DatasetField,
+    Destination,
+    FieldOperation,
+    Influence,
+    MemoryRun,
+    Metadata,
+    Schema,
+    SchemaField,
+    Source,
+    apply,
+    propagate,
+    resolve,
+)
+from headwater.fields.facets import column_lineage_facet, compact, field_operations_facet, schema_facet
+from headwater.fields.shapes import drop, generate, mask
+
+from .wiring import dataset, field
+
+SCHEMAS = Path(__file__).parents[2] / "../shared/data/openlineage/schemas/facets"
+USERS = Source.of("crm", "users", schema=[("id", "int"), ("first", "text"), ("last", "text")])
+PEOPLE = Destination.of("people", schema=["id", "name", "made"])
+OPERATIONS = [
+    FieldOperation("Concat", [USERS["first"], USERS["last"]], ["name"], description="full name"),
+    *drop(USERS["first"]),
+    *generate("now", "made"),
+]
+
+
+def emitted() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The facets of the one input and of the one output."""
+    run = MemoryRun()
+    lineage = resolve(OPERATIONS, PEOPLE, sources=[USERS], implicit_identity=True)
+    apply(lineage, run, namespace="app")
+    users, people = json.loads(json.dumps([run.inputs["crm", "users"], run.outputs["app", "people"]]))
+    return users, people
+
+
+def test_sources_are_inputs_and_destinations_outputs_with_their_schemas() -> None:
+    users, people = emitted()
+    assert [(one["name"], one["type"]) for one in users["schema"]["fields"]] == [
+        ("id", "int"),
+        ("first", "text"),
+        ("last", "text"),
+    ]
+    assert [one["name"] for one in people["schema"]["fields"]] == ["id", "name", "made"]
+
+
+def test_column_lineage_has_every_field_also_one_made_from_nothing() -> None:
+    fields = emitted()[1]["columnLineage"]["fields"]
+    assert fields["made"] == {"inputFields": []}
+    assert fields["id"]["inputFields"] == [
+        {
+            "namespace": "crm",
+            "name": "users",
+            "field": "id",
+            "transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}],
+        }
+    ]
+    assert [one["field"] for one in fields["name"]["inputFields"]] == ["first", "last"]
+    (told,) = fields["name"]["inputFields"][0]["transformations"]
+    assert told == {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": "Concat: full name"}
+
+
+def test_the_operations_themselves_are_kept() -> None:
+    facet = emitted()[1]["headwater_fieldOperations"]
+    assert [one["name"] for one in facet["operations"]] == ["read users", "Concat", "Drop first", "now", "write people"]
+    assert facet["dropped"] == [{"namespace": "crm", "name": "users", "field": "first"}]
+    assert len(facet["fingerprint"]) == 64
+    concat = facet["operations"][1]
+    assert concat["inputs"] == [
+        {"origin": "read crm:users", "field": "first"},
+        {"origin": "read crm:users", "field": "last"},
+    ]
+    assert concat["outputs"] == ["name"]
+
+
+def test_operations_with_too_many_fields_are_told_by_name_alone() -> None:
+    lineage = resolve(OPERATIONS, PEOPLE)
+    facet = field_operations_facet(lineage, "app", most_links=3)
+    assert [one["name"] for one in facet.operations] == ["read users", "Concat", "Drop first", "now", "write people"]
+    assert not any("inputs" in one or "outputs" in one for one in facet.operations)
+    assert facet.cut is not None
+    assert field_operations_facet(lineage, "app").cut is None
+
+
+def test_nested_schemas_nest_in_the_facet() -> None:
+    told = Serde.to_dict(schema_facet(Schema.of(SchemaField("a", "struct", (SchemaField("b", "int"),)))))
+    (a,) = told["fields"]
+    assert [(one["name"], one["type"]) for one in a["fields"]] == [("b", "int")]
+
+
+def test_an_escaped_dot_is_a_dot_in_the_event() -> None:
+    lineage = resolve([FieldOperation("x", [Source.of("s")[r"v1\.2"]], [r"v1\.3"])], Destination.of("d"))
+    facet = column_lineage_facet(lineage, dataset("d"), "app")
+    assert facet.fields["v1.3"].inputFields[0].field == "v1.2"
+
+
+def test_what_feeds_every_field_is_told_once_where_there_are_too_many_pairs() -> None:
+    sources = [DatasetField(dataset("s:t"), name) for name in "ab"]
+    both = tuple(Influence(source, "DIRECT", "TRANSFORMATION") for source in sources)
+    own = Influence(field("s:t#own"), "DIRECT", "IDENTITY")
+    found = Columns({"x": both, "y": (*both, own)}, ())
+    assert compact(found, 5) is found
+    assert compact(found, 4) == Columns({"x": (), "y": (own,)}, both)
+
+
+def test_a_field_without_sources_shares_nothing() -> None:
+    both = (Influence(field("s:t#a"), "DIRECT", "TRANSFORMATION"),)
+    found = Columns({"x": both, "y": both, "made": ()}, ())
+    assert compact(found, 1) == found
+
+
+def test_masking_is_told() -> None:
+    lineage = resolve(mask("hash", Source.of("s")["ssn"], "ssn"), Destination.of("d"))
+    facet = column_lineage_facet(lineage, dataset("d"), "app")
+    (told,) = facet.fields["ssn"].inputFields[0].transformations or []
+    assert told.masking is True
+
+
+def test_inherited_metadata_is_tags_and_origins() -> None:
+    run = MemoryRun()
+    operation = FieldOperation("Concat", [USERS["first"], USERS["last"]], ["name"], propagate_metadata=True)
+    lineage = resolve([operation], PEOPLE)
+    known = {
+        field("crm:users#first"): Metadata.of("pii", owner="ann"),
+        field("crm:users#last"): Metadata.of("pii", owner="bob"),
+    }
+    apply(lineage, run, namespace="app", metadata=propagate(lineage, known))
+    facets = run.outputs["app", "people"]
+    assert [(one["key"], one["value"], one["field"]) for one in facets["tags"]["tags"]] == [
+        ("pii", "true", "name"),
+        ("owner", "ann", "name"),
+        ("owner", "bob", "name"),
+    ]
+    told = facets["headwater_fieldMetadata"]["fields"]["name"]
+    assert told["conflicts"] == ["owner"]
+    assert told["properties"]["owner"]["bob"] == [{"namespace": "crm", "name": "users", "field": "last"}]
+
+
+@pytest.mark.skipif(not SCHEMAS.is_dir(), reason="the published facet schemas are in ../shared/data, which is not here")
+@pytest.mark.parametrize(("facet", "file"), [("columnLineage", "ColumnLineage"), ("schema", "Schema")])
+def test_the_published_schemas_accept_the_facets(facet: str, file: str) -> None:
+    import jsonschema
+    from referencing import Registry
+    from referencing.jsonschema import DRAFT202012
+
+    def load(path: Path) -> dict[str, Any]:
+        return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+    schema = load(next(SCHEMAS.rglob(f"{file}DatasetFacet.json")))
+    core = load(SCHEMAS.parent / "OpenLineage.json")
+    resources = [(one["$id"], DRAFT202012.create_resource(one)) for one in (schema, core)]
+    validator = jsonschema.Draft202012Validator(
+        {"$ref": f"{schema['$id']}#/$defs/{file}DatasetFacet"}, registry=Registry().with_resources(resources)
+    )
+    validator.validate(emitted()[1][facet])

@@ -1,0 +1,112 @@
+"""Column lineage and explicit lineage of a job's current version (SPEC 6.5, 6.6): simple, slow, obvious.
+
+Part of the second implementation of SPEC (`model.py`). Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .records import Step, names_dataset
+from .wire import Key, key_of, member, objects, told, valid
+
+STAR = "*"
+
+
+class Influence(NamedTuple):
+    """An edge into one output field, without that field."""
+
+    dataset: Key
+    field: str
+    type: str | None
+    subtype: str | None
+    masking: bool
+    description: str | None
+
+
+def influences(items: Any) -> Iterator[Influence]:
+    """6.5: an edge for each input field and each of its transformations, one bare edge where there is none."""
+    for item in objects(items):
+        key, field = key_of(item), item.get("field", "")
+        if key is None or not valid(field):
+            continue
+        for change in objects(item.get("transformations")) or [{}]:
+            yield Influence(
+                key,
+                field,
+                told(change.get("type")),
+                told(change.get("subtype")),
+                change.get("masking") is True,
+                told(change.get("description")),
+            )
+
+
+def fields_of(holder: Any, inputs: str) -> Iterator[tuple[str, Any]]:
+    """The valid output fields of a facet or entry, each with its list of inputs."""
+    fields = member(holder, "fields")
+    for name, field in fields.items() if isinstance(fields, dict) else ():
+        if valid(name):
+            yield name, member(field, inputs)
+
+
+def reduced(edges: set[tuple[str, Influence]]) -> set[tuple[str, Influence]]:
+    """6.5: an INDIRECT edge that stands for `*`, or for every field that has any (two at least): `*` alone."""
+    fields = {field for field, _ in edges} - {STAR}
+    wide = {
+        edge
+        for _, edge in edges
+        if edge.type == "INDIRECT"
+        and ((STAR, edge) in edges or (len(fields) >= 2 and all((field, edge) in edges for field in fields)))
+    }
+    return {(STAR if edge in wide else field, edge) for field, edge in edges}
+
+
+def facet_edges(facet: Any) -> set[tuple[str, Influence]]:
+    """6.5: the edges of one `columnLineage` facet."""
+    edges = {(name, edge) for name, items in fields_of(facet, "inputFields") for edge in influences(items)}
+    return reduced(edges | {(STAR, edge) for edge in influences(member(facet, "dataset"))})
+
+
+def entry_edges(entries: list[dict[str, Any]]) -> set[tuple[str, Influence]]:
+    """6.6: the field edges of the entries for one output, in the same form."""
+    edges: set[tuple[str, Influence]] = set()
+    for entry in entries:
+        edges |= {(STAR, edge) for edge in influences(dataset_inputs(entry.get("inputs")))}
+        for name, items in fields_of(entry, "inputs"):
+            edges |= {(name, edge) for edge in influences(dataset_inputs(items))}
+    return reduced(edges)
+
+
+def dataset_inputs(items: Any) -> list[dict[str, Any]]:
+    """6.6: the inputs that name a dataset."""
+    return [item for item in objects(items) if names_dataset(item) and key_of(item) is not None]
+
+
+def named_inputs(entries: list[dict[str, Any]]) -> set[Key]:
+    """6.6: the inputs that entries name, at their own level or under a valid field."""
+    found = {key_of(item) for entry in entries for item in dataset_inputs(entry.get("inputs"))}
+    for entry in entries:
+        for _, items in fields_of(entry, "inputs"):
+            found |= {key_of(item) for item in dataset_inputs(items)}
+    return {key for key in found if key is not None}
+
+
+def entries_told(members: list[Step]) -> list[dict[str, Any]] | None:
+    """6.6: the entries of the last member of the version that has any, failed ones only if there is no other."""
+    telling = [step for step in members if step.entries]
+    chosen = [step for step in telling if not step.failed] or telling
+    return list(max(chosen, key=lambda step: step.moment).entries) if chosen else None
+
+
+def facet_told(steps: list[Step], output: Key) -> Any:
+    """6.5: the facet of the job's last step that carries one for this output, failed ones only if there is no other."""
+    telling = [step for step in steps if isinstance(step.output_facets.get(output, {}).get("columnLineage"), dict)]
+    chosen = [step for step in telling if not step.failed] or telling
+    return max(chosen, key=lambda step: step.moment).output_facets[output]["columnLineage"] if chosen else None
+
+
+def output_edges(steps: list[Step], entries: list[dict[str, Any]] | None, output: Key) -> set[tuple[str, Influence]]:
+    """6.5, 6.6: the column edges of one output of the current version; `entries` are those that its runs tell."""
+    explicit = entry_edges([entry for entry in entries or [] if key_of(entry) == output])
+    return explicit or facet_edges(facet_told(steps, output))

@@ -1,0 +1,155 @@
+"""Run jobs of ``spark-reference`` one after another in one driver, with our listener, and keep the events of each.
+
+``python -m tests.spark.reference --out DIR [NAME ...]`` writes ``DIR/NAME.jsonl``; with ``--compare`` it then prints, per
+job, what we say and the official integration doesn't (+) and the other way round (-).  One driver for all saves the ten
+seconds that a JVM takes to start; a job that sets what is fixed at that start runs alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import runpy
+import shutil
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+REFERENCE = Path(__file__).resolve().parents[2] / "../shared/data/spark-reference"
+_JARS = {"@kafka": "spark-kafka", "@iceberg": "iceberg", "delta": "delta", "spark-avro": "spark-avro"}
+# Fixed when the JVM or its first session starts.
+_ALONE = ("spark.driver.extraJavaOptions", "spark.sql.catalogImplementation", "spark.hadoop.javax")
+
+
+class Collected:
+    """A transport that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def emit(self, event: Any) -> None:
+        self.events.append(event)
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        return True
+
+
+def settings(job: Path, work: str) -> dict[str, str]:
+    """The ``# conf:`` lines of a job."""
+    lines = [line.removeprefix("# conf:").strip() for line in job.read_text().splitlines() if line.startswith("# conf:")]
+    return {key: value.replace("$WORK", work) for key, _, value in (line.partition("=") for line in lines)}
+
+
+def groups(job: Path) -> set[str]:
+    """The groups of jars that a job's ``# jars:`` line asks for."""
+    line = next((one for one in job.read_text().splitlines() if one.startswith("# jars:")), "")
+    return {group for mark, group in _JARS.items() if mark in line}
+
+
+def needs_own_driver(job: Path) -> bool:
+    return any(key.startswith(_ALONE) for key in settings(job, ""))
+
+
+def start(jobs: Sequence[Path], own: dict[str, str]) -> None:
+    """Set what the driver is started with."""
+    from headwater_stack.fetch import fetch
+
+    wanted = sorted(set().union(*(groups(job) for job in jobs)))
+    jars = [str(path) for path in fetch(wanted)] if wanted else []
+    conf = {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.memory": "1g",
+        "spark.log.level": "ERROR",
+        **own,
+    }
+    args = [part for key, value in conf.items() for part in ("--conf", f'"{key}={value}"')]
+    if jars:
+        args += ["--jars", ",".join(jars)]
+    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*args, "pyspark-shell"])
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+
+
+def run(job: Path, work: Path) -> list[dict[str, Any]]:
+    """Run one job in this process's driver; its events in order."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    from headwater.spark import program
+    from headwater.spark.session import active, instrument
+
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    os.environ["WORK"] = str(work)
+    transport, builder = Collected(), SparkSession.Builder
+    original = builder.getOrCreate
+    conf = {**settings(job, str(work)), "spark.sql.warehouse.dir": f"{work}/wh"}
+
+    def with_listener(self: Any) -> Any:
+        for key, value in conf.items():
+            self.config(key, value)
+        session = original(self)
+        instrument(session, transport)
+        return session
+
+    builder.getOrCreate = with_listener  # type: ignore[method-assign]
+    before = list(active())
+    error: tuple[str, str | None] | None = None
+    here = Path.cwd()
+    os.chdir(work)
+    try:
+        runpy.run_path(str(job), run_name="__main__")
+    except SystemExit as left:
+        error = program._exit_code(left)[1]
+    except Exception as fault:
+        traceback.print_exc()
+        error = (str(fault), None)
+    finally:
+        os.chdir(here)
+        builder.getOrCreate = original  # type: ignore[method-assign]
+        for one in active():
+            if one not in before:
+                one.close(error)
+        if SparkContext._active_spark_context is not None:
+            SparkSession.builder.getOrCreate().stop()
+        builder._options.clear() if hasattr(builder, "_options") else None
+    return transport.events
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--jobs", type=Path, default=REFERENCE / "jobs")
+    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    names = options.names or sorted(path.stem for path in options.jobs.glob("*.py"))
+    jobs = [options.jobs / f"{name}.py" for name in names]
+    alone = [job for job in jobs if needs_own_driver(job)]
+    if alone and len(jobs) > 1:
+        raise SystemExit(f"run these by themselves: {[job.stem for job in alone]}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    works = options.out / "work"
+    start(jobs, settings(jobs[0], f"{works}/{jobs[0].stem}") if alone else {})
+    for job in jobs:
+        events = run(job, works / job.stem)
+        (options.out / f"{job.stem}.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+        if options.compare:
+            compare(job.stem, events, str(works / job.stem))
+
+
+def compare(name: str, events: list[dict[str, Any]], work: str) -> None:
+    from .comparison import difference, expected, facts
+
+    path = REFERENCE / "expected" / f"{name}.json"
+    found = difference(facts(events, work), expected(json.loads(path.read_text()))) if path.exists() else []
+    ends = [f"{event['eventType']} {event['job']['name']}" for event in events if event["eventType"] != "START"]
+    print(f"===== {name}: {len(found)} differences", ends, *found, sep="\n   ", flush=True)
+
+
+if __name__ == "__main__":
+    main()

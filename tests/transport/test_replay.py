@@ -1,0 +1,116 @@
+"""What is on disk is sent once Kafka is there, in small steps, and removed when it is acknowledged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headwater.transport.broker import MemoryBroker, Message
+from headwater.transport.replay import AT_ONCE, Replay
+from headwater.transport.spool import PENDING, Spool, segments
+from headwater.transport.tally import Ledger
+
+from .conftest import MakeTransport
+from .events import eventually, run_event, spooled_run_ids
+
+
+def kept(directory: Path, count: int) -> Spool:
+    spool = Spool(directory, "t", 10_000_000)
+    for n in range(count):
+        spool.append(Message(b"k", b"%d" % n))
+    spool.close()
+    return spool
+
+
+def test_the_first_record_goes_alone(tmp_path: Path) -> None:
+    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True)
+    broker = MemoryBroker()
+    broker.available = False
+    for now in range(5):
+        replay.step(broker, float(now))
+    assert broker.in_flight() == 1
+
+
+def test_a_segment_is_removed_when_all_is_acknowledged(tmp_path: Path) -> None:
+    ledger, broker = Ledger(), MemoryBroker()
+    replay = Replay(kept(tmp_path, 3), ledger, 10.0, active=True)
+    for _ in range(3):
+        assert segments(tmp_path, PENDING)
+        replay.step(broker, 0.0)
+        broker.poll(0)
+    replay.step(broker, 0.0)
+    assert [message.value for message in broker.received] == [b"0", b"1", b"2"]
+    assert segments(tmp_path, PENDING) == []
+    assert ledger.counters().replayed == 3
+
+
+def test_steps_are_small(tmp_path: Path) -> None:
+    broker = MemoryBroker(room=10_000)
+    replay = Replay(kept(tmp_path, 3 * AT_ONCE), Ledger(), 10.0, active=True)
+    replay.step(broker, 0.0)
+    broker.poll(0)
+    replay.step(broker, 0.0)
+    assert broker.in_flight() == AT_ONCE
+
+
+def test_a_failed_step_leaves_the_segment_and_waits(tmp_path: Path) -> None:
+    broker = MemoryBroker()
+    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True)
+    broker.available = False
+    replay.step(broker, 0.0)
+    broker.recall()
+    replay.step(broker, 1.0)
+    assert len(segments(tmp_path, PENDING)) == 1
+    assert replay.idle(4.0) == 6.0
+    broker.available = True
+    for now in (5.0, 11.0, 11.0, 11.0, 11.0):
+        replay.step(broker, now)
+        broker.poll(0)
+    assert [message.value for message in broker.received] == [b"0", b"1", b"2"]
+    assert segments(tmp_path, PENDING) == []
+
+
+def test_stopping_in_the_middle_leaves_the_segment_to_others(tmp_path: Path) -> None:
+    broker = MemoryBroker()
+    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True)
+    replay.step(broker, 0.0)
+    replay.stop()
+    assert len(segments(tmp_path, PENDING)) == 1
+    other = Replay(Spool(tmp_path, "t", 10_000), Ledger(), 10.0, active=True)
+    other.step(broker, 0.0)
+    assert other.idle(0.0) == 0.0
+    other.stop()
+
+
+def test_a_torn_end_is_counted_as_lost(tmp_path: Path) -> None:
+    spool, ledger, broker = kept(tmp_path, 2), Ledger(), MemoryBroker()
+    (path,) = segments(tmp_path, PENDING)
+    path.write_bytes(path.read_bytes()[:-1])
+    replay = Replay(spool, ledger, 10.0, active=True)
+    for _ in range(3):
+        replay.step(broker, 0.0)
+        broker.poll(0)
+    assert ledger.counters().dropped == {"torn": 1}
+    assert segments(tmp_path, PENDING) == []
+
+
+def test_the_next_emitter_sends_what_one_left(make_transport: MakeTransport, spool_dir: Path) -> None:
+    first = make_transport(bootstrap_servers="")
+    first.emit(run_event("left"))
+    assert not first.close(5)
+    broker = MemoryBroker()
+    second = make_transport(lambda _: broker)
+    second.emit(run_event("new"))
+    assert eventually(lambda: second.counters().replayed == 1)
+    assert sorted(message.key or b"" for message in broker.received) == [b"left", b"new"]
+    assert eventually(lambda: segments(spool_dir, PENDING) == [])
+
+
+def test_an_emitter_told_not_to_replay_leaves_it(make_transport: MakeTransport, spool_dir: Path) -> None:
+    first = make_transport(bootstrap_servers="")
+    first.emit(run_event("left"))
+    first.close(5)
+    second = make_transport(lambda _: MemoryBroker(), replay=False, replay_interval=0.01)
+    second.emit(run_event("new"))
+    assert second.flush(5)
+    assert second.close(5)
+    assert spooled_run_ids(spool_dir) == ["left"]

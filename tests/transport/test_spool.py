@@ -1,0 +1,185 @@
+"""What is on disk stays whole, private, bounded, and each record is somebody's to send."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headwater.transport.broker import Message
+from headwater.transport.spool import PENDING, Spool, SpoolFault, claim, found, segments
+
+MEGABYTE = 1024 * 1024
+messages = st.lists(st.builds(Message, st.none() | st.binary(max_size=50), st.binary(max_size=200)), max_size=10)
+
+
+def read(path: Path) -> list[Message]:
+    segment = claim(path)
+    assert segment is not None
+    try:
+        return list(segment.messages())
+    finally:
+        segment.release()
+
+
+def written(directory: Path, *kept: Message) -> Path:
+    spool = Spool(directory, "t", MEGABYTE)
+    for message in kept:
+        spool.append(message)
+    spool.close()
+    return segments(directory, PENDING)[-1]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kept=messages.filter(bool), cut=st.integers(0, 10_000))
+def test_what_is_cut_off_anywhere_leaves_the_whole_records_before(
+    tmp_path: Path, kept: list[Message], cut: int
+) -> None:
+    path = written(tmp_path / "s", *kept)
+    assert read(path) == kept
+    data = path.read_bytes()
+    path.write_bytes(data[: cut % (len(data) + 1)])
+    left = read(path)
+    assert left == kept[: len(left)]
+    path.unlink()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kept=messages.filter(bool), at=st.integers(11, 10_000), flip=st.integers(1, 255))
+def test_a_damaged_record_is_never_sent(tmp_path: Path, kept: list[Message], at: int, flip: int) -> None:
+    path = written(tmp_path / "s", *kept)
+    data = bytearray(path.read_bytes())
+    place = 11 + at % (len(data) - 11)
+    data[place] ^= flip
+    path.write_bytes(data)
+    left = read(path)
+    assert left == kept[: len(left)]
+    assert len(left) < len(kept)
+    path.unlink()
+
+
+def test_a_torn_record_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(tmp_path, Message(b"k", b"one"), Message(b"k", b"two"))
+    path.write_bytes(path.read_bytes()[:-1])
+    assert read(path) == [Message(b"k", b"one")]
+    assert [record.message for record in caplog.records if "no whole record" in record.message] == [
+        f"spool segment {path.name} ends in 13 bytes that are no whole record; skipped"
+    ]
+
+
+def test_only_the_owner_may_read(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        path = written(tmp_path / "a" / "spool", Message(None, b"x"))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_folder_open_to_all_is_not_trusted(tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(SpoolFault, match="open to all"):
+        Spool(folder, "t", MEGABYTE).append(Message(None, b"x"))
+
+
+def test_the_oldest_make_room_and_are_counted(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "t", 64 * 1024)
+    removed = sum(spool.append(Message(None, b"%04d" % n + b"x" * 996)) for n in range(200))
+    spool.close()
+    left = [message.value[:4] for path in segments(tmp_path, PENDING) for message in read(path)]
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 64 * 1024
+    assert len(left) + removed == 200
+    assert len(left) > 40
+    assert left == [b"%04d" % n for n in range(200 - len(left), 200)]
+
+
+def test_the_cap_holds_for_all_writers_together(tmp_path: Path) -> None:
+    others = [Spool(tmp_path, "t", 64 * 1024) for _ in range(4)]
+    for _ in range(60):
+        for spool in others:
+            spool.append(Message(None, b"x" * 1000))
+    # Each counts what the others write when it looks, which is when it thinks that it is full.
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 4 * 64 * 1024
+    for spool in others:
+        spool.close()
+
+
+def test_a_message_larger_than_the_spool_is_refused(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "t", 10_000)
+    with pytest.raises(SpoolFault) as fault:
+        spool.append(Message(None, b"x" * 20_000))
+    assert fault.value.reason == "spool_full"
+    spool.close()
+
+
+def test_a_segment_in_use_belongs_to_its_writer(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "t", MEGABYTE)
+    spool.append(Message(None, b"x"))
+    (path,) = segments(tmp_path, PENDING)
+    assert claim(path) is None
+    assert [row.busy for row in found(tmp_path)] == [True]
+    spool.close()
+    segment = claim(path)
+    assert segment is not None
+    assert claim(path) is None
+    segment.release()
+
+
+def test_a_segment_of_another_topic_is_left_alone(tmp_path: Path) -> None:
+    written(tmp_path, Message(None, b"x"))
+    other = Spool(tmp_path, "other", MEGABYTE)
+    assert other.claim() is None
+    own = Spool(tmp_path, "t", MEGABYTE).claim()
+    assert own is not None
+    own.release()
+
+
+def test_a_child_that_closes_a_segment_does_not_unlock_it(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "t", MEGABYTE)
+    spool.append(Message(None, b"x"))
+    child = os.fork()
+    if child == 0:
+        spool.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert claim(segments(tmp_path, PENDING)[0]) is None
+    spool.close()
+
+
+def test_what_is_no_segment_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "0.spool").write_bytes(b"not ours")
+    (tmp_path / "1.spool").write_bytes(b"")
+    assert Spool(tmp_path, "t", MEGABYTE).claim() is None
+    assert [row.records for row in found(tmp_path)] == [0, 0]
+
+
+def test_unnamed_segments_of_killed_writers_are_swept(tmp_path: Path) -> None:
+    stale = tmp_path / "0.new"
+    stale.write_bytes(b"")
+    os.utime(stale, (0, 0))
+    written(tmp_path, Message(None, b"x"))
+    assert not stale.exists()
+
+
+def test_locks_are_gone_with_their_process(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        Spool(tmp_path, "t", MEGABYTE).append(Message(None, b"x"))
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+    assert read(segments(tmp_path, PENDING)[0]) == [Message(None, b"x")]
+
+
+def test_the_lock_is_flock(tmp_path: Path) -> None:
+    path = written(tmp_path, Message(None, b"x"))
+    with path.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert claim(path) is None
