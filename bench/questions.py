@@ -128,7 +128,9 @@ def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, asked: in
     told: dict[str, Any] = {"jobs": jobs, "depth": depth}
     for kind, ask in kinds.items():
         times, size = measured(ask, starts)
-        told[kind] = {f"p{share}": round(percentile(times, share / 100), 1) for share in (50, 95, 99)} | {"nodes": round(size)}
+        told[kind] = {f"p{share}": round(percentile(times, share / 100), 1) for share in (50, 95, 99)} | {
+            "nodes": round(size)
+        }
     if "by hand" in told:
         told["ratio of medians to by hand"] = round(told["lineage"]["p50"] / told["by hand"]["p50"], 2)
     click.echo(json.dumps(told))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,17 @@ _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function
 settings.register_profile("default", deadline=None, suppress_health_check=_QUIET, derandomize=True)
 settings.register_profile("nightly", deadline=None, suppress_health_check=_QUIET, max_examples=20_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home of the session's own, so that no test finds or leaves anything in the user's."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADWATER_HOME", str(folder))
+        yield folder
+
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
 

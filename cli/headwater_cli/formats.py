@@ -6,9 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from headwater_graph.questions.answers import Answer, Cut, Edge, Node
+from headwater_graph.questions.values import answer_value, impact_value
 
 Paint: TypeAlias = Callable[[str, str], str]
 """(text, colour name) -> the text, coloured where there is a terminal."""
@@ -42,40 +43,6 @@ def render(answer: Answer, form: str, paint: Paint = plain) -> str:
 def json_text(value: object) -> str:
     """Return a value as JSON: two spaces of indent, other characters than ASCII as they are."""
     return json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def answer_value(answer: Answer) -> dict[str, Any]:
-    """Return the answer as JSON values; nodes are named ``[kind, namespace, name…]`` as in the dump (SPEC 9)."""
-    nodes = answer.by_key()
-    return {
-        "question": dict(answer.question),
-        "complete": not answer.cuts,
-        "start": [reference(nodes[key]) for key in answer.start],
-        "nodes": [_node_value(node) for node in answer.nodes],
-        "edges": [_edge_value(edge, nodes) for edge in answer.edges],
-        "cuts": [_cut_value(cut, nodes) for cut in answer.cuts],
-        "notes": list(answer.notes),
-    }
-
-
-def reference(node: Node) -> list[str]:
-    """Return ``[kind, namespace, name…]``."""
-    return [node.kind, *node.name]
-
-
-def _node_value(node: Node) -> dict[str, Any]:
-    return {"node": reference(node), "depth": node.depth, "marks": list(node.marks), **node.facts}
-
-
-def _edge_value(edge: Edge, nodes: Mapping[str, Node]) -> dict[str, Any]:
-    ends = {"from": reference(nodes[edge.source]), "to": reference(nodes[edge.target]), "kind": edge.kind}
-    facts = {name: value for name, value in edge.facts.items() if value is not None}
-    return ends | facts | ({"past": True} if edge.past else {})
-
-
-def _cut_value(cut: Cut, nodes: Mapping[str, Node]) -> dict[str, Any]:
-    at = None if cut.at is None else reference(nodes[cut.at])
-    return {"at": at, "why": cut.why, "shown": cut.shown, "total": cut.total}
 
 
 def tree(answer: Answer, paint: Paint = plain) -> str:
@@ -258,19 +225,13 @@ def edges_csv(answer: Answer) -> str:
 def impact_text(answer: Answer, form: str, paint: Paint = plain) -> str:
     """Return the nodes of an answer as a table, CSV or JSON: distance, name, marks, owners, last run."""
     if form == "json":
-        return json_text(_impact_value(answer))
+        return json_text(impact_value(answer))
     head = ("distance", "kind", "namespace", "name", "owners", "last run", "at", "marks")
     rows = [_impact_row(node) for node in answer.nodes]
     if form == "csv":
         return csv_text(head, rows)
     text = table(head, rows, paint) if rows else "nothing depends on it"
     return "\n".join([text, *cut_lines(answer)])
-
-
-def _impact_value(answer: Answer) -> dict[str, Any]:
-    """As :func:`answer_value`, without the edges: one of their ends may be the start, which is no node of the answer."""
-    nodes = [_node_value(node) for node in answer.nodes]
-    return {"question": dict(answer.question), "complete": not answer.cuts, "nodes": nodes}
 
 
 def _impact_row(node: Node) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ import click
 from headwater_graph.questions.answers import Kind, Node
 from headwater_graph.questions.search import KINDS
 from headwater_graph.questions.search import search as search_for
+from headwater_graph.questions.values import reference
 
 from .asking import format_options, paint, say, the_graph
-from .formats import COLOURS, csv_text, json_text, reference
+from .formats import COLOURS, csv_text, json_text
 
 
 @click.command()

@@ -24,8 +24,8 @@ from .dead_letters import Clock, DeadLetter, DeadLetterSink, now
 from .health import Status
 from .messages import Messages, Position
 from .metrics import BatchSummary
-from .partition import DEAD, TALLY, Rejected, Row, Tally
-from .rules.coalesce import unpack_sources
+from .partition import DEAD, TALLY, Rejected, Tally
+from .rules.coalesce import Row, unpack_sources
 
 if TYPE_CHECKING:
     from .batch import BatchPosition, BatchReport, Refused

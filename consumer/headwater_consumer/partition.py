@@ -22,7 +22,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -30,14 +30,13 @@ import pyarrow as pa
 from headwater_avro.errors import EventRejected
 
 from .messages import Headers, Message
-from .rules.coalesce import Coalescer
+from .rules.coalesce import Coalescer, Kind
 
-Row: TypeAlias = tuple[str, bytes, bytes, bytes]
+Row: TypeAlias = tuple[Kind | Literal["dead", "tally"], bytes, bytes, bytes]
 """Kind, key, payload, sources."""
 
-DEAD = "dead"
-TALLY = "tally"
-JOINED = ("run", "job_event", "dataset_event")
+DEAD: Final = "dead"
+TALLY: Final = "tally"
 
 TAGGED = pa.schema([("kind", pa.string()), ("key", pa.binary()), ("payload", pa.binary()), ("sources", pa.binary())])
 TAGGED_DDL = "kind string, key binary, payload binary, sources binary"

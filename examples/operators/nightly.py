@@ -8,12 +8,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from headwater.operators import EventSink, OperatorRunner
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from check_table import CheckTable
 from load_file import LoadFile
+
+from headwater.operators import EventSink, OperatorRunner
 
 CHECKS = {"amounts are positive": "cast(amount as integer) > 0", "every order has a customer": "customer <> ''"}
 

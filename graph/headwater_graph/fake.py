@@ -15,6 +15,7 @@ from headwater_avro.names import Key, key_hash
 
 from .fake_checks import CHECK_SCANS
 from .fake_fields import cut_columns, link_fields, put_field
+from .fake_rebuild import REBUILD_SWEEPS
 from .values import (
     JobVersion,
     Made,
@@ -59,8 +60,9 @@ class FakeStore:
         self.announced = (batch, offsets)
 
     def scan(self, name: str, **parameters: object) -> Iterator[Row]:
-        """Yield the rows of one of the scans of a dump or a check."""
-        return (_SCANS | CHECK_SCANS)[name](self.tables, **parameters)
+        """Yield the rows of one of the scans of a dump or a check, as they are now: later writes don't show."""
+        tables = {label: dict(table) for label, table in self.tables.items()}
+        return (_SCANS | CHECK_SCANS)[name](tables, **parameters)
 
     def owes(self) -> bool:
         """Tell whether work is still owed: answers are final when none is."""
@@ -205,14 +207,14 @@ class FakeTransaction:
         items += [
             StoredItem(_moment(row), None, row["text"].encode(), row.get("version"))
             for row in self.tables["JobEvent"].values()
-            if row["job"] == hash_
+            if row["job"] == hash_ and row.get("moment") is not None
         ]
         return sorted(items, key=lambda item: item.moment)
 
-    def items_from(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
-        items = [item for item in self._items(job) if item.moment >= moment][:limit]
-        self.items_read += len(items)
-        return items
+    def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
+        found = [[item for item in self._items(job) if item.moment >= moment][:limit] for job, moment in asked]
+        self.items_read += sum(map(len, found))
+        return found
 
     def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
         items = [item for item in reversed(self._items(job)) if item.moment < moment][:limit]
@@ -225,26 +227,27 @@ class FakeTransaction:
         versions = [self._version(row) for row in rows if row["job"] == hash_ and row.get("moment") is not None]
         return sorted(versions, key=lambda version: version.since)
 
-    def version_before(self, job: Key, moment: Moment) -> JobVersion | None:
-        return max(
-            (version for version in self._versions(job) if version.since < moment),
-            key=lambda version: version.since,
-            default=None,
-        )
+    def versions_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return [
+            next((one for one in reversed(self._versions(job)) if one.since < moment), None) for job, moment in asked
+        ]
 
-    def versions_between(self, job: Key, first: Moment, last: Moment) -> list[JobVersion]:
-        return [version for version in self._versions(job) if first <= version.since <= last]
+    def versions_between(self, asked: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
+        return [[one for one in self._versions(job) if first <= one.since <= last] for job, first, last in asked]
 
-    def version_after(self, job: Key, moment: Moment) -> JobVersion | None:
-        return next((version for version in self._versions(job) if version.since > moment), None)
+    def versions_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return [next((one for one in self._versions(job) if one.since > moment), None) for job, moment in asked]
 
-    def last_run_before(self, job: Key, moment: Moment) -> tuple[str, Moment] | None:
+    def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
+        return [self._last_run_before(job, moment) for job, moment in asked]
+
+    def _last_run_before(self, job: Key, moment: Moment) -> tuple[str, Moment] | None:
         runs = [item for item in self._items(job) if item.run_id is not None and item.moment < moment]
         return (runs[-1].run_id or "", runs[-1].moment) if runs else None
 
     def owed(self, limit: int) -> list[Owed]:
         found = [Owed(key, row["kind"], row["body"]) for key, row in self.tables["Owed"].items()]
-        return sorted(found, key=lambda owed: (owed.kind, owed.key))[:limit]
+        return sorted(found, key=lambda owed: (owed.key != "!", owed.kind, owed.key))[:limit]
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
@@ -256,6 +259,9 @@ class FakeTransaction:
                 apply(self.tables, row)
             rows += len(statement.rows)
         return rows
+
+    def sweep(self, name: str, after: str, limit: int) -> str | None:
+        return REBUILD_SWEEPS[name](self.tables, after, limit)
 
 
 # ---- what each statement does to the tables, as its Cypher file does to Neo4j ---------------------------------------
@@ -427,6 +433,7 @@ _WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "put_feeds": _link("FEEDS", "job", "dataset"),
     "put_produces": _link("PRODUCES", "job", "dataset"),
     "cut_columns": cut_columns,
+    "cut_some_columns": cut_columns,
     "put_columns": _put_column,
     "put_fields": put_field,
     "link_fields": link_fields,

@@ -56,7 +56,7 @@ def _datasets(tables: Tables) -> Iterator[Row]:
         yield {"key": _key(row), "aliases": aliases} | told
 
 
-_OF_RUN = [
+_OF_RUN = (
     "id",
     "job",
     "state",
@@ -70,7 +70,7 @@ _OF_RUN = [
     "codeVersion",
     "conflicts",
     "error",
-]
+)
 
 
 def _run_nodes(tables: Tables) -> Iterator[Row]:

@@ -28,7 +28,7 @@ def link_fields(tables: Tables, row: Row) -> None:
 
 def cut_columns(tables: Tables, row: Row) -> None:
     """Cut column edges of one output of one job, at most so many, and the fields that no edge names any more."""
-    owned = [key for key, edge in tables["DERIVES"].items() if edge["owner"] == row["owner"]][: row["limit"]]
+    owned = [key for key, edge in tables["DERIVES"].items() if edge["owner"] == row["owner"]][: row.get("limit")]
     cut = [tables["DERIVES"].pop(key) for key in owned]
     named = {tuple(edge[end]) for edge in tables["DERIVES"].values() for end in ("source", "target")}
     for path in {tuple(edge[end]) for edge in cut for end in ("source", "target")} - named:

@@ -61,6 +61,8 @@ def of_code(fault: exceptions.Neo4jError, address: str) -> HeadwaterError:
         return StoreExhausted(f"{code}: {_first_line(fault)}")
     if "DatabaseUnavailable" in code or "DatabaseNotFound" in code or ".Cluster." in code or "ReadOnly" in code:
         return ServerUnavailable("Neo4j", address, f"{_first_line(fault)}; see its log")
+    if code.startswith("Neo.ClientError.Schema.") and "Constraint" not in code:
+        return ConfigError(f"the graph lacks a part of its schema: run `headwater graph init` ({_first_line(fault)})")
     if code.startswith("Neo.TransientError"):
         return StoreBusy(f"{code}: {_first_line(fault)}")
     if code.startswith("Neo.DatabaseError"):

@@ -61,23 +61,23 @@ class Transaction(Protocol):
     def kept_after(self, dataset: Key, time: int) -> bool:
         """Tell whether a version that does not itself say DROP has a moment whose time is greater (SPEC 7)."""
 
-    def items_from(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
-        """Return the first ``limit`` items of a job's fold at or after a moment, by moment."""
+    def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
+        """Return for each (job, moment) the first ``limit`` items of the job's fold at or after the moment, by moment."""
 
     def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
         """Return the last ``limit`` items of a job's fold before a moment, the latest first."""
 
-    def version_before(self, job: Key, moment: Moment) -> JobVersion | None:
-        """Return the job version with the greatest ``since`` before a moment."""
+    def versions_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        """Return for each (job, moment) the job version with the greatest ``since`` before the moment."""
 
-    def versions_between(self, job: Key, first: Moment, last: Moment) -> list[JobVersion]:
-        """Return the job versions with ``first <= since <= last``, by ``since``."""
+    def versions_between(self, asked: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
+        """Return for each (job, first, last) the job versions with ``first <= since <= last``, by ``since``."""
 
-    def version_after(self, job: Key, moment: Moment) -> JobVersion | None:
-        """Return the job version with the least ``since`` after a moment."""
+    def versions_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        """Return for each (job, moment) the job version with the least ``since`` after the moment."""
 
-    def last_run_before(self, job: Key, moment: Moment) -> tuple[str, Moment] | None:
-        """Return the versioned run of a job with the greatest moment before one: (runId, moment)."""
+    def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
+        """Return for each (job, moment) the job's versioned run with the greatest moment before: (runId, moment)."""
 
     def owed(self, limit: int) -> list[Owed]:
         """Return work still owed, by kind and key.
@@ -87,6 +87,11 @@ class Transaction(Protocol):
 
     def write(self, statements: Iterable[Statement]) -> int:
         """Carry out writes in their order; returns the number of rows."""
+
+    def sweep(self, name: str, after: str, limit: int) -> str | None:
+        """Take away up to ``limit`` things of a kind that follow from records, those after a key; returns the key to go on
+        after, None where nothing was left.
+        """
 
 
 class Store(Protocol):

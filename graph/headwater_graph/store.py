@@ -211,46 +211,45 @@ class Neo4jTransaction:
     def kept_after(self, dataset: Key, time: int) -> bool:
         return bool(self._rows("read_kept_after", dataset=key_hash("dataset", *dataset), time=time))
 
-    def items_from(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
-        return sorted(self._items("from", job, moment, limit), key=lambda item: item.moment)[:limit]
+    def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
+        found: list[list[StoredItem]] = [[] for _ in asked]
+        rows = _job_rows(asked)
+        for row in self._many("read_runs_from", rows, limit=limit):
+            found[row["number"]].append(_run_item(row))
+        for row in self._many("read_job_events_from", rows, limit=limit):
+            found[row["number"]].append(_event_item(row))
+        return [sorted(items, key=lambda item: item.moment)[:limit] for items in found]
 
     def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
-        found = sorted(self._items("before", job, moment, limit), key=lambda item: item.moment, reverse=True)
-        return found[:limit]
+        asked = _job_rows([(job, moment)])
+        found = [_run_item(row) for row in self._many("read_runs_before", asked, limit=limit)]
+        found += [_event_item(row) for row in self._many("read_job_events_before", asked, limit=limit)]
+        return sorted(found, key=lambda item: item.moment, reverse=True)[:limit]
 
-    def _items(self, where: str, job: Key, moment: Moment, limit: int) -> Iterator[StoredItem]:
-        asked = {"job": key_hash("job", *job), "limit": limit} | _moment_row(moment)
-        for row in self._rows(f"read_runs_{where}", **asked):
-            yield StoredItem((row["moment"], row["id"]), row["id"], row["body"], row["version"])
-        for row in self._rows(f"read_job_events_{where}", **asked):
-            yield StoredItem((row["moment"], row["id"]), None, row["id"].encode(), row["version"])
+    def versions_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return self._versions_of("read_versions_before", asked)
 
-    def version_before(self, job: Key, moment: Moment) -> JobVersion | None:
-        rows = self._rows("read_version_before", job=key_hash("job", *job), **_moment_row(moment))
-        return _version(rows[0], job) if rows else None
+    def versions_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return self._versions_of("read_versions_after", asked)
 
-    def version_after(self, job: Key, moment: Moment) -> JobVersion | None:
-        rows = self._rows("read_version_after", job=key_hash("job", *job), **_moment_row(moment))
-        return _version(rows[0], job) if rows else None
+    def _versions_of(self, name: str, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        found = {row["number"]: row for row in self._many(name, _job_rows(asked))}
+        return [_version(found[number], job) if number in found else None for number, (job, _) in enumerate(asked)]
 
-    def versions_between(self, job: Key, first: Moment, last: Moment) -> list[JobVersion]:
-        begin, end = _moment_row(first), _moment_row(last)
-        rows = self._rows(
-            "read_versions_between",
-            job=key_hash("job", *job),
-            first=begin["moment"],
-            firstTie=begin["tie"],
-            firstText=begin["text"],
-            last=end["moment"],
-            lastTie=end["tie"],
-            lastText=end["text"],
-        )
-        return [version for row in rows if (version := _version(row, job)) is not None]
+    def versions_between(self, asked: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
+        rows = _job_rows([(job, first) for job, first, _ in asked])
+        for row, (_, _, last) in zip(rows, asked, strict=True):
+            row |= {"last": last[0], "lastTie": last[1][:TIE_LENGTH], "lastText": last[1]}
+        found: list[list[JobVersion]] = [[] for _ in asked]
+        for record in self._many("read_versions_between", rows):
+            version = _version(record, asked[record["number"]][0])
+            found[record["number"]] += [version] if version else []
+        return found
 
-    def last_run_before(self, job: Key, moment: Moment) -> tuple[str, Moment] | None:
-        asked = {"job": key_hash("job", *job), "limit": 1} | _moment_row(moment)
-        rows = self._rows("read_runs_before", **asked)
-        return (rows[0]["id"], (rows[0]["moment"], rows[0]["id"])) if rows else None
+    def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
+        rows = self._many("read_last_runs_before", _job_rows(asked))
+        found = {row["number"]: (row["id"], (row["moment"], row["id"])) for row in rows}
+        return [found.get(number) for number in range(len(asked))]
 
     def owed(self, limit: int) -> list[Owed]:
         return [Owed(row["key"], row["kind"], row["body"]) for row in self._rows("read_owed", limit=limit)]
@@ -268,12 +267,23 @@ class Neo4jTransaction:
             written += len(rows)
         return written
 
+    def sweep(self, name: str, after: str, limit: int) -> str | None:
+        (row,) = self._rows(f"rebuild_{name}", after=after, limit=limit)
+        return None if row["next"] is None else str(row["next"])
+
 
 # ---- rows as Neo4j wants them --------------------------------------------------------------------------------------
 
 
 def _moment_row(moment: Moment) -> Row:
     return {"moment": moment[0], "tie": moment[1][:TIE_LENGTH], "text": moment[1]}
+
+
+def _job_rows(asked: Sequence[tuple[Key, Moment]]) -> list[Row]:
+    return [
+        {"number": number, "job": key_hash("job", *job)} | _moment_row(moment)
+        for number, (job, moment) in enumerate(asked)
+    ]
 
 
 def _seconds(micros: int | None) -> list[int] | None:
@@ -349,6 +359,14 @@ def _made(row: neo4j.Record) -> Made | None:
         return None
     moment = (row["moment"], row["madeBy"] or row["text"])
     return Made(row["id"], moment, row["madeBy"], row["external"], bool(row["drops"]))
+
+
+def _run_item(row: neo4j.Record) -> StoredItem:
+    return StoredItem((row["moment"], row["id"]), row["id"], row["body"], row["version"])
+
+
+def _event_item(row: neo4j.Record) -> StoredItem:
+    return StoredItem((row["moment"], row["id"]), None, row["id"].encode(), row["version"])
 
 
 def _read(row: neo4j.Record) -> StoredRead:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Producer
-from headwater_consumer.batch import BatchPosition, BatchReport, Refused
 
+from headwater_consumer.batch import BatchPosition, BatchReport, Refused
 from headwater_consumer.brokers import kafka_client
 from headwater_consumer.config import ConsumerSettings, load
 from headwater_consumer.cycle import BatchCycle
@@ -19,7 +19,7 @@ from headwater_consumer.dead_letters import DeadLetter, KafkaDeadLetters, letter
 from headwater_consumer.health import Status
 from headwater_consumer.messages import KafkaMessages
 from headwater_consumer.metrics import Metrics
-from headwater_consumer.partition import Row
+from headwater_consumer.rules.coalesce import Row
 from headwater_consumer.stream import Stream
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from headwater_consumer.batch import BatchPosition, BatchReport
-
 from headwater_consumer.config import load
 from headwater_consumer.log import configure
-from headwater_consumer.partition import Row
+from headwater_consumer.rules.coalesce import Row
 from headwater_consumer.service import Spark, consume
 from headwater_stack import fetch, spark_java_home
 

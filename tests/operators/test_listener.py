@@ -298,6 +298,15 @@ def test_a_name_whose_template_cannot_be_resolved_is_left_out(caplog: pytest.Log
     assert "template that can't be resolved" in caplog.text
 
 
+def test_a_name_that_the_hosts_renderer_gives_back_as_it_was_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    class Lazy(Templated):
+        def render_template(self, text: str, context: Any) -> str:
+            return text
+
+    assert names(told_of(Lazy(), "success"), "outputs") == ["fixed"]
+    assert "a template that nothing resolves" in caplog.text
+
+
 def test_a_name_that_renders_to_nothing_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     class Empty(Plain):
         def get_openlineage_facets_on_complete(self, ti: Any) -> Any:

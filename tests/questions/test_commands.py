@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import NamedTuple
@@ -267,3 +268,15 @@ def test_cypher_stops_at_its_time_limit(headwater: Headwater) -> None:
     done = headwater("cypher", "UNWIND range(1, 1000000000) AS n RETURN sum(n)", "--timeout", "0.5")
     assert done.code == 2
     assert "too much to answer within the limits of time and memory" in done.err
+
+
+def test_reports_are_printed(headwater: Headwater, stored: GraphMaker) -> None:
+    ns = stored.namespace
+    table = headwater("report", "unmade", "--limit", "100000").out
+    assert table.startswith("unmade: datasets that are read and that nothing ever made\n")
+    assert re.search(rf"^{ns} +raw$", table, re.MULTILINE)
+    csv = headwater("report", "unmade", "--limit", "100000", "--format", "csv").out
+    assert f"unmade,{ns},raw\n" in csv
+    found = json.loads(headwater("report", "missing", "--json", "--limit", "100000").out)
+    assert {"namespace": ns, "dataset": "raw"} in next(each for each in found if each["report"] == "unmade")["rows"]
+    assert headwater("report", "nothing").code == 2

@@ -246,3 +246,18 @@ def test_jobs_that_have_not_run_for_long_can_be_left_out(
     answer = ask(reader, maker, "b", active_since=at_hour(9))
     assert [n[2] for n in names(answer)] == ["b", "c", "young"]
     assert answer.question["activeSince"] == "2026-01-01T09:00:00.000000Z"
+
+
+@pytest.mark.parametrize("nodes", range(2, 30))
+def test_an_answer_is_either_whole_or_says_that_it_is_cut(
+    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker, nodes: int
+) -> None:
+    """Limits so low that they cut within one statement of the walk, too."""
+    for number in range(4):
+        maker.run(f"wide{number}", [f"in{number}{side}" for side in range(5)], ["table", f"also{number}"])
+    maker.store(driver)
+    whole = ask(reader, maker, "table")
+    cut = ask(reader, maker, "table", limits=Limits(nodes=nodes))
+    assert (len(whole.nodes), len(whole.edges)) == (25, 24)
+    assert bool(cut.cuts) == ((len(cut.nodes), len(cut.edges)) != (25, 24))
+    assert len(cut.nodes) <= nodes

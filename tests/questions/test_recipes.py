@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 QUESTIONS = sorted(
     path.name.removesuffix(".cypher") for path in (files("headwater_graph.questions") / "cypher").iterdir()
 )
-HEAD = re.compile(r"\A// [A-Z].+\.\n// parameters: ((?:[a-zA-Z]+(?:, )?)+)\n")
+HEAD = re.compile(r"\A(?:// .+\n)+?// parameters: ((?:[a-zA-Z]+(?:, )?)+)\n")
 
 
 def named_parameters(text: str) -> set[str]:
@@ -52,7 +52,16 @@ SCANS = {
     "dataset_by_tail",
     "job_by_tail",
     "run_by_prefix",
+    "report_conflicts",
+    "report_no_outputs",
+    "report_orphaned",
+    "report_silent",
+    "report_stale",
+    "report_unknown",
+    "report_unmade",
+    "report_unread",
     "runs_latest",
+    "silent_jobs",
     "search_columns",
     "search_datasets",
     "search_jobs",

@@ -69,7 +69,13 @@ def expected(reference: dict[str, Any]) -> set[Fact]:
 def _expected_edge(name: str, column: str, source: dict[str, Any]) -> Fact:
     where = f"{source['namespace']} {source['name']} {source['field']}"
     masked = " MASKED" if source["masking"] else ""
-    return ("column", name, "*" if column == "dataset" else column, where, f"{source['type']} {source['subtype']}{masked}")
+    return (
+        "column",
+        name,
+        "*" if column == "dataset" else column,
+        where,
+        f"{source['type']} {source['subtype']}{masked}",
+    )
 
 
 def difference(ours: set[Fact], theirs: set[Fact]) -> list[str]:

@@ -39,7 +39,9 @@ class Collected:
 
 def settings(job: Path, work: str) -> dict[str, str]:
     """The ``# conf:`` lines of a job."""
-    lines = [line.removeprefix("# conf:").strip() for line in job.read_text().splitlines() if line.startswith("# conf:")]
+    lines = [
+        line.removeprefix("# conf:").strip() for line in job.read_text().splitlines() if line.startswith("# conf:")
+    ]
     return {key: value.replace("$WORK", work) for key, _, value in (line.partition("=") for line in lines)}
 
 
@@ -148,7 +150,7 @@ def compare(name: str, events: list[dict[str, Any]], work: str) -> None:
     path = REFERENCE / "expected" / f"{name}.json"
     found = difference(facts(events, work), expected(json.loads(path.read_text()))) if path.exists() else []
     ends = [f"{event['eventType']} {event['job']['name']}" for event in events if event["eventType"] != "START"]
-    print(f"===== {name}: {len(found)} differences", ends, *found, sep="\n   ", flush=True)
+    print(f"===== {name}: {len(found)} differences", ends, *found[:25], sep="\n   ", flush=True)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def test_column_lineage_goes_into_further_events_of_the_run() -> None:
 def test_many_datasets_go_into_further_events_of_the_run() -> None:
     schema = {"fields": [{"name": f"c{n}", "type": "string"} for n in range(20)]}
     inputs = [output(f"i{n}", schema=schema) for n in range(500)]
-    event = run_event("r", inputs=inputs, outputs=[output("o", schema=schema)])
+    event = run_event("r", inputs=inputs, outputs=[output("o", schema=schema, columnLineage=columns(20, 5))])
     told = joined([copy.deepcopy(event)])
     parts = fit(event, LIMIT)
     assert joined(parts) == told

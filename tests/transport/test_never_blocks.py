@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from headwater.transport import HeadwaterConfig
 from headwater.transport.broker import MemoryBroker, Message
+from headwater.transport.preparation import Preparation
+from headwater.transport.tally import Ledger
+from headwater.transport.wire import NotSerialisable
 
 from ..servers import Servers
 from .conftest import MakeTransport
 from .events import arrived, emit_slowest, eventually, run_event, run_ids, spooled_run_ids
 from .proxy import FaultyProxy, Mode
+
+WORDS = (
+    "run job dataset inputs outputs facets inputFacets outputFacets namespace name runId eventType columnLineage fields "
+    "inputFields transformations type sql query errorMessage stackTrace parent value key password debug"
+)
+MEMBERS = st.sampled_from(WORDS.split())
 
 # Far above what a loaded machine's scheduler costs, far below any of the network's time-outs.
 AT_ONCE = 0.5
@@ -125,9 +139,10 @@ def test_message_larger_than_kafka_takes(
     )
     text = "".join(chr(97 + n * n % 26) for n in range(2_000_000))
     transport.emit(run_event("large", job={"namespace": "n", "name": "j", "facets": {"note": {"text": text}}}))
+    assert not transport.flush(20)
+    assert transport.counters().spooled == 1
     transport.emit(run_event("small"))
-    assert eventually(lambda: transport.counters().spooled == 1)
-    transport.close(5.0)
+    assert transport.close(5.0)
     assert spooled_run_ids(spool_dir, ".refused") == ["large"]
     assert run_ids(arrived(servers.kafka_bootstrap_servers, topic, 1)) == {"small"}
 
@@ -237,6 +252,50 @@ def test_broker_port_that_fails_in_every_call(make_transport: MakeTransport) -> 
     begun = time.monotonic()
     assert not transport.close(1.0)
     assert time.monotonic() - begun < 3
+
+
+def test_a_fault_of_the_emitter_itself_is_counted(
+    make_transport: MakeTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Faulty(MemoryBroker):
+        def send(self, message: Message, done: Any) -> bool:
+            if message.key == b"bad":
+                raise KeyError("a fault")
+            return super().send(message, done)
+
+    broker = Faulty()
+    transport = make_transport(lambda _: broker)
+    for run_id in ("a", "bad", "b"):
+        transport.emit(run_event(run_id))
+    assert not transport.close(5)
+    assert [message.key for message in broker.received] == [b"a", b"b"]
+    assert transport.counters().dropped == {"fault": 1}
+    assert "KeyError: 'a fault'" in caplog.text
+
+
+def test_avro_without_its_extra(make_transport: MakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "headwater_avro.codec", None)
+    broker = MemoryBroker()
+    transport = make_transport(lambda _: broker, format="avro")
+    transport.emit(run_event("r"))
+    assert transport.close(5)
+    assert json.loads(broker.received[0].value)["run"]["runId"] == "r"
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(MEMBERS, inner, max_size=4),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=400)
+@given(event=st.dictionaries(MEMBERS, values, max_size=6), limit=st.integers(1, 300))
+def test_events_of_any_shape_are_sent_or_counted(event: dict[str, Any], limit: int) -> None:
+    preparation = Preparation(HeadwaterConfig(max_event_bytes=limit), Ledger())
+    with contextlib.suppress(NotSerialisable):
+        for message in preparation.messages(event, 0.0):
+            assert isinstance(json.loads(message.value), dict)
 
 
 class Stuck(MemoryBroker):

@@ -70,6 +70,7 @@ def test_members_named_like_secrets() -> None:
             "variables": [{"name": "DB_PASSWORD", "value": "x"}, {"name": "HOME", "value": "/root"}],
             "parameters": [{"key": "apiKey", "value": 7}],
             "passwords": ["a", "b"],
+            "urls": ["amqp://u:pw@h", "amqp://h"],
         }
     )
     assert clean == {
@@ -77,8 +78,9 @@ def test_members_named_like_secrets() -> None:
         "variables": [{"name": "DB_PASSWORD", "value": "***"}, {"name": "HOME", "value": "/root"}],
         "parameters": [{"key": "apiKey", "value": "***"}],
         "passwords": ["***", "***"],
+        "urls": ["amqp://u:***@h", "amqp://h"],
     }
-    assert count == 6
+    assert count == 7
 
 
 def test_columns_named_like_secrets_keep_their_lineage() -> None:

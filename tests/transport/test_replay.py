@@ -13,6 +13,10 @@ from .conftest import MakeTransport
 from .events import eventually, run_event, spooled_run_ids
 
 
+def never(message: Message) -> None:
+    raise AssertionError(f"{message} was not refused")
+
+
 def kept(directory: Path, count: int) -> Spool:
     spool = Spool(directory, "t", 10_000_000)
     for n in range(count):
@@ -22,7 +26,7 @@ def kept(directory: Path, count: int) -> Spool:
 
 
 def test_the_first_record_goes_alone(tmp_path: Path) -> None:
-    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True)
+    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True, set_aside=never)
     broker = MemoryBroker()
     broker.available = False
     for now in range(5):
@@ -32,7 +36,7 @@ def test_the_first_record_goes_alone(tmp_path: Path) -> None:
 
 def test_a_segment_is_removed_when_all_is_acknowledged(tmp_path: Path) -> None:
     ledger, broker = Ledger(), MemoryBroker()
-    replay = Replay(kept(tmp_path, 3), ledger, 10.0, active=True)
+    replay = Replay(kept(tmp_path, 3), ledger, 10.0, active=True, set_aside=never)
     for _ in range(3):
         assert segments(tmp_path, PENDING)
         replay.step(broker, 0.0)
@@ -45,7 +49,7 @@ def test_a_segment_is_removed_when_all_is_acknowledged(tmp_path: Path) -> None:
 
 def test_steps_are_small(tmp_path: Path) -> None:
     broker = MemoryBroker(room=10_000)
-    replay = Replay(kept(tmp_path, 3 * AT_ONCE), Ledger(), 10.0, active=True)
+    replay = Replay(kept(tmp_path, 3 * AT_ONCE), Ledger(), 10.0, active=True, set_aside=never)
     replay.step(broker, 0.0)
     broker.poll(0)
     replay.step(broker, 0.0)
@@ -54,7 +58,7 @@ def test_steps_are_small(tmp_path: Path) -> None:
 
 def test_a_failed_step_leaves_the_segment_and_waits(tmp_path: Path) -> None:
     broker = MemoryBroker()
-    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True)
+    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True, set_aside=never)
     broker.available = False
     replay.step(broker, 0.0)
     broker.recall()
@@ -69,13 +73,25 @@ def test_a_failed_step_leaves_the_segment_and_waits(tmp_path: Path) -> None:
     assert segments(tmp_path, PENDING) == []
 
 
+def test_a_refused_record_is_set_aside_and_holds_nothing_up(tmp_path: Path) -> None:
+    aside: list[Message] = []
+    broker = MemoryBroker(refuses=lambda message: message.value == b"1")
+    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True, set_aside=aside.append)
+    for _ in range(4):
+        replay.step(broker, 0.0)
+        broker.poll(0)
+    assert aside == [Message(b"k", b"1")]
+    assert [message.value for message in broker.received] == [b"0", b"2"]
+    assert segments(tmp_path, PENDING) == []
+
+
 def test_stopping_in_the_middle_leaves_the_segment_to_others(tmp_path: Path) -> None:
     broker = MemoryBroker()
-    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True)
+    replay = Replay(kept(tmp_path, 3), Ledger(), 10.0, active=True, set_aside=never)
     replay.step(broker, 0.0)
     replay.stop()
     assert len(segments(tmp_path, PENDING)) == 1
-    other = Replay(Spool(tmp_path, "t", 10_000), Ledger(), 10.0, active=True)
+    other = Replay(Spool(tmp_path, "t", 10_000), Ledger(), 10.0, active=True, set_aside=never)
     other.step(broker, 0.0)
     assert other.idle(0.0) == 0.0
     other.stop()
@@ -85,7 +101,7 @@ def test_a_torn_end_is_counted_as_lost(tmp_path: Path) -> None:
     spool, ledger, broker = kept(tmp_path, 2), Ledger(), MemoryBroker()
     (path,) = segments(tmp_path, PENDING)
     path.write_bytes(path.read_bytes()[:-1])
-    replay = Replay(spool, ledger, 10.0, active=True)
+    replay = Replay(spool, ledger, 10.0, active=True, set_aside=never)
     for _ in range(3):
         replay.step(broker, 0.0)
         broker.poll(0)

@@ -120,6 +120,22 @@ def test_a_message_larger_than_the_spool_is_refused(tmp_path: Path) -> None:
     spool.close()
 
 
+def test_a_write_that_is_cut_short_hides_nothing_that_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path, "t", MEGABYTE)
+    spool.append(Message(b"k", b"one"))
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[: len(data) // 2]))
+    with pytest.raises(SpoolFault) as fault:
+        spool.append(Message(b"k", b"two"))
+    assert fault.value.reason == "spool_failed"
+    monkeypatch.undo()
+    spool.append(Message(b"k", b"three"))
+    spool.close()
+    assert read(segments(tmp_path, PENDING)[0]) == [Message(b"k", b"one"), Message(b"k", b"three")]
+
+
 def test_a_segment_in_use_belongs_to_its_writer(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "t", MEGABYTE)
     spool.append(Message(None, b"x"))

@@ -41,7 +41,7 @@ def rederived_lines(graph: RederivedGraph) -> Iterator[bytes]:
 
 def _line(kind: str, row: Row) -> bytes:
     told = {name: sorted(value) if name in _SETS else value for name, value in row.items()}
-    there = {name: value for name, value in told.items() if value is not None and value is not False}
+    there = {name: value for name, value in told.items() if value is not None and value is not False and value != []}
     return (canonical({"kind": kind} | there) + "\n").encode()
 
 

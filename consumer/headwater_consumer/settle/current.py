@@ -267,7 +267,7 @@ def _teller(item: StoredItem) -> Teller | None:
 def _teller_at(tx: Transaction, job: JobNow, standing: Standing) -> Teller | None:
     if standing[1] in job.tellers:
         return job.tellers[standing[1]]
-    items = tx.items_from(job.key, standing[1], 1)
+    (items,) = tx.items_from([(job.key, standing[1])], 1)
     return _teller(items[0]) if items and items[0].moment == standing[1] else None
 
 
@@ -344,7 +344,7 @@ def _settle_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Limi
             edges.owed.append(owe_columns(ColumnsBody(job.key, output, count, 0)))
             continue
         if count:
-            edges.columns_cut.append({"owner": owner_of(job.key, output), "limit": count})
+            edges.columns_cut.append({"owner": owner_of(job.key, output)})
         edges.columns += rows
 
 

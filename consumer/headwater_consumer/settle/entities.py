@@ -77,6 +77,14 @@ def settle_entities(tx: Transaction, told: Told) -> Entities:
     return entities
 
 
+def put_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key, DatasetRecord]) -> None:
+    """Write jobs and datasets with all that follows from their records; nothing of them but the records is there yet."""
+    entities = Entities()
+    statements = [*_join_jobs(tx, jobs, entities), *_join_datasets(tx, datasets, entities)]
+    drops = [{"dataset": dataset_hash(key), "dropped": True} for key in sorted(entities.drop_told)]
+    tx.write((*(statement for statement in statements if statement.rows), _put("put_dropped", drops)))
+
+
 def _join_runs(tx: Transaction, told: Told, entities: Entities) -> list[RunRecord]:
     """Fill in the changes; return the told records that brought something new."""
     stored = tx.runs(told.runs)
@@ -205,8 +213,8 @@ def _join_datasets(tx: Transaction, told: dict[Key, DatasetRecord], entities: En
         named += [alias for alias in now if alias not in old]
     return [
         _put("put_datasets", rows),
-        _put("link_fields", new),
         *_placeholders("put_named_datasets", named, dataset_hash),
+        _put("link_fields", [*new, *({"key": dataset_hash(alias)} for alias in dict.fromkeys(named))]),
         _put("cut_aliases", cut),
         _put("put_aliases", aliases),
         _put("drop_unnamed_datasets", [{"key": row["alias"]} for row in cut]),

@@ -7,7 +7,7 @@ with the stored one of that moment, in content and in id, everything stored afte
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -64,6 +64,7 @@ class Fold:
     current: JobVersion | None = None
     owed: Moment | None = None
     last: Moment = LATEST
+    agreed: bool = False
     refolded: int = 0
 
 
@@ -137,40 +138,70 @@ def append(job: Key, current: JobVersion | None, change: JobChange) -> Fold:
     return fold
 
 
-def refold(tx: Transaction, job: Key, change: JobChange, limits: Limits) -> Fold:
-    """Fold a job again from the first change on; stops where the fold agrees with what is stored."""
-    base = tx.version_before(job, change.first)
-    fold = Fold(job, appended=False, base=base, valid=base, current=as_of(base, change.first) if base else None)
-    if base is not None and fold.current is not None and fold.current != base:
-        fold.put[base.id] = fold.current
-    fold.displaced = {one.since: one for moment in change.left for one in tx.versions_between(job, moment, moment)}
-    _fold_on(tx, fold, change.first, change.last, limits)
-    return fold
+def refold(tx: Transaction, changes: dict[Key, JobChange], limits: Limits) -> list[Fold]:
+    """Fold jobs again from their first changes on; each stops where the fold agrees with what is stored."""
+    firsts = [(job, change.first) for job, change in changes.items()]
+    left = [(job, moment, moment) for job, change in changes.items() for moment in change.left]
+    displaced: dict[Key, dict[Moment, JobVersion]] = {}
+    for (job, _, _), versions in zip(left, tx.versions_between(left), strict=True):
+        displaced.setdefault(job, {}).update({one.since: one for one in versions})
+    folds = []
+    for (job, first), base in zip(firsts, tx.versions_before(firsts), strict=True):
+        fold = Fold(job, appended=False, base=base, valid=base, current=as_of(base, first) if base else None)
+        if base is not None and fold.current is not None and fold.current != base:
+            fold.put[base.id] = fold.current
+        fold.displaced = displaced.get(job, {})
+        folds.append(fold)
+    _fold_on(
+        tx, [(fold, change.first, change.last) for fold, change in zip(folds, changes.values(), strict=True)], limits
+    )
+    return folds
 
 
 def continue_fold(tx: Transaction, owed: FoldBody, limits: Limits) -> Fold:
     """Fold on where an earlier transaction stopped short."""
-    base = tx.version_before(owed.job, owed.first)
+    (base,) = tx.versions_before([(owed.job, owed.first)])
     fold = Fold(owed.job, appended=False, base=base, valid=owed.valid, current=base)
     fold.displaced = {one.since: one for one in owed.displaced}
     if owed.doomed and owed.valid is not None:
         fold.dropped.add(owed.valid.id)
-    _fold_on(tx, fold, owed.first, owed.last, limits)
+    _fold_on(tx, [(fold, owed.first, owed.last)], limits)
     return fold
 
 
-def _fold_on(tx: Transaction, fold: Fold, first: Moment, last: Moment, limits: Limits) -> None:
-    items = tx.items_from(fold.job, first, limits.rows)
-    end = items[-1].moment if len(items) == limits.rows else LATEST
-    stored = tx.versions_between(fold.job, first, end)
-    fold.last = last
-    by_moment = {item.moment: item for item in items}
-    agreed = _fold_stretch(fold, Stretch(first, end, by_moment, {one.since: one for one in stored}), last)
-    if agreed and fold.current is not None:
-        # From here on what is stored stands, the code version that the stored one takes later included.
-        fold.put.pop(fold.current.id, None)
-    elif end != LATEST:
-        fold.owed = (end[0], end[1] + "\0")
+FIRST_PAGE = 16
+"""How many stored items a fold reads first; then four times as many each time, as it mostly agrees with them soon."""
+
+
+def _fold_on(tx: Transaction, folds: list[tuple[Fold, Moment, Moment]], limits: Limits) -> None:
+    """Fold each job on over what is stored from a moment; what all changes together reach stays within the limits."""
+    limit = max(1, limits.rows // max(1, len(folds)))
+    page, read = min(FIRST_PAGE, limit), 0
+    while folds:
+        folds = [(fold, end, last) for fold, end, last in _fold_pages(tx, folds, page) if end is not None]
+        read += page
+        if read >= limit:
+            for fold, end, _ in folds:
+                fold.owed = end
+            return
+        page = min(page * 4, limit - read)
+
+
+def _fold_pages(
+    tx: Transaction, folds: list[tuple[Fold, Moment, Moment]], page: int
+) -> Iterator[tuple[Fold, Moment | None, Moment]]:
+    """Fold each job on over its next page of stored items; yields (fold, where to go on or None, last) of each."""
+    items = tx.items_from([(fold.job, first) for fold, first, _ in folds], page)
+    ends = [listed[-1].moment if len(listed) == page else LATEST for listed in items]
+    stored = tx.versions_between([(fold.job, first, end) for (fold, first, _), end in zip(folds, ends, strict=True)])
+    for (fold, first, last), listed, end, versions in zip(folds, items, ends, stored, strict=True):
+        by_moment = {item.moment: item for item in listed}
+        fold.last = last
+        fold.agreed = _fold_stretch(fold, Stretch(first, end, by_moment, {one.since: one for one in versions}), last)
+        if fold.agreed and fold.current is not None:
+            # From here on what is stored stands, the code version that the stored one takes later included.
+            fold.put.pop(fold.current.id, None)
+        yield fold, None if fold.agreed or end == LATEST else (end[0], end[1] + "\0"), last
 
 
 def _fold_stretch(fold: Fold, stretch: Stretch, last: Moment) -> bool:
@@ -229,13 +260,23 @@ def write_folds(tx: Transaction, folds: list[Fold]) -> None:
     for statement in written:
         merged[statement.name] += statement.rows
     tx.write(Statement(name, tuple(rows)) for name, rows in merged.items() if rows)
-    ends = [row for fold in folds for row in (_appended_ends(fold) if fold.appended else _ends(tx, fold))]
-    lasts = [row for row in ends if "lastRun" in row]
-    current = [{"job": job_hash(fold.job), "version": _current_id(tx, fold)} for fold in folds if _moves(fold)]
+    ends = [row for fold in folds if fold.appended for row in _appended_ends(fold)]
+    refolded = [fold for fold in folds if not fold.appended]
+    ends += _ends(tx, refolded)
+    latest = tx.versions_before([(fold.job, LATEST) for fold in refolded])
+    current = [
+        {"job": job_hash(fold.job), "version": one.id if one else None}
+        for fold, one in zip(refolded, latest, strict=True)
+    ]
+    current += [
+        {"job": job_hash(fold.job), "version": fold.current.id}
+        for fold in folds
+        if fold.appended and fold.current and _moves(fold)
+    ]
     tx.write(
         (
             Statement("end_job_versions", tuple({"id": row["id"], "end": row["end"]} for row in ends)),
-            Statement("put_last_runs", tuple(lasts)),
+            Statement("put_last_runs", tuple(row for row in ends if "lastRun" in row)),
             Statement("put_current_job_versions", tuple(current)),
         )
     )
@@ -319,13 +360,8 @@ def _appended_lasts(fold: Fold) -> tuple[Row, ...]:
 
 
 def _moves(fold: Fold) -> bool:
-    """Whether the fold may have moved the job's current version: an append that made none has not."""
-    return not fold.appended or fold.base is None or fold.current is None or fold.base.id != fold.current.id
-
-
-def _current_id(tx: Transaction, fold: Fold) -> str | None:
-    latest = fold.current if fold.appended else tx.version_before(fold.job, LATEST)
-    return latest.id if latest else None
+    """Whether an append made a version, which is the job's current one then."""
+    return fold.base is None or fold.current is None or fold.base.id != fold.current.id
 
 
 def _appended_ends(fold: Fold) -> list[Row]:
@@ -336,27 +372,38 @@ def _appended_ends(fold: Fold) -> list[Row]:
     return [{"id": one.id, "end": after.since[0]} for one, after in pairwise(chain)]
 
 
-def _ends(tx: Transaction, fold: Fold) -> list[Row]:
-    """Return for each version that the stretch touched, and the one before it, its end and its last run."""
-    touched = {version.since for version in fold.put.values()} | {item.moment for item, _, _ in fold.placed}
-    first = min(touched, default=LATEST)
-    before = fold.base if fold.base and fold.base.id not in fold.dropped else tx.version_before(fold.job, first)
-    made = tx.versions_between(fold.job, first, max(touched, default=EARLIEST))
-    versions = [*([before] if before and before not in made else []), *made]
-    placed = {version: item for item, _, version in fold.placed if item.run_id is not None}
-    rows: list[Row] = []
-    for number, version in enumerate(versions):
-        inner = number + 1 < len(versions)
-        after = versions[number + 1] if inner else tx.version_after(fold.job, version.since)
-        mine = placed.get(version.id) if inner else None
-        last = (mine.run_id, mine.moment) if mine else tx.last_run_before(fold.job, after.since if after else LATEST)
-        known = last if last is not None and last[1] >= version.since else (None, None)
-        rows.append(
-            {
-                "id": version.id,
-                "end": after.since[0] if after else None,
-                "lastRun": known[0],
-                "lastRunAt": known[1][0] if known[1] else None,
-            }
-        )
-    return rows
+def _ends(tx: Transaction, folds: list[Fold]) -> list[Row]:
+    """Return for each version that a stretch touched, and the one before it, its end and its last run."""
+    touched = [_touched(fold) for fold in folds]
+    firsts = [(fold.job, min(moments, default=LATEST)) for fold, moments in zip(folds, touched, strict=True)]
+    before = tx.versions_before(firsts)
+    made = tx.versions_between(
+        [(job, first, max(moments, default=EARLIEST)) for (job, first), moments in zip(firsts, touched, strict=True)]
+    )
+    chains = [[*([one] if one else []), *listed] for one, listed in zip(before, made, strict=True)]
+    afters = tx.versions_after(
+        [(fold.job, chain[-1].since) for fold, chain in zip(folds, chains, strict=True) if chain]
+    )
+    following = iter(afters)
+    spans = [
+        (fold, version, after)
+        for fold, chain in zip(folds, chains, strict=True)
+        for version, after in (pairwise([*chain, next(following)]) if chain else ())
+        if version is not None
+    ]
+    lasts = tx.last_runs_before([(fold.job, after.since if after else LATEST) for fold, _, after in spans])
+    return [_end_row(version, after, last) for (_, version, after), last in zip(spans, lasts, strict=True)]
+
+
+def _touched(fold: Fold) -> set[Moment]:
+    return {version.since for version in fold.put.values()} | {item.moment for item, _, _ in fold.placed}
+
+
+def _end_row(version: JobVersion, after: JobVersion | None, last: tuple[str, Moment] | None) -> Row:
+    run_id, moment = last if last is not None and last[1] >= version.since else (None, None)
+    return {
+        "id": version.id,
+        "end": after.since[0] if after else None,
+        "lastRun": run_id,
+        "lastRunAt": moment[0] if moment else None,
+    }

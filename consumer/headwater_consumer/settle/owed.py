@@ -11,7 +11,9 @@ from typing import TypeAlias, cast
 import msgspec
 from msgspec import Struct
 
+from headwater_avro.errors import ServerUnavailable
 from headwater_avro.names import Key, key_hash
+from headwater_graph.port import Transaction
 from headwater_graph.values import JobVersion, Moment, Row
 
 ReadsBody: TypeAlias = tuple[Key, Moment, Moment]
@@ -67,6 +69,29 @@ def owe_fold(body: FoldBody) -> Row:
 def owe_columns(body: ColumnsBody) -> Row:
     """The column edges of a job's output are to be written."""
     return _row("columns", body, *body.job, *body.output)
+
+
+REBUILD: Row = {"key": "!", "kind": "rebuild", "body": b""}
+"""The whole graph is to be derived anew: its key comes before all others, so whoever asks what is owed sees it."""
+
+
+class RebuildUnfinished(ServerUnavailable):
+    """The graph is being rebuilt or a rebuild was broken off: nothing else may be written until it is done."""
+
+    def __init__(self) -> None:
+        super().__init__("the graph", "the store", "it is being rebuilt")
+        self.args = (
+            "the graph is being rebuilt, or a rebuild was broken off: run `headwater graph rebuild` to its end",
+        )
+
+    def __reduce__(self) -> tuple[type[RebuildUnfinished], tuple[()]]:  # type: ignore[override]
+        return (type(self), ())
+
+
+def refuse_while_rebuilt(tx: Transaction) -> None:
+    """Raise RebuildUnfinished while a rebuild is under way: what it has taken away is not there to settle with."""
+    if any(one.kind == REBUILD["kind"] for one in tx.owed(1)):
+        raise RebuildUnfinished
 
 
 def _row(kind: str, body: object, *key: str) -> Row:

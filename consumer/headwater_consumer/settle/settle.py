@@ -42,7 +42,11 @@ class Settled:
 
 
 def settle(tx: Transaction, told: Told, limits: Limits) -> Settled:
-    """Write all that a portion of a batch tells and what follows from it; beyond the limits it is owed."""
+    """Write all that a portion of a batch tells and what follows from it; beyond the limits it is owed.
+
+    Raises RebuildUnfinished while the graph is being rebuilt.
+    """
+    work.refuse_while_rebuilt(tx)
     entities = settle_entities(tx, told)
     settle_versions(tx, entities, told.dataset_events.values(), limits)
     events = tuple(told.job_events.values())
@@ -67,17 +71,18 @@ def _fold(
     limits: Limits,
 ) -> list[Fold]:
     folds = []
+    late: dict[Key, JobChange] = {}
     for job, change in changes.items():
         state = states.setdefault(job, FoldState())
         if state.folded_to is None or change.first > state.folded_to:
             known = stored.get(job)
             folds.append(append(job, known.current if known else None, change))
         else:
-            folds.append(refold(tx, job, change, limits))
+            late[job] = change
         if change.put:
             latest = max(change.put)
             state.folded_to = latest if state.folded_to is None else max(state.folded_to, latest)
-    return folds
+    return folds + (refold(tx, late, limits) if late else [])
 
 
 def _jobs_now(
@@ -115,7 +120,12 @@ def _jobs_now(
 
 
 def drain(tx: Transaction, owed: Owed, limits: Limits) -> Settled:
-    """Do one piece of owed work as far as the limits let; what is left of it is owed again."""
+    """Do one piece of owed work as far as the limits let; what is left of it is owed again.
+
+    Raises RebuildUnfinished where that piece is a rebuild.
+    """
+    if owed.kind == work.REBUILD["kind"]:
+        raise work.RebuildUnfinished
     tx.write((Statement("cut_owed", ({"key": owed.key},)),))
     match owed.kind:
         case "fold":
@@ -174,7 +184,7 @@ def _drain_columns(tx: Transaction, body: work.ColumnsBody, limits: Limits) -> N
 
     owner = owner_of(body.job, body.output)
     if body.to_cut > 0:
-        tx.write((Statement("cut_columns", ({"owner": owner, "limit": limits.rows},)),))
+        tx.write((Statement("cut_some_columns", ({"owner": owner, "limit": limits.rows},)),))
         left = work.ColumnsBody(body.job, body.output, max(0, body.to_cut - limits.rows), 0)
         tx.write((Statement("put_owed", (work.owe_columns(left),)),))
         return

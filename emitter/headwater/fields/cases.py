@@ -133,7 +133,9 @@ def openlineage(case: Json) -> Json:
 
 
 def _destination(case: Json) -> Destination:
-    return Destination(None, case["destination"], schema=_schema(case.get("destination_schema")))
+    told = case["destination"]
+    namespace, name = (told.get("namespace"), told["name"]) if isinstance(told, dict) else (None, told)
+    return Destination(namespace, name, schema=_schema(case.get("destination_schema")))
 
 
 def _schema(fields: list[object] | None) -> Schema | None:

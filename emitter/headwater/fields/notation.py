@@ -114,7 +114,8 @@ def stage_field(item: Any) -> StageField:
 def stage_schemas(case: Json) -> dict[str, tuple[tuple[str, ...] | None, tuple[str, ...] | None]]:
     """Each stage's input and output fields, told as ``schemas`` or as ``stage_inputs`` and ``stage_outputs``."""
     told = case.get("schemas") or case.get("stage_schemas") or {}
-    inputs, outputs = case.get("stage_inputs") or {}, case.get("stage_outputs") or {}
+    inputs = _first(case, "stage_inputs", "input_schemas") or {}
+    outputs = _first(case, "stage_outputs", "output_schemas") or {}
     return {
         name: (
             _names(_first(told.get(name), "inputs", "input"), inputs.get(name)),
@@ -278,6 +279,8 @@ def _path(told: Any) -> PathLike:
 
 def _names(*told: Any) -> tuple[str, ...] | None:
     for one in told:
+        if isinstance(one, dict):
+            return tuple(f"{stage}.{name}" for stage, names in one.items() for name in names)
         if one is not None:
             return tuple(item if isinstance(item, str) else ".".join(item) for item in one)
     return None

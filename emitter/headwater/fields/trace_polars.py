@@ -138,7 +138,7 @@ def _join(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
     left, right = before
     on = body["condition"]["Equi"]
     how = body["options"]["args"]["how"]
-    if (how if isinstance(how, str) else next(iter(how))) not in ("Inner", "Left", "Full"):
+    if (how if isinstance(how, str) else next(iter(how))) not in ("Inner", "Left"):
         raise NotCertainError
     keys = {_name(one) for one in on["right_on"]}
     suffix = body["options"]["args"].get("suffix") or "_right"

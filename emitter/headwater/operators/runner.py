@@ -156,10 +156,9 @@ class OperatorRunner:
         instant = workflow.instant if workflow else self.clock()
         run_ids: list[str] = []
         for try_number in range(1, retries + 2):
-            pristine = copy.deepcopy(operator)
-            ti, run = self._attempt(pristine, name, workflow, instant, try_number, map_index, context)
+            ti, run = self._attempt(operator, name, workflow, instant, try_number, map_index, context)
             run_ids.append(run.run_id)
-            state, result, error = self._work(pristine, ti, run)
+            state, result, error = self._work(operator, ti, run)
             if state != "failed":
                 break
         return TaskOutcome(state, result, error, tuple(run_ids))

@@ -1,210 +1,192 @@
 """The state of one Spark application: which runs there are and which events tell them.
 
 No JVM, no threads, no clock: signals come in, events go out through ``emit``.  A run is one root SQL execution (what it
-starts inside itself belongs to it), and the application is their parent.
+starts inside itself belongs to it), one RDD action or one start of a streaming query; the application is their parent.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from openlineage.client.uuid import generate_new_uuid
 
 from . import facets
-from .extraction import Extraction, Told, merged
+from .events import Event, Subject, Teller
+from .extraction import Extraction, Frame, Told
+from .knowledge import Knowledge
 from .names import snake_case
 from .plan import Plan
+from .rdd_jobs import RddJobs
 from .settings import Settings
-from .tables import Catalog, Dataset, Reading
+from .signals import Error, ExecutionEnded, ExecutionStarted, JobStarted, Metrics
+from .statistics import with_statistics
+from .streams import Streams
+from .tables import merged
+from .views import QueryExecution, StageInfo
 
-Event = dict[str, Any]
-Metrics = list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionStarted:
-    """A SQL execution began: ``root`` is the execution that it is part of, ``site`` where the job called Spark."""
-
-    execution: int
-    root: int
-    at: int
-    site: str
-    command: str
-    plan: Plan | None
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionEnded:
-    """A SQL execution ended, with the error's message and stack if it failed."""
-
-    execution: int
-    at: int
-    error: tuple[str, str | None] | None = None
-    metrics: Metrics = field(default_factory=list)
+MOST_FRAMES = 100
+"""So many checkpointed frames are remembered, the oldest are forgotten."""
 
 
 @dataclass(slots=True)
 class Run:
-    """One run so far."""
+    """One SQL execution so far."""
 
-    id: str
-    execution: int
-    started_at: int
+    subject: Subject
     command: str
-    plan: Plan | None
-    sql: str | None
+    started_at: int
+    plan: Plan
     told: Told
-    job: str
+    node: Callable[[int], Any] | None = None
     announced: bool = False
+    happened: list[Any] = field(default_factory=list)
+    stages: set[int] = field(default_factory=set)
     nested: dict[int, Told] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Application:
-    """The application run and its child runs."""
+    """The application's run and its child runs."""
 
-    settings: Settings
-    catalog: Catalog
+    teller: Teller
+    knowledge: Knowledge
     emit: Callable[[Event], None]
-    run_id: str = field(default_factory=lambda: str(generate_new_uuid()))
+    streams: Streams
+    rdd_jobs: RddJobs
     ended: bool = False
     _runs: dict[int, Run] = field(default_factory=dict)
     _roots: dict[int, int] = field(default_factory=dict)
+    _frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=MOST_FRAMES))
 
-    @property
-    def name(self) -> str:
-        return snake_case(self.settings.app_name)
+    @classmethod
+    def of(cls, settings: Settings, knowledge: Knowledge, emit: Callable[[Event], None]) -> Application:
+        """A new application run."""
+        teller = Teller(settings, str(generate_new_uuid()), snake_case(settings.app_name))
+        streams = Streams(teller, knowledge, emit)
+        return cls(teller, knowledge, emit, streams, RddJobs(teller, knowledge.extensions, emit))
 
     def start(self, at: int) -> None:
         """Tell that the application runs."""
-        self.emit(self._application_event("START", at, {}))
+        self.emit(self.teller.application("START", at, {}))
 
-    def end(self, at: int, error: tuple[str, str | None] | None = None) -> None:
+    def end(self, at: int, error: Error | None = None) -> None:
         """Tell how the application ended: once, whoever says it first."""
         if self.ended:
             return
         self.ended = True
         told = {} if error is None else {"errorMessage": facets.error_message(*error, language="PYTHON")}
-        self.emit(self._application_event("COMPLETE" if error is None else "FAIL", at, told))
+        self.emit(self.teller.application("COMPLETE" if error is None else "FAIL", at, told))
 
     def execution_started(self, signal: ExecutionStarted) -> None:
-        if signal.plan is None or _is_inference(signal):
+        """Take a SQL execution: a run of its own, or a part of the run that it was started in."""
+        if signal.plan is None or self.streams.execution(signal) or _is_inference(signal):
             return
-        if signal.root != signal.execution and signal.root in self._runs:
-            self._nested(signal)
+        root = self._roots.get(signal.root)
+        if root is not None:
+            self._nested(signal, signal.plan, root)
             return
-        told = Extraction(Reading(signal.plan, self.catalog)).told()
-        run = Run(
-            id=str(generate_new_uuid()),
-            execution=signal.execution,
-            started_at=signal.at,
-            command=_command(signal.command),
-            plan=signal.plan,
-            sql=signal.plan.sql(),
-            told=told,
-            job=self._job_name(_command(signal.command), told),
-        )
+        extraction = self._extraction(signal.plan, signal.node)
+        told = extraction.told()
+        self._remember(signal, extraction)
+        command = _command(signal.command)
+        subject = Subject(str(generate_new_uuid()), self._job(command, told), sql=signal.plan.sql())
+        run = Run(subject, command, signal.at, signal.plan, told, signal.node)
+        if signal.plan.root is not None:
+            run.happened.append(QueryExecution(signal.execution, extraction.known.view(signal.plan.root)))
         self._runs[signal.execution] = run
         self._roots[signal.execution] = signal.execution
         self._announce(run)
 
-    def _nested(self, signal: ExecutionStarted) -> None:
-        run = self._runs[signal.root]
-        self._roots[signal.execution] = signal.root
-        if run.told.outputs or signal.plan is None:
+    def _extraction(self, plan: Plan, node: Callable[[int], Any] | None) -> Extraction:
+        return Extraction(plan, self.knowledge.of(plan, node), tuple(self._frames))
+
+    def _remember(self, signal: ExecutionStarted, extraction: Extraction) -> None:
+        """A checkpoint cuts a frame's plan off: what it was made of is kept for the plans that start from it."""
+        if "heckpoint" in signal.site.partition("\n")[0]:
+            frame = extraction.frame()
+            if frame is not None:
+                self._frames.append(frame)
+
+    def _nested(self, signal: ExecutionStarted, plan: Plan, root: int) -> None:
+        self._roots[signal.execution] = root
+        run = self._runs.get(root)
+        if run is None or run.told.outputs:
             return
-        told = Extraction(Reading(signal.plan, self.catalog)).told()
-        run.nested[signal.execution] = told
+        run.nested[signal.execution] = self._extraction(plan, signal.node).told()
         if not run.announced:
-            run.job = self._job_name(run.command, _all(run))
+            run.subject = replace(run.subject, job=self._job(run.command, _all(run)))
         self._announce(run)
 
     def _announce(self, run: Run) -> None:
-        if not run.announced and _all(run):
+        told = _all(run)
+        if not run.announced and told:
             run.announced = True
-            self.emit(self._run_event(run, "START", run.started_at, _all(run), {}))
+            parts = self.knowledge.extensions.parts(run.happened, told.inputs, told.outputs)
+            self.emit(self.teller.run(run.subject, "START", run.started_at, parts, {}))
+
+    def job_started(self, signal: JobStarted) -> None:
+        """Take a job: an RDD action, or a part of a SQL execution, whose builders want its RDDs."""
+        if signal.execution is None:
+            self.rdd_jobs.started(signal)
+            return
+        run = self._runs.get(self._roots.get(signal.execution, -1))
+        if run is not None and not self.knowledge.extensions.own_only:
+            run.stages |= set(signal.job.stage_ids)
+
+    def stage_ended(self, info: StageInfo) -> None:
+        """Take a stage's metrics to the run that it belongs to."""
+        self.rdd_jobs.stage_ended(info)
+        for run in self._runs.values():
+            if info.stage_id in run.stages:
+                run.happened.append(info)
 
     def execution_ended(self, signal: ExecutionEnded) -> None:
+        """Take the end of a SQL execution; the run ends with its root."""
         root = self._roots.pop(signal.execution, None)
         run = None if root is None else self._runs.get(root)
         if run is None:
             return
         run.metrics.extend(signal.metrics)
-        if signal.execution != run.execution:
-            return
-        del self._runs[run.execution]
-        self._finish(run, signal)
+        if signal.execution == root:
+            del self._runs[root]
+            self._finish(run, signal)
 
     def _finish(self, run: Run, signal: ExecutionEnded) -> None:
         told = _all(run)
-        if run.plan is not None and signal.error is None and run.told.outputs:
-            told = self._again(run, run.plan)
-        told = replace(told, outputs=tuple(_with_statistics(one, run.metrics) for one in told.outputs))
         if not told:
             return
         self._announce(run)
+        if run.told.outputs and signal.error is None:
+            told = self._again(run)
+        parts = self.knowledge.extensions.parts(run.happened, told.inputs, told.outputs)
+        parts = with_statistics(parts, told.scans, run.metrics)
         extra = {} if signal.error is None else {"errorMessage": facets.error_message(*signal.error)}
-        self.emit(self._run_event(run, "COMPLETE" if signal.error is None else "FAIL", signal.at, told, extra))
+        kind = "COMPLETE" if signal.error is None else "FAIL"
+        self.emit(self.teller.run(run.subject, kind, signal.at, parts, extra))
 
-    def _again(self, run: Run, plan: Plan) -> Told:
-        """What was told at the start, with what only the end knows (a table's schema after ALTER)."""
-        later = Extraction(Reading(plan, self.catalog)).told()
-        return replace(run.told, outputs=merged((*run.told.outputs, *later.outputs)))
+    def _again(self, run: Run) -> Told:
+        """What was told at the start, with what only the end knows: a table's schema after ALTER."""
+        later = self._extraction(run.plan, run.node).told()
+        known = {one.key for one in run.told.outputs}
+        fresh = (one for one in later.outputs if one.key in known)
+        return replace(run.told, outputs=merged((*run.told.outputs, *fresh)))
 
-    def _job_name(self, command: str, told: Told) -> str:
-        return ".".join(part for part in (self.name, command, told.suffix) if part)
-
-    def _application_event(self, kind: str, at: int, extra: dict[str, facets.Facet]) -> Event:
-        run = {**self._engine(), **self.settings.parent_facet(), **extra}
-        job = {"jobType": facets.job_type("NONE", "APPLICATION")}
-        return _event(kind, at, self.run_id, run, self.settings.namespace, self.name, job)
-
-    def _run_event(self, run: Run, kind: str, at: int, told: Told, extra: dict[str, facets.Facet]) -> Event:
-        root = self.settings.root or (self.run_id, self.settings.namespace, self.name)
-        parent = facets.parent(self.run_id, self.settings.namespace, self.name, root)
-        job = {"jobType": facets.job_type("BATCH", "SQL_JOB")}
-        if run.sql is not None:
-            job["sql"] = facets.sql(run.sql)
-        event = _event(
-            kind, at, run.id, {**self._engine(), "parent": parent, **extra}, self.settings.namespace, run.job, job
-        )
-        event["inputs"] = [_entry(one, "inputFacets") for one in told.inputs]
-        event["outputs"] = [_entry(one, "outputFacets") for one in told.outputs]
-        return event
-
-    def _engine(self) -> dict[str, facets.Facet]:
-        return {"processing_engine": facets.processing_engine(self.settings.spark_version)}
+    def _job(self, command: str, told: Told) -> str:
+        return ".".join(part for part in (self.teller.name, command, told.suffix) if part)
 
 
 def _all(run: Run) -> Told:
+    if not run.nested:
+        return run.told
     told = [run.told, *run.nested.values()]
     outputs = merged(d for one in told for d in one.outputs)
     suffix = next((one.suffix for one in told if one.suffix), "") if len(outputs) == 1 else ""
-    return Told(merged(d for one in told for d in one.inputs), outputs, suffix)
-
-
-def _entry(dataset: Dataset, container: str) -> dict[str, Any]:
-    entry = {"namespace": dataset.namespace, "name": dataset.name, "facets": dict(dataset.facets)}
-    return {**entry, container: dict(dataset.run_facets)} if dataset.run_facets else entry
-
-
-def _event(
-    kind: str, at: int, run_id: str, run: dict[str, Any], namespace: str, name: str, job: dict[str, Any]
-) -> Event:
-    return {
-        "eventType": kind,
-        "eventTime": datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "run": {"runId": run_id, "facets": run},
-        "job": {"namespace": namespace, "name": name, "facets": job},
-        "inputs": [],
-        "outputs": [],
-        "producer": facets.PRODUCER,
-        "schemaURL": facets.EVENT_SCHEMA,
-    }
+    scans = tuple(scan for one in told for scan in one.scans)
+    return Told(merged(d for one in told for d in one.inputs), outputs, suffix, scans)
 
 
 def _command(node_name: str) -> str:
@@ -216,15 +198,7 @@ def _command(node_name: str) -> str:
 def _is_inference(signal: ExecutionStarted) -> bool:
     """Whether Spark itself looks into files to find a schema: the reader is lazy, so what runs inside it is that."""
     first = signal.site.lstrip().partition("\n")[0]
-    if "DataFrameReader." in first or "DataStreamReader." in first:
+    if "DataFrameReader." in first or "DataStreamReader." in first or ".delta." in first:
         return True
     root = None if signal.plan is None else signal.plan.root
-    return "SparkSession.sql(" in first and root is not None and root.kind in {"GlobalLimit", "DeserializeToObject"}
-
-
-def _with_statistics(output: Dataset, metrics: Metrics) -> Dataset:
-    for one in metrics:
-        if not one.get("leaf") and "numFiles" in one and "numOutputRows" in one:
-            told = facets.output_statistics(one["numOutputRows"], one.get("numOutputBytes"), one["numFiles"])
-            return replace(output, run_facets={**output.run_facets, "outputStatistics": told})
-    return output
+    return "SparkSession.sql(" in first and root is not None and not root.command

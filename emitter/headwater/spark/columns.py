@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .expressions import lineage
-from .lineage import AGGREGATION, NOTHING, TRANSFORMATION, Kind, Lineage, Source, indirect, united
-from .plan import Expression, Plan, PlanNode, expression, expressions
+from .lineage import NOTHING, Kind, Lineage, Source, indirect
+from .orders import lost_orders
+from .plan import Expression, Plan, PlanNode
 
 LeafColumns = Callable[[PlanNode], "Flow | None"]
 """What the columns of a leaf are, by ExprId; None for a leaf that reads nothing."""
+
+Rule = Callable[["Columns", PlanNode], "Flow"]
+"""How a node's columns and rows come about; the rule named "" is for all nodes that have none."""
 
 OPAQUE = Kind("DIRECT", "TRANSFORMATION", False, "opaque step: every input column may feed every output column")
 
@@ -34,9 +38,12 @@ class Columns:
 
     plan: Plan
     leaf: LeafColumns
+    rules: Mapping[str, Rule]
+    attached: Callable[[Columns, PlanNode], Flow | None] | None = None
     _flows: dict[int, Flow] = field(default_factory=dict)
     _ctes: dict[int, int] = field(default_factory=dict)
     _outer: list[Mapping[int, Lineage]] = field(default_factory=list)
+    _lost: frozenset[int] | None = None
 
     def flow(self, index: int) -> Flow:
         """The flow out of the node at ``index``."""
@@ -44,9 +51,13 @@ class Columns:
         if known is None:
             self._flows[index] = Flow({})  # a recursive query sees itself as empty
             node = self.plan[index]
-            known = Flow({}) if node is None else _RULES.get(node.kind, _other)(self, node)
+            known = Flow({}) if node is None else self._resolved(node)
             self._flows[index] = known
         return known
+
+    def _resolved(self, node: PlanNode) -> Flow:
+        told = None if self.attached is None else self.attached(self, node)
+        return self.rules.get(node.kind, self.rules[""])(self, node) if told is None else told
 
     def child(self, node: PlanNode, which: int = 0) -> Flow:
         return self.flow(node.children[which])
@@ -56,6 +67,12 @@ class Columns:
 
     def defined(self, reference: int) -> int | None:
         return self._ctes.get(reference)
+
+    def lost_orders(self) -> frozenset[int]:
+        """The sorts whose order nothing above can see."""
+        if self._lost is None:
+            self._lost = lost_orders(self.plan)
+        return self._lost
 
     def scope(self, flow: Flow) -> _Scope:
         return _Scope(self, flow.columns)
@@ -89,10 +106,17 @@ class _Scope:
         if node is None or not node.output:
             return NOTHING
         value = flow.columns.get(node.output[0].id, NOTHING)
-        return Lineage(value.sources | flow.rows, value.parts, value.base)
+        own = frozenset(s for s in flow.rows if s.kind.subtype != "JOIN")
+        return Lineage(value.sources | own, value.parts, value.base)
+
+    def joined(self, found: Iterable[Expression]) -> frozenset[Source]:
+        """What ties correlated sub-queries to this node's rows: they are joins in all but name."""
+        queries = (e for one in found for e in one.walk() if e.plan is not None and e.kind not in _PREDICATES)
+        return frozenset(s for query in queries for s in self.inner(query)[0].rows if s.kind.subtype == "JOIN")
 
 
-def _shape(scope: _Scope, subtype: str, found: Iterable[Expression]) -> frozenset[Source]:
+def shaped_by(scope: _Scope, subtype: str, found: Iterable[Expression]) -> frozenset[Source]:
+    """What ``found`` brings to all rows, as one INDIRECT subtype."""
     kind = indirect(subtype)
     return frozenset(s for one in found for s in lineage(one, scope).through(kind).sources)
 
@@ -100,17 +124,31 @@ def _shape(scope: _Scope, subtype: str, found: Iterable[Expression]) -> frozense
 _PREDICATES = frozenset({"InSubquery", "Exists", "LateralSubquery"})
 
 
-def _condition(scope: _Scope, subtype: str, one: Expression | None) -> frozenset[Source]:
+def condition(scope: _Scope, subtype: str, one: Expression | None) -> frozenset[Source]:
     """What a condition brings: FILTER (or JOIN) of its columns; IN and EXISTS are joins, whoever wrote them."""
     if one is None:
         return frozenset()
     if one.kind in _PREDICATES:
         return _semi_join(scope, one)
-    if any(e.kind in _PREDICATES for e in one.walk()):
-        return frozenset(s for child in one.children for s in _condition(scope, subtype, child))
+    if one.kind == "And" or any(e.kind in _PREDICATES for e in one.walk()):
+        return frozenset(s for child in one.children for s in condition(scope, subtype, child))
     if subtype == "FILTER" and any(e.kind == "OuterReference" for e in one.walk()):
         subtype = "JOIN"
-    return _shape(scope, subtype, [one])
+    return shaped_by(scope, subtype, [one]) | scope.joined([one])
+
+
+def conjuncts(one: Expression | None) -> list[Expression]:
+    """The parts of a condition that all must hold."""
+    if one is None:
+        return []
+    if one.kind == "And":
+        return [part for child in one.children for part in conjuncts(child)]
+    return [one]
+
+
+def referred_ids(one: Expression) -> set[int]:
+    """The ExprIds of the columns that an expression names."""
+    return {e.id for e in one.walk() if e.kind == "AttributeReference" and e.id is not None}
 
 
 def _semi_join(scope: _Scope, one: Expression) -> frozenset[Source]:
@@ -120,257 +158,7 @@ def _semi_join(scope: _Scope, one: Expression) -> frozenset[Source]:
     flow, node = scope.inner(query)
     found = set(flow.rows)
     if one.kind == "InSubquery":
-        found |= _shape(scope, "JOIN", [e for e in one.children if e is not None and e.plan is None])
+        found |= shaped_by(scope, "JOIN", [e for e in one.children if e is not None and e.plan is None])
         for attribute in node.output if node is not None else ():
             found |= flow.columns.get(attribute.id, NOTHING).through(indirect("JOIN")).sources
     return frozenset(found)
-
-
-def _same(columns: Columns, node: PlanNode) -> Flow:
-    return columns.child(node)
-
-
-def _project(columns: Columns, node: PlanNode) -> Flow:
-    below = columns.child(node)
-    return Flow(_named(columns, below, node.fields.get("projectList")), below.rows)
-
-
-def _named(columns: Columns, below: Flow, raw: object) -> dict[int, Lineage]:
-    scope = columns.scope(below)
-    return {one.id: lineage(one, scope) for one in expressions(raw) if one.id is not None}
-
-
-def _filter(columns: Columns, node: PlanNode) -> Flow:
-    below = columns.child(node)
-    shaped = _condition(columns.scope(below), "FILTER", expression(node.fields.get("condition")))
-    return Flow(below.columns, below.rows | shaped)
-
-
-def _sort(columns: Columns, node: PlanNode) -> Flow:
-    below = columns.child(node)
-    return Flow(below.columns, below.rows | _shape(columns.scope(below), "SORT", expressions(node.fields.get("order"))))
-
-
-def _aggregate(columns: Columns, node: PlanNode) -> Flow:
-    below = columns.child(node)
-    scope = columns.scope(below)
-    grouped = _shape(scope, "GROUP_BY", expressions(node.fields.get("groupingExpressions")))
-    return Flow(_named(columns, below, node.fields.get("aggregateExpressions")), below.rows | grouped)
-
-
-def _window(columns: Columns, node: PlanNode) -> Flow:
-    below = columns.child(node)
-    return Flow({**below.columns, **_named(columns, below, node.fields.get("windowExpressions"))}, below.rows)
-
-
-def _join(columns: Columns, node: PlanNode) -> Flow:
-    left, right = columns.child(node), columns.child(node, 1)
-    both = Flow({**left.columns, **right.columns}, left.rows | right.rows)
-    shaped = _condition(columns.scope(both), "JOIN", expression(node.fields.get("condition")))
-    return Flow(both.columns, both.rows | shaped)
-
-
-def _lateral_join(columns: Columns, node: PlanNode) -> Flow:
-    left = columns.child(node)
-    query = expression(node.fields.get("right"))
-    right = Flow({})
-    if query is not None:
-        right, _ = columns.scope(left).inner(query)
-    both = Flow({**left.columns, **right.columns}, left.rows | right.rows)
-    shaped = _condition(columns.scope(both), "JOIN", expression(node.fields.get("condition")))
-    return Flow(both.columns, both.rows | shaped)
-
-
-def _union(columns: Columns, node: PlanNode) -> Flow:
-    flows = [columns.flow(child) for child in node.children]
-    outputs = [columns.plan[child] for child in node.children]
-    merged: dict[int, Lineage] = {}
-    for position, attribute in enumerate(node.output):
-        merged[attribute.id] = united(_at(flow, below, position) for flow, below in zip(flows, outputs, strict=True))
-    return Flow(merged, frozenset(s for flow in flows for s in flow.rows))
-
-
-def _at(flow: Flow, node: PlanNode | None, position: int) -> Lineage:
-    if node is None or position >= len(node.output):
-        return NOTHING
-    return flow.columns.get(node.output[position].id, NOTHING)
-
-
-def _set_operation(columns: Columns, node: PlanNode) -> Flow:
-    """INTERSECT and EXCEPT keep or drop rows of the left by those of the right: a semi join, then a DISTINCT."""
-    left, right = columns.child(node), columns.child(node, 1)
-    outputs = [columns.plan[child] for child in node.children]
-    merged, rows = {}, set(left.rows | right.rows)
-    for position, attribute in enumerate(node.output):
-        value, other = _at(left, outputs[0], position), _at(right, outputs[1], position)
-        merged[attribute.id] = value
-        rows |= value.through(indirect("JOIN")).sources | other.through(indirect("JOIN")).sources
-        if not node.fields.get("isAll"):
-            rows |= value.through(indirect("GROUP_BY")).sources
-    return Flow(merged, frozenset(rows))
-
-
-def _distinct(columns: Columns, node: PlanNode) -> Flow:
-    below = columns.child(node)
-    under = columns.plan[node.children[0]]
-    if under is not None and under.kind == "Union":
-        return below  # UNION is a set by itself: its DISTINCT groups by nothing that the query names
-    grouped = frozenset(
-        s for a in node.output for s in below.columns.get(a.id, NOTHING).through(indirect("GROUP_BY")).sources
-    )
-    return Flow(below.columns, below.rows | grouped)
-
-
-def _deduplicate(columns: Columns, node: PlanNode) -> Flow:
-    """dropDuplicates(keys): groups by the keys, and of the other columns keeps the first value."""
-    below = columns.child(node)
-    keys = {one.id for one in expressions(node.fields.get("keys")) if one.id is not None}
-    rows = {s for key in keys for s in below.columns.get(key, NOTHING).through(indirect("GROUP_BY")).sources}
-    kept = {key: one if key in keys else one.through(AGGREGATION) for key, one in below.columns.items()}
-    return Flow(kept, below.rows | rows)
-
-
-def _generate(columns: Columns, node: PlanNode) -> Flow:
-    below = columns.child(node)
-    scope = columns.scope(below)
-    generator = expression(node.fields.get("generator"))
-    made = lineage(generator, scope)
-    output = expressions(node.fields.get("generatorOutput"))
-    return Flow({**below.columns, **{one.id: made for one in output if one.id is not None}}, below.rows)
-
-
-def _expand(columns: Columns, node: PlanNode) -> Flow:
-    """Each output is one of the expressions at its place in the projections (CUBE, ROLLUP, UNPIVOT)."""
-    below = columns.child(node)
-    scope = columns.scope(below)
-    raw = node.fields.get("projections")
-    rows = [expressions(one) for one in raw] if isinstance(raw, list) else []
-    made = {
-        attribute.id: united(lineage(row[position], scope) for row in rows if position < len(row))
-        for position, attribute in enumerate(node.output)
-    }
-    return Flow(made, below.rows)
-
-
-def _with_cte(columns: Columns, node: PlanNode) -> Flow:
-    definitions = node.fields.get("cteDefs")
-    for held in definitions if isinstance(definitions, list) else ():
-        definition = columns.plan[held["$plan"]] if isinstance(held, dict) and "$plan" in held else None
-        if definition is not None and isinstance(definition.fields.get("id"), int):
-            columns.define(definition.fields["id"], held["$plan"])
-    return columns.flow(node.children[-1])
-
-
-def _reference(columns: Columns, node: PlanNode) -> Flow:
-    """A CTE by its definition, column by column in order."""
-    reference = node.fields.get("cteId", node.fields.get("loopId"))
-    target = columns.defined(reference) if isinstance(reference, int) else None
-    if target is None:
-        return Flow({})
-    flow, definition = columns.flow(target), columns.plan[target]
-    return Flow({a.id: _at(flow, definition, i) for i, a in enumerate(node.output)}, flow.rows)
-
-
-def _union_loop(columns: Columns, node: PlanNode) -> Flow:
-    """A recursive query: its anchor first, so that the recursive part sees the anchor's columns; then both."""
-    anchor, start = columns.child(node), columns.plan[node.children[0]]
-    seen = Flow({a.id: _at(anchor, start, i) for i, a in enumerate(node.output)}, anchor.rows)
-    columns._flows[node.index] = seen
-    loop = node.fields.get("id")
-    if isinstance(loop, int):
-        columns.define(loop, node.index)
-    return _union(columns, node)
-
-
-def _opaque(columns: Columns, node: PlanNode) -> Flow:
-    """A step whose code can't be read: every column in may feed every column out; groups are told apart."""
-    flows = [columns.flow(child) for child in node.children]
-    inputs = [one for flow in flows for one in flow.columns.values()]
-    all_in = Lineage(frozenset(s for one in inputs for s in one.through(OPAQUE).sources))
-    visible = Flow({key: one for flow in flows for key, one in flow.columns.items()})
-    grouped = _shape(
-        columns.scope(visible),
-        "GROUP_BY",
-        [e for name in ("groupingAttributes", "leftGroup", "rightGroup") for e in _groups(node, name)],
-    )
-    rows = frozenset(s for flow in flows for s in flow.rows)
-    return Flow({attribute.id: all_in for attribute in node.output}, rows | grouped)
-
-
-def _merge_rows(columns: Columns, node: PlanNode) -> Flow:
-    """MERGE: each output is what the instructions put at its place; their conditions choose between them."""
-    below = columns.child(node)
-    scope = columns.scope(below)
-    made: dict[int, set[Source]] = {attribute.id: set() for attribute in node.output}
-    for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
-        for instruction in expressions(node.fields.get(name)):
-            condition, *values = [one for one in instruction.children if one is not None] or [None]
-            chosen = lineage(condition, scope).through(indirect("CONDITIONAL")).sources
-            for i, value in enumerate(values):
-                attribute = node.output[i % len(node.output)]
-                told = lineage(value, scope)
-                made[attribute.id] |= told.sources | (chosen if told.sources else frozenset())
-    return Flow({key: Lineage(frozenset(sources)) for key, sources in made.items()}, below.rows)
-
-
-def _groups(node: PlanNode, name: str) -> list[Expression]:
-    return expressions(node.fields.get(name))
-
-
-def _leaf(columns: Columns, node: PlanNode) -> Flow:
-    read = columns.leaf(node)
-    return Flow({attribute.id: NOTHING for attribute in node.output}) if read is None else read
-
-
-def _other(columns: Columns, node: PlanNode) -> Flow:
-    """A node not in the table: columns that it passes on stay, any other is opaque; a leaf is asked for its columns."""
-    if not node.children:
-        return _leaf(columns, node)
-    passed = {key: one for child in node.children for key, one in columns.flow(child).columns.items()}
-    new = [attribute.id for attribute in node.output if attribute.id not in passed]
-    if not new:
-        return Flow(passed, frozenset(s for child in node.children for s in columns.flow(child).rows))
-    made = _opaque(columns, node)
-    return Flow({**made.columns, **passed}, made.rows)
-
-
-_RULES: dict[str, Callable[[Columns, PlanNode], Flow]] = {
-    "Project": _project,
-    "Filter": _filter,
-    "Sort": _sort,
-    "Aggregate": _aggregate,
-    "Window": _window,
-    "Join": _join,
-    "AsOfJoin": _join,
-    "LateralJoin": _lateral_join,
-    "Union": _union,
-    "UnionLoop": _union_loop,
-    "Intersect": _set_operation,
-    "Except": _set_operation,
-    "Distinct": _distinct,
-    "Deduplicate": _deduplicate,
-    "DeduplicateWithinWatermark": _deduplicate,
-    "Generate": _generate,
-    "Expand": _expand,
-    "WithCTE": _with_cte,
-    "CTERelationRef": _reference,
-    "UnionLoopRef": _reference,
-    "CTERelationDef": _same,
-    "SubqueryAlias": _same,
-    "View": _same,
-    "MergeRows": _merge_rows,
-    "MapInPandas": _opaque,
-    "MapInArrow": _opaque,
-    "PythonMapInArrow": _opaque,
-    "FlatMapGroupsInPandas": _opaque,
-    "FlatMapGroupsInArrow": _opaque,
-    "FlatMapCoGroupsInPandas": _opaque,
-    "FlatMapCoGroupsInArrow": _opaque,
-    "FlatMapGroupsInPandasWithState": _opaque,
-    "TransformWithStateInPySpark": _opaque,
-    "TransformWithStateInPandas": _opaque,
-    "ScriptTransformation": _opaque,
-    "SerializeFromObject": _opaque,
-}
-
-__all__ = ["OPAQUE", "TRANSFORMATION", "Columns", "Flow", "LeafColumns"]

@@ -5,7 +5,8 @@ Pure. Sub-query plans and attributes are asked of the ``Scope``; everything else
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from .lineage import AGGREGATION, IDENTITY, NOTHING, TRANSFORMATION, Kind, Lineage, indirect, united
@@ -104,37 +105,43 @@ def _case(expression: Expression, scope: Scope) -> Lineage:
     pairs = len(children) // 2 * 2
     conditions = [lineage(c, scope).through(indirect("CONDITIONAL")) for c in children[0:pairs:2]]
     values = [lineage(v, scope) for v in (*children[1:pairs:2], *children[pairs:])]
-    return _chosen(conditions, values)
+    return _one_of(conditions, values)
 
 
 def _if(expression: Expression, scope: Scope) -> Lineage:
     condition, *values = expression.children
-    return _chosen([lineage(condition, scope).through(indirect("CONDITIONAL"))], [lineage(v, scope) for v in values])
+    return _one_of([lineage(condition, scope).through(indirect("CONDITIONAL"))], [lineage(v, scope) for v in values])
 
 
 def _coalesce(expression: Expression, scope: Scope) -> Lineage:
     values = [lineage(child, scope) for child in expression.children]
-    return _chosen([value.through(indirect("CONDITIONAL")) for value in values], values)
+    return _one_of([value.through(indirect("CONDITIONAL")) for value in values], values)
 
 
-def _chosen(conditions: list[Lineage], values: list[Lineage]) -> Lineage:
+def _one_of(conditions: list[Lineage], values: list[Lineage]) -> Lineage:
+    """One of some values: each may be what comes out, so none is it as it is."""
     whole = united(values) if values else NOTHING
-    return Lineage(whole.sources | frozenset(s for c in conditions for s in c.sources), whole.parts, whole.base)
+    told = _with_conditions(conditions, whole.through(TRANSFORMATION))
+    return Lineage(told.sources, whole.parts, whole.base)
+
+
+def _with_conditions(conditions: list[Lineage], value: Lineage) -> Lineage:
+    return Lineage(value.sources | frozenset(s for c in conditions for s in c.sources), value.parts, value.base)
 
 
 def _aggregate(expression: Expression, scope: Scope) -> Lineage:
     function, *filters = expression.children
     value = lineage(function, scope).through(AGGREGATION)
     chosen = [lineage(f, scope).through(indirect("CONDITIONAL")) for f in filters if f is not None]
-    return _chosen(chosen, [value])
+    return _with_conditions(chosen, value)
 
 
 def _window(expression: Expression, scope: Scope) -> Lineage:
     function, *specification = expression.children
     ordered = [lineage(s, scope).through(indirect("WINDOW")) for s in specification]
     if function is None or function.kind in _RANKS:
-        return _chosen(ordered, [])
-    return _chosen(ordered, [lineage(function, scope).through(TRANSFORMATION)])
+        return _with_conditions(ordered, NOTHING)
+    return _with_conditions(ordered, lineage(function, scope).through(TRANSFORMATION))
 
 
 def _struct_field(expression: Expression, scope: Scope) -> Lineage:
@@ -170,7 +177,32 @@ def _update_fields(expression: Expression, scope: Scope) -> Lineage:
 def _pivot(expression: Expression, scope: Scope) -> Lineage:
     """PivotFirst: the pivot column only chooses which value goes into which column."""
     chosen, *values = expression.children
-    return _chosen([lineage(chosen, scope).through(indirect("CONDITIONAL"))], [lineage(v, scope) for v in values])
+    value = united([NOTHING, *(lineage(v, scope) for v in values)])
+    return _with_conditions([lineage(chosen, scope).through(indirect("CONDITIONAL"))], value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """A scope in which sub-expressions have names."""
+
+    around: Scope
+    named: Mapping[str, Lineage]
+
+    def attribute(self, expr_id: int) -> Lineage:
+        return self.around.attribute(expr_id)
+
+    def subquery(self, expression: Expression) -> Lineage:
+        return self.around.subquery(expression)
+
+    def column(self, name: str) -> Lineage:
+        return self.named[name] if name in self.named else self.around.column(name)
+
+
+def _with(expression: Expression, scope: Scope) -> Lineage:
+    """WITH x AS expression: how the analyser writes BETWEEN, NULLIF and others that use an argument twice."""
+    body, *definitions = expression.children
+    named = {d.name: lineage(d.children[0], scope) for d in definitions if d is not None and d.name is not None}
+    return lineage(body, _Common(scope, named))
 
 
 def _explode(expression: Expression, scope: Scope) -> Lineage:
@@ -199,6 +231,8 @@ _RULES: dict[str, Callable[[Expression, Scope], Lineage]] = {
     "ElementAt": _element,
     "CreateNamedStruct": _named_struct,
     "UpdateFields": _update_fields,
+    "With": _with,
+    "CommonExpressionRef": _name,
     "Explode": _explode,
     "PosExplode": _explode,
     "PivotFirst": _pivot,

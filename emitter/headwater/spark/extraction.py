@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from . import facets, jdbc_query
 from .columns import OPAQUE, Columns, Flow
+from .knowledge import PlanKnowledge
 from .lineage import Lineage, Source, indirect
 from .names import DatasetName
+from .operators import RULES
 from .plan import Attribute, Plan, PlanNode
-from .reads import reads
-from .tables import Dataset, Reading
-from .writes import Written, loaded_from, writes
+from .tables import Catalog, Dataset, merged
+from .writes import Written, loaded_from
 
 MOST_COLUMNS = 1_000
 """Above so many output columns no column lineage is told (the official integration's schemaSizeLimit)."""
@@ -22,38 +23,86 @@ MOST_SOURCES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one plan tells: inputs and outputs, each dataset once; ``suffix`` is the output's part of the job's name."""
+    """What one plan tells: inputs and outputs, each dataset once.
+
+    ``suffix`` is the output's part of the job's name; ``scans`` says which leaf columns (by ExprId) are which input's.
+    """
 
     inputs: tuple[Dataset, ...] = ()
     outputs: tuple[Dataset, ...] = ()
     suffix: str = ""
+    scans: tuple[tuple[frozenset[int], DatasetName], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs)
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame whose making is known apart from the plan that uses it: a checkpoint, the batch given to foreachBatch."""
+
+    output: tuple[Attribute, ...]
+    columns: tuple[Lineage, ...]
+    rows: frozenset[Source]
+    inputs: tuple[Dataset, ...]
+
+    def is_behind(self, node: PlanNode) -> bool:
+        """Whether a leaf stands for this frame: the same columns, by ExprId or at least by name and type."""
+        if len(node.output) != len(self.output):
+            return False
+        pairs = list(zip(node.output, self.output, strict=True))
+        return all(a.id == b.id for a, b in pairs) or all(a.name == b.name and a.type == b.type for a, b in pairs)
+
+    def flow(self, node: PlanNode) -> Flow:
+        """The leaf's columns by the leaf's own ExprIds."""
+        return Flow({a.id: one for a, one in zip(node.output, self.columns, strict=True)}, self.rows)
+
+
 @dataclass(slots=True)
 class Extraction:
-    """The reading of one plan."""
+    """The reading of one plan; ``frames`` are known from earlier ones, newest last."""
 
-    at: Reading
+    plan: Plan
+    known: PlanKnowledge
+    frames: Sequence[Frame] = ()
     _read: dict[int, list[Dataset]] = field(default_factory=dict)
 
     @property
-    def plan(self) -> Plan:
-        return self.at.plan
+    def catalog(self) -> Catalog:
+        """The catalogs behind the plan."""
+        return self.known.knowledge.catalog
 
     def told(self) -> Told:
         """Inputs from the leaves of what is written (or of the whole query), outputs from the root."""
         root = self.plan.root
         if root is None or root.kind == "CommandResult":
             return Told()
-        written = writes(self.at, root)
+        written = self.known.writes(root)
         if not written:
-            return Told() if root.command else Told(merged(self._inputs((root.index,))))
+            return Told() if root.command else Told(merged(self._inputs((root.index,))), scans=self._scans())
         inputs = [*loaded_from(root), *self._inputs(index for one in written for index in one.sources)]
         outputs = merged(self._with_columns(one) for one in written)
-        return Told(merged(inputs), outputs, written[0].job_suffix if len(outputs) == 1 else "")
+        suffix = written[0].job_suffix if len(outputs) == 1 else ""
+        return Told(merged(inputs), outputs, suffix, self._scans())
+
+    def _scans(self) -> tuple[tuple[frozenset[int], DatasetName], ...]:
+        """Leaves that read one dataset: only their counters can be put to it."""
+        nodes = ((self.plan[index], found) for index, found in self._read.items() if len(found) == 1)
+        return tuple((frozenset(a.id for a in node.output), found[0].key) for node, found in nodes if node is not None)
+
+    def frame(self) -> Frame | None:
+        """This plan's result as a frame that later plans may start from."""
+        root = self.plan.root
+        if root is None or self.plan.cut is not None:
+            return None
+        flow = self._columns().flow(root.index)
+        columns = tuple(flow.columns.get(attribute.id, Lineage()) for attribute in root.output)
+        return Frame(root.output, columns, flow.rows, merged(self._inputs((root.index,))))
+
+    def with_query_columns(self, output: Dataset) -> Dataset:
+        """``output`` with the column lineage of the whole plan, as if the plan were written into it."""
+        root = self.plan.root
+        return output if root is None else self._with_columns(Written(output, root.index))
 
     def _inputs(self, indexes: Iterable[int]) -> list[Dataset]:
         seen: set[int] = set()
@@ -73,17 +122,27 @@ class Extraction:
     def _reads(self, node: PlanNode) -> list[Dataset]:
         known = self._read.get(node.index)
         if known is None:
-            known = self._read[node.index] = reads(self.at, node)
+            frame = self._frame(node)
+            known = list(frame.inputs) if frame is not None else self.known.reads(node)
+            self._read[node.index] = known
         return known
+
+    def _frame(self, node: PlanNode) -> Frame | None:
+        if node.kind != "LogicalRDD":
+            return None
+        return next((frame for frame in reversed(self.frames) if frame.is_behind(node)), None)
+
+    def _columns(self) -> Columns:
+        return Columns(self.plan, self._leaf, RULES, self.known.flow)
 
     def _with_columns(self, written: Written) -> Dataset:
         output = written.dataset
         query = None if written.query is None else self.plan[written.query]
         if query is None or self.plan.cut is not None or len(query.output) > MOST_COLUMNS:
             return output
-        columns = Columns(self.plan, self._leaf)
+        columns = self._columns()
         flow = columns.flow(query.index) if written.columns_of is None else written.columns_of(columns)
-        attributes = _named(query.output, written.columns)
+        attributes = self._fields(query, written)
         names = tuple(name for name, _ in attributes)
         told = [flow.columns.get(attribute.id, Lineage()) for _, attribute in attributes]
         if sum(len(one.sources) for one in told) > MOST_SOURCES:
@@ -93,7 +152,16 @@ class Extraction:
         fields = ((name, one.sources) for name, one in zip(names, told, strict=True))
         return output.having(columnLineage=facets.column_lineage(fields, flow.rows | order))
 
+    def _fields(self, query: PlanNode, written: Written) -> list[tuple[str, Attribute]]:
+        attached = self.known.output_fields(query)
+        if attached:
+            return [(name, Attribute(expr_id, name)) for name, expr_id in attached]
+        return _named(query.output, written.columns)
+
     def _leaf(self, node: PlanNode) -> Flow | None:
+        frame = self._frame(node)
+        if frame is not None:
+            return frame.flow(node)
         found = self._reads(node)
         if not found:
             return None
@@ -112,8 +180,8 @@ class Extraction:
         if jdbc_query.query_of(table) is None:
             return None
         whole = found[0].name
-        prefix = whole[: len(whole) - len(_first_table(self.at, table))]
-        return jdbc_query.flow(self.at.catalog, node, found[0].namespace, prefix, table)
+        prefix = whole[: len(whole) - len(_first_table(self.catalog, table))]
+        return jdbc_query.flow(self.catalog, node, found[0].namespace, prefix, table)
 
 
 def _named(output: tuple[Attribute, ...], names: tuple[str, ...] | None) -> list[tuple[str, Attribute]]:
@@ -127,8 +195,8 @@ def _named(output: tuple[Attribute, ...], names: tuple[str, ...] | None) -> list
     return [(wanted[one.name.lower()], one) for one in shown if one.name.lower() in wanted]
 
 
-def _first_table(at: Reading, table: str) -> str:
-    named = jdbc_query.tables_of(at.catalog, table)
+def _first_table(catalog: Catalog, table: str) -> str:
+    named = jdbc_query.tables_of(catalog, table)
     return named[0] if named else table
 
 
@@ -161,15 +229,3 @@ def _opaque_rdd(found: list[Dataset], node: PlanNode) -> Flow:
     known = (node.fields.get("rdd") or {}).get("columns", ())
     every = Lineage(frozenset(Source(d.namespace, d.name, column, OPAQUE) for d in found for column in known))
     return Flow({attribute.id: every for attribute in node.output})
-
-
-def merged(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
-    """Each dataset once, its facets united, a later one replacing an earlier of the same name (SPEC 1.6)."""
-    kept: dict[DatasetName, Dataset] = {}
-    for one in datasets:
-        before = kept.get(one.key)
-        if before is not None:
-            both = {**before.facets, **one.facets}
-            one = replace(one, facets=both, run_facets={**before.run_facets, **one.run_facets})
-        kept[one.key] = one
-    return tuple(kept.values())

@@ -25,7 +25,7 @@ def facet(kind: str, revision: str, **members: Any) -> Facet:
     return {"_producer": PRODUCER, "_schemaURL": f"{_FACETS}/{revision}/{kind}.json#/$defs/{kind}", **body}
 
 
-def custom(kind: str, **members: Any) -> Facet:
+def custom(**members: Any) -> Facet:
     """A facet that OpenLineage's registry doesn't know."""
     return {
         "_producer": PRODUCER,
@@ -35,52 +35,64 @@ def custom(kind: str, **members: Any) -> Facet:
 
 
 def schema(fields: list[dict[str, Any]]) -> Facet:
+    """The schema facet (1-2-0): columns, nested ones in ``fields``."""
     return facet("SchemaDatasetFacet", "1-2-0", fields=fields)
 
 
 def data_source(namespace: str) -> Facet:
+    """The dataSource facet (1-0-1): where the dataset's namespace leads."""
     return facet("DatasourceDatasetFacet", "1-0-1", name=namespace, uri=namespace)
 
 
 def symlinks(identifiers: Iterable[tuple[str, str, str]]) -> Facet:
+    """The symlinks facet (1-0-1) of (namespace, name, type) triples."""
     listed = [{"namespace": namespace, "name": name, "type": kind} for namespace, name, kind in identifiers]
     return facet("SymlinksDatasetFacet", "1-0-1", identifiers=listed)
 
 
 def lifecycle(change: str, previous: tuple[str, str] | None = None) -> Facet:
+    """The lifecycleStateChange facet (1-0-1); ``previous`` is the key before a RENAME."""
     before = None if previous is None else {"namespace": previous[0], "name": previous[1]}
     return facet("LifecycleStateChangeDatasetFacet", "1-0-1", lifecycleStateChange=change, previousIdentifier=before)
 
 
 def storage(layer: str, file_format: str) -> Facet:
+    """The storage facet (1-0-1)."""
     return facet("StorageDatasetFacet", "1-0-1", storageLayer=layer, fileFormat=file_format)
 
 
 def dataset_version(text: str) -> Facet:
+    """The version facet (1-0-1): a snapshot's or commit's name."""
     return facet("DatasetVersionDatasetFacet", "1-0-1", datasetVersion=text)
 
 
 def output_statistics(rows: int | None, size: int | None, files: int | None) -> Facet:
+    """The outputStatistics facet (1-0-2): rows, bytes, files."""
     return facet("OutputStatisticsOutputDatasetFacet", "1-0-2", rowCount=rows, size=size, fileCount=files)
 
 
 def input_statistics(rows: int | None, size: int | None, files: int | None) -> Facet:
+    """The inputStatistics facet (1-0-0): rows, bytes, files."""
     return facet("InputStatisticsInputDatasetFacet", "1-0-0", rowCount=rows, size=size, fileCount=files)
 
 
 def sql(query: str) -> Facet:
+    """The sql facet (1-1-0)."""
     return facet("SQLJobFacet", "1-1-0", query=query, dialect="spark")
 
 
 def job_type(processing: str, job: str) -> Facet:
+    """The jobType facet (2-0-3)."""
     return facet("JobTypeJobFacet", "2-0-3", processingType=processing, integration="SPARK", jobType=job)
 
 
 def processing_engine(spark: str) -> Facet:
+    """The processing_engine facet (1-1-1)."""
     return facet("ProcessingEngineRunFacet", "1-1-1", name="spark", version=spark, openlineageAdapterVersion=VERSION)
 
 
 def error_message(message: str, stack: str | None, language: str = "JAVA") -> Facet:
+    """The errorMessage facet (1-0-1)."""
     return facet("ErrorMessageRunFacet", "1-0-1", message=message, programmingLanguage=language, stackTrace=stack)
 
 

@@ -7,7 +7,7 @@ uses: so no jar is needed, and what they name is checked against the very Spark 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -67,7 +67,8 @@ class Driver:
         loader = compiler.getClassLoader()
         context = spark.sparkContext._jsc.sc()
         driver = cls(spark._jsparkSession, context, gateway, None, loader, limits or Limits())
-        driver.tap = driver._new("Tap", ("org.apache.spark.SparkContext", "int"), (context, capacity))
+        types = ("org.apache.spark.SparkContext", "org.apache.spark.sql.SparkSession", "int")
+        driver.tap = driver._new("Tap", types, (context, spark._jsparkSession, capacity))
         context.listenerBus().addToQueue(driver.tap, _QUEUE)
         return driver
 
@@ -111,6 +112,11 @@ class Driver:
         """Read a logical plan in one call."""
         return plans.parse(self.reader().read(logical))
 
+    def plan_and_nodes(self, logical: JavaObject) -> tuple[Plan, Callable[[int], JavaObject]]:
+        """A logical plan, and the way to its nodes' py4j references."""
+        reader = self.reader()
+        return plans.parse(reader.read(logical)), reader.node
+
     def value(self, held: JavaObject) -> Any:
         """A JVM value as plain Python values, as it would stand in a plan node's fields."""
         return json.loads(self.reader().value(held))
@@ -122,6 +128,13 @@ class Driver:
     def job(self, event: JavaObject, active: JavaObject | None) -> dict[str, Any]:
         """What a job outside of SQL reads and writes."""
         return dict(self.value(self._static("Facts", "job", event, active)))
+
+    def stream(self, query: JavaObject) -> tuple[Plan | None, dict[str, Any], dict[str, str]]:
+        """A streaming query's analysed plan, its sink and its options."""
+        held = self._static("Facts", "stream", query)
+        if held is None:
+            return None, {}, {}
+        return self.plan(held[0]), dict(self.value(held[1]) or {}), dict(self.value(held[2]) or {})
 
     def stage(self, info: JavaObject) -> dict[str, Any]:
         """The task metrics of a finished stage."""

@@ -1,7 +1,8 @@
 """The algebra of column lineage: what a value is made of, and how two steps make one.
 
-Pure. The law of composition is OpenLineage's: seen from the output, an INDIRECT step stays what it is; else an INDIRECT
-step below it wins; of two DIRECT steps the first of AGGREGATION, TRANSFORMATION, IDENTITY; masking is their OR.
+Pure. The law of composition is the official integration's: of two INDIRECT steps the one nearer to the input stays what
+it is, an INDIRECT step wins over a DIRECT one; of two DIRECT steps the first of AGGREGATION, TRANSFORMATION, IDENTITY;
+masking is their OR.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def compose(outer: Kind, inner: Kind) -> Kind:
     masking = outer.masking or inner.masking
     description = outer.description or inner.description
     if outer.type == "INDIRECT" or inner.type == "INDIRECT":
-        winner = outer if outer.type == "INDIRECT" else inner
+        winner = inner if inner.type == "INDIRECT" else outer
     else:
         winner = max(outer, inner, key=lambda kind: _STRENGTH.get(kind.subtype, 1))
     return Kind(winner.type, winner.subtype, masking, description)

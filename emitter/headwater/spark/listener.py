@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import logging
-import os
+import re
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .application import Application, ExecutionEnded, ExecutionStarted
+from .application import Application
 from .jvm import Driver
+from .signals import (
+    Error,
+    ExecutionEnded,
+    ExecutionStarted,
+    JobEnded,
+    JobStarted,
+    StreamEnded,
+    StreamProgressed,
+    StreamStarted,
+)
+from .views import RDD, ActiveJob, Stage, StageInfo, View
 
 logger = logging.getLogger("headwater.spark")
 
@@ -59,34 +70,29 @@ class Listener:
         """The one place where faults end: the job goes on as if nobody listened, with one warning."""
         try:
             return step(value)
-        except Exception as fault:  # whatever breaks here must not reach the job
+        except Exception as fault:  # noqa: BLE001 - whatever breaks here must not reach the job
             self.fault(fault)
             return None
 
     def fault(self, fault: BaseException) -> None:
         """Count a fault; the first is a warning, the rest are only seen at DEBUG."""
         self.faults += 1
-        level = logging.WARNING if self.faults == 1 else logging.DEBUG
-        logger.log(
-            level,
-            "lineage is incomplete, the job is not affected: %s",
-            fault,
-            exc_info=bool(os.environ.get("HWDEBUG")) or level == logging.DEBUG,
-        )
+        told = " ".join(str(fault).split("\n\tat ")[0].split())
+        if self.faults == 1:
+            logger.warning("lineage is incomplete, the job is not affected: %s", told or type(fault).__name__)
+        logger.debug("lineage fault %d", self.faults, exc_info=fault)
 
     def _handle(self, item: Any) -> None:
-        kind, clock, event, extra = item[0], item[1], item[2], item[3]
-        match kind:
-            case "sqlStart":
-                self._sql_start(event, extra)
-            case "sqlEnd":
-                self._sql_end(event, extra)
-            case "applicationEnd":
-                self.application_ended(int(clock))
+        kind, clock, event, extra = str(item[0]), int(item[1]), item[2], item[3]
+        handler = _HANDLERS.get(kind)
+        if handler is not None:
+            handler(self, clock, event, extra)
 
-    def _sql_start(self, event: Any, execution: Any) -> None:
-        number = int(event.executionId())
-        root = event.rootExecutionId()
+    def sql_start(self, clock: int, event: Any, execution: Any) -> None:
+        """A SQL execution began."""
+        number, root = int(event.executionId()), event.rootExecutionId()
+        stream = _STREAM_RUN.search(str(event.description()))
+        plan, node = (None, None) if execution is None else self.driver.plan_and_nodes(execution.analyzed())
         self.application.execution_started(
             ExecutionStarted(
                 execution=number,
@@ -94,33 +100,103 @@ class Listener:
                 at=int(event.time()),
                 site=str(event.details()),
                 command=str(event.sparkPlanInfo().nodeName()),
-                plan=None if execution is None else self.driver.plan(execution.analyzed()),
+                plan=plan,
+                stream=None if stream is None else stream[1],
+                node=node,
             )
         )
 
-    def _sql_end(self, event: Any, execution: Any) -> None:
-        self.application.execution_ended(
-            ExecutionEnded(
-                execution=int(event.executionId()),
-                at=int(event.time()),
-                error=_error(event),
-                metrics=self._metrics(execution),
-            )
-        )
-
-    def _metrics(self, execution: Any) -> list[dict[str, Any]]:
+    def sql_end(self, clock: int, event: Any, execution: Any) -> None:
+        """A SQL execution ended."""
         found = None if execution is None else self._guarded(self.driver.metrics, execution)
-        return found or []
+        self.application.execution_ended(
+            ExecutionEnded(int(event.executionId()), int(event.time()), _error(event), found or [])
+        )
 
-    def application_ended(self, clock: int) -> None:
-        """Spark's own end; how the program ended is told by who runs it."""
+    def job_start(self, clock: int, event: Any, active: Any) -> None:
+        """A job began; those of SQL executions matter to builders of libraries only."""
+        if active is None and self.application.knowledge.extensions.own_only:
+            return
+        told = self.driver.job(event, active)
+        execution = told.get("execution")
+        self.application.job_started(
+            JobStarted(int(event.time()), _active_job(told), None if execution is None else int(execution))
+        )
+
+    def job_end(self, clock: int, event: Any, failure: Any) -> None:
+        """A job ended."""
+        if self.application.rdd_jobs.any():
+            error = None if failure is None else (str(failure.getMessage()), None)
+            self.application.rdd_jobs.ended(JobEnded(int(event.jobId()), int(event.time()), error))
+
+    def stage_end(self, clock: int, event: Any, extra: Any) -> None:
+        """A stage ended; its metrics are asked for where somebody takes them."""
+        if self.application.rdd_jobs.any() or not self.application.knowledge.extensions.own_only:
+            self.application.stage_ended(_stage_info(self.driver.stage(event.stageInfo())))
+
+    def stream_start(self, clock: int, event: Any, query: Any) -> None:
+        """A streaming query began."""
+        plan, sink, options = (None, {}, {}) if query is None else self.driver.stream(query)
+        name = event.name()
+        self.application.streams.started(
+            StreamStarted(
+                str(event.runId().toString()), clock, None if name is None else str(name), plan, sink, options
+            )
+        )
+
+    def stream_progress(self, clock: int, event: Any, extra: Any) -> None:
+        """A micro-batch ended."""
+        self.application.streams.progressed(StreamProgressed(str(event.progress().runId().toString()), clock))
+
+    def stream_end(self, clock: int, event: Any, extra: Any) -> None:
+        """A streaming query ended."""
+        failure = event.exception()
+        error = (str(failure.get()), None) if failure.isDefined() else None
+        self.application.streams.ended(StreamEnded(str(event.runId().toString()), clock, error))
 
 
-def _error(event: Any) -> tuple[str, str | None] | None:
+def _active_job(told: dict[str, Any]) -> ActiveJob:
+    rdds = tuple(_rdd(one) for one in told.get("rdds") or ())
+    stage = Stage(int(told.get("stage", -1)), rdds)
+    return ActiveJob(int(told["job"]), stage, str(told["site"]), told.get("writes"), tuple(told["stages"]))
+
+
+def _rdd(told: dict[str, Any]) -> RDD:
+    kind = View.named(told["class"], RDD)
+    places = (tuple(told[key]) for key in ("paths", "files", "columns"))
+    return kind(told["class"], told["id"], told["name"], *places)
+
+
+def _stage_info(told: dict[str, Any]) -> StageInfo:
+    return StageInfo(
+        stage_id=int(told["stage"]),
+        num_tasks=int(told.get("tasks") or 0),
+        records_read=int(told.get("rowsRead") or 0),
+        bytes_read=int(told.get("bytesRead") or 0),
+        records_written=int(told.get("rowsWritten") or 0),
+        bytes_written=int(told.get("bytesWritten") or 0),
+    )
+
+
+_HANDLERS: dict[str, Callable[[Listener, int, Any, Any], None]] = {
+    "sqlStart": Listener.sql_start,
+    "sqlEnd": Listener.sql_end,
+    "jobStart": Listener.job_start,
+    "jobEnd": Listener.job_end,
+    "stageEnd": Listener.stage_end,
+    "streamStart": Listener.stream_start,
+    "streamProgress": Listener.stream_progress,
+    "streamEnd": Listener.stream_end,
+}
+
+# Spark describes a micro-batch by its query's ids.
+_STREAM_RUN = re.compile(r"runId = ([0-9a-f-]{36})")
+
+
+def _error(event: Any) -> Error | None:
     failure = event.executionFailure()
     if failure.isDefined():
-        cause = failure.get()
-        return str(cause.getMessage()), None
+        return str(failure.get().getMessage()), None
     message = event.errorMessage()
     if message.isDefined() and message.get():
         return str(message.get()), None

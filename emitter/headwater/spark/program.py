@@ -38,7 +38,7 @@ def _run(program: str) -> tuple[int, Error | None]:
         runpy.run_path(program, run_name="__main__")
     except SystemExit as left:
         return _exit_code(left)
-    except BaseException as fault:  # as the interpreter itself would: print it, exit 1
+    except BaseException as fault:  # noqa: BLE001 - as the interpreter itself would: print it, exit 1
         _print(fault)
         return (130 if isinstance(fault, KeyboardInterrupt) else 1), _told(fault)
     return 0, None
@@ -80,7 +80,7 @@ def _hook_sessions() -> None:
         instrument(session)
         return session
 
-    builder.getOrCreate = with_listener
+    setattr(builder, "getOrCreate", with_listener)  # noqa: B010 - a method is replaced on purpose
 
 
 def _hook_exits() -> None:
@@ -92,12 +92,12 @@ def _hook_exits() -> None:
             _close_all(None if status == 0 else (f"the program exited with code {status}", None))
         leave(status)
 
-    os._exit = exit_at_once  # type: ignore[assignment]
+    setattr(os, "_exit", exit_at_once)  # noqa: B010 - as above
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminated)
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def _terminated(number: int, _frame: FrameType | None) -> None:
     _close_all(("the program was ended by SIGTERM", None), 5.0)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

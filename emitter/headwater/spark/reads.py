@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .catalog_tables import jdbc, kafka, of_relation
-from .jdbc_query import tables_of
 from .facets import dataset_version
+from .jdbc_query import tables_of
 from .plan import PlanNode, schema_fields, struct_fields
 from .tables import Dataset, Reading, at_location, of_table, unique
 
@@ -66,7 +66,7 @@ def _hive_relation(at: Reading, node: PlanNode) -> list[Dataset]:
     return [] if found is None else [found]
 
 
-def _rdd(at: Reading, node: PlanNode) -> list[Dataset]:
+def _rdd(_at: Reading, node: PlanNode) -> list[Dataset]:
     return rdd_datasets(node.fields.get("rdd") or {})
 
 
@@ -95,7 +95,7 @@ def _streaming_v2(at: Reading, node: PlanNode) -> list[Dataset]:
     return of_relation(at, {**held, "options": options}, schema_fields(node.output))
 
 
-def _streaming_v1(at: Reading, node: PlanNode) -> list[Dataset]:
+def _streaming_v1(_at: Reading, node: PlanNode) -> list[Dataset]:
     """A streaming source of the first API: a folder of files, told by its options."""
     source = node.fields.get("dataSource") or {}
     options = (source.get("of") or {}).get("options") or {}

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .application import Application
+from .attached import Attached
+from .builtin import built_in
+from .extensions import Extensions, found_factories, found_nodes
 from .jvm import Driver, SessionCatalog
+from .knowledge import Knowledge
 from .listener import Listener
 from .settings import Settings
 
@@ -50,7 +54,7 @@ class Instrumentation:
             self.listener.drain(timeout)
             self.listener.application.end(int(time.time() * 1000), error)
             self.transport.flush(max(1.0, timeout - (time.monotonic() - begun)))
-        except Exception as fault:  # at the end of a job, too, its result must stay what it is
+        except Exception as fault:  # noqa: BLE001 - at the end of a job, too, its result must stay what it is
             self.listener.fault(fault)
 
 
@@ -67,7 +71,7 @@ def instrument(spark: Any, transport: Transport | None = None) -> Instrumentatio
     """
     try:
         return _instrument(spark, transport)
-    except Exception as fault:  # the promise to the job
+    except Exception as fault:  # noqa: BLE001 - the promise to the job
         logger.warning("no lineage will be told, the job is not affected: %s", fault)
         return None
 
@@ -97,7 +101,11 @@ def _attach(spark: Any, context: Any, transport: Transport) -> Instrumentation:
     driver = Driver.attach(spark)
     conf = dict(context.getConf().getAll())
     settings = Settings.of(conf, os.environ, context.appName, context.version)
-    application = Application(settings, SessionCatalog.of(driver), transport.emit)
+    catalog = SessionCatalog.of(driver)
+    factories = [*found_factories(os.environ), built_in(catalog)]
+    extensions = Extensions.load(factories, own=1, spark_context=context)
+    knowledge = Knowledge(catalog, extensions, Attached(found_nodes(os.environ), extensions.context))
+    application = Application.of(settings, knowledge, transport.emit)
     listener = Listener(driver, application)
     application.start(int(context.startTime))
     listener.start()

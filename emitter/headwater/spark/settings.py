@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import facets
 
@@ -22,6 +22,9 @@ class Settings:
     spark_version: str
     parent: Identity | None = None
     root: Identity | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    application_id: str = ""
+    source: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, conf: Mapping[str, str], environ: Mapping[str, str], app_name: str, spark_version: str) -> Settings:
@@ -34,11 +37,40 @@ class Settings:
             spark_version=spark_version,
             parent=parent,
             root=root or parent,
+            properties={key: conf[key] for key in _captured(conf) if key in conf},
+            application_id=conf.get("spark.app.id", ""),
+            source={k: environ[v] for k, v in _SOURCE.items() if environ.get(v)},
         )
+
+    def application_facets(self) -> dict[str, facets.Facet]:
+        """What Spark calls the application."""
+        return {"spark_applicationDetails": facets.custom(applicationId=self.application_id, appName=self.app_name)}
+
+    def job_facets(self) -> dict[str, facets.Facet]:
+        """Where the program's source is, where the environment tells."""
+        if "url" not in self.source:
+            return {}
+        return {"sourceCodeLocation": facets.facet("SourceCodeLocationJobFacet", "1-0-1", type="git", **self.source)}
 
     def parent_facet(self) -> dict[str, facets.Facet]:
         """The application run's own parent facet, if it has a parent."""
         return {} if self.parent is None else {"parent": facets.parent(*self.parent, self.root)}
+
+
+_SOURCE = {
+    "url": "HEADWATER_SOURCE_URL",
+    "repoUrl": "HEADWATER_SOURCE_REPO_URL",
+    "path": "HEADWATER_SOURCE_PATH",
+    "version": "HEADWATER_SOURCE_VERSION",
+    "tag": "HEADWATER_SOURCE_TAG",
+    "branch": "HEADWATER_SOURCE_BRANCH",
+}
+
+
+def _captured(conf: Mapping[str, str]) -> list[str]:
+    """The allow-list of Spark properties: nothing else of the configuration leaves the process."""
+    told = conf.get(f"{_PREFIX}capturedProperties", "spark.master,spark.app.name")
+    return [key.strip() for key in told.split(",") if key.strip()]
 
 
 def _configured(conf: Mapping[str, str], kind: str) -> Identity | None:

@@ -125,3 +125,15 @@ def unique(found: Iterable[Dataset]) -> list[Dataset]:
     for one in found:
         kept.setdefault(one.key, one)
     return list(kept.values())
+
+
+def merged(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
+    """Each dataset once, its facets united, a later one replacing an earlier of the same name (SPEC 1.6)."""
+    kept: dict[DatasetName, Dataset] = {}
+    for one in datasets:
+        before = kept.get(one.key)
+        if before is not None:
+            both = {**before.facets, **one.facets}
+            one = replace(one, facets=both, run_facets={**before.run_facets, **one.run_facets})
+        kept[one.key] = one
+    return tuple(kept.values())

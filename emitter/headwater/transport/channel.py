@@ -10,6 +10,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from headwater.transport.engine import DELIVERING, Engine
@@ -31,7 +32,7 @@ class Channel:
         self._config = config
         self._has_spool = has_spool
         self._past = Counters()
-        self._forked = False
+        self._forked = _is_bare_fork()
         self._placed = False
         self._engine = self._new_engine()
         _channels.add(self)
@@ -89,6 +90,19 @@ class Channel:
     def end(self) -> tuple[Engine, float]:
         self._engine.end(self._config.close_timeout)
         return self._engine, self._config.close_timeout
+
+
+_PF_FORKNOEXEC = 0x40
+"""The flag by which Linux tells a process that was forked and runs no program of its own."""
+
+
+def _is_bare_fork() -> bool:
+    """Tell whether this process was forked before this module had a channel: schedulers fork a child for each event."""
+    try:
+        flags = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[6])
+    except (OSError, ValueError, IndexError):
+        return False  # no Linux: only forks after the first channel are known
+    return bool(flags & _PF_FORKNOEXEC)
 
 
 _channels: weakref.WeakSet[Channel] = weakref.WeakSet()

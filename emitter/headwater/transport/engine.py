@@ -60,6 +60,7 @@ class Engine:
         self._outlet: Outlet | None = None
         self._late: Outlet | None = None
         self._lost = 0
+        self._faults = 0
         self.journal = False
 
     def emit(self, event: Any) -> None:
@@ -134,9 +135,10 @@ class Engine:
         with self._lock:
             if self._late is None:
                 self._late = self._make_outlet(self.ledger)
-            self._guarded(lambda outlet: outlet.store(event), self._late)
+            if not self._guarded(self._late.store, event):
+                self.ledger.drop("fault")
             # Closed, so that the thread, or the next emitter, can have it.
-            self._guarded(lambda outlet: outlet.give_up(), self._late)
+            self._guarded(self._late.give_up)
 
     def _run(self) -> None:
         self._outlet = outlet = self._make_outlet(self.ledger)
@@ -147,13 +149,17 @@ class Engine:
         self._guarded(self._end, outlet)
         self._settled.set()
 
-    def _guarded(self, step: Callable[[Outlet], None], outlet: Outlet) -> None:
+    def _guarded(self, step: Callable[..., None], *arguments: Any) -> bool:
         # The one guard of the emitter: whatever goes wrong in it must not end its thread, nor reach the host.
         try:
-            step(outlet)
+            step(*arguments)
         except Exception:
-            logger.exception("the lineage emitter stumbled")
-            time.sleep(0.1)
+            self._faults += 1
+            if self._faults <= 10:
+                logger.exception("the lineage emitter stumbled")
+            time.sleep(min(0.1, 0.001 * self._faults))
+            return False
+        return True
 
     def _turn(self, outlet: Outlet) -> None:
         hurry = bool(self._tickets) or self._deadline is not None
@@ -177,8 +183,8 @@ class Engine:
             self._tickets.append(item)
         elif item is LOOK:
             outlet.look()
-        else:
-            outlet.accept(item)
+        elif not self._guarded(outlet.accept, item):
+            self.ledger.drop("fault")
 
     def _answer(self, outlet: Outlet) -> None:
         tickets, self._tickets = self._tickets, []
@@ -197,8 +203,8 @@ class Engine:
         while (item := self.intake.take(0)) is not NOTHING:
             if isinstance(item, Ticket):
                 self._tickets.append(item)
-            elif item is not LOOK:
-                outlet.store(item)
+            elif item is not LOOK and not self._guarded(outlet.store, item):
+                self.ledger.drop("fault")
         outlet.give_up()
         delivered = outlet.settled() and not self._lost_more()
         for ticket in self._tickets:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,7 +38,7 @@ class Outlet(Protocol):
         """How many events have no known fate."""
 
     def settled(self) -> bool:
-        """Whether all that was accepted has been delivered."""
+        """Whether all that was accepted has been delivered, as far as this was not asked before."""
 
     def idle(self) -> float:
         """For how many seconds there is nothing to serve."""
@@ -64,7 +65,8 @@ class KafkaOutlet:
         self._preparation: Preparation | None = None
         self._spool = Spool(Path(config.spool_dir), config.topic, config.spool_max_bytes)
         self._refused = Spool(Path(config.spool_dir), config.topic, config.spool_max_bytes, REFUSED)
-        self._replay = Replay(self._spool, ledger, config.replay_interval, config.replay)
+        self._replay = Replay(self._spool, ledger, config.replay_interval, config.replay, self._set_aside)
+        self._refusals = False
         self._said: set[str] = set()
 
     def accept(self, event: Any) -> None:
@@ -72,13 +74,20 @@ class KafkaOutlet:
             self._send(message)
 
     def _prepare(self, event: Any) -> list[Message]:
-        if self._preparation is None:
-            self._preparation = Preparation(self._config, self._ledger)
         try:
-            return self._preparation.messages(event, time.monotonic())
+            return self._prepared_by().messages(event, time.monotonic())
         except NotSerialisable as fault:
             self._drop("not_serialisable", str(fault))
             return []
+
+    def _prepared_by(self) -> Preparation:
+        if self._preparation is None:
+            try:
+                self._preparation = Preparation(self._config, self._ledger)
+            except ImportError as fault:
+                self._say(f"events are sent as JSON: {self._config.format} needs {fault.name}")
+                self._preparation = Preparation(replace(self._config, format="json"), self._ledger)
+        return self._preparation
 
     def _send(self, message: Message) -> None:
         broker = self._reach()
@@ -102,8 +111,12 @@ class KafkaOutlet:
         if fate == "delivered":
             self._ledger.delivered.tick()
             return
+        self._refusals |= fate == "refused"
         self._say(f"Kafka did not take an event: {why}; such events are kept in {self._config.spool_dir}")
         self._to_disk(message, self._refused if fate == "refused" else self._spool)
+
+    def _set_aside(self, message: Message) -> None:
+        self._to_disk(message, self._refused)
 
     def _to_disk(self, message: Message, spool: Spool | None = None) -> None:
         try:
@@ -138,7 +151,8 @@ class KafkaOutlet:
         return 0 if self._broker is None else self._broker.in_flight()
 
     def settled(self) -> bool:
-        return self.pending() == 0 and not self._spool.holds_own()
+        refusals, self._refusals = self._refusals, False
+        return self.pending() == 0 and not self._spool.holds_own() and not refusals
 
     def idle(self) -> float:
         if self.pending():

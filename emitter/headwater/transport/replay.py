@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from headwater.transport.broker import Broker, Fate, Message
 from headwater.transport.spool import Segment, Spool
@@ -22,10 +22,13 @@ AT_ONCE = 500
 class Replay:
     """The one segment being sent, if any, and when to look for the next."""
 
-    def __init__(self, spool: Spool, ledger: Ledger, interval: float, active: bool) -> None:
+    def __init__(
+        self, spool: Spool, ledger: Ledger, interval: float, active: bool, set_aside: Callable[[Message], None]
+    ) -> None:
         self._spool = spool
         self._ledger = ledger
         self._interval = interval
+        self._set_aside = set_aside
         # An emitter that is not to replay does so only when told to look: for what it has itself put there.
         self._next_look = 0.0 if active else math.inf
         self._active = active
@@ -65,7 +68,11 @@ class Replay:
             self._read_all, self._failed = False, ""
 
     def _send_one(self, broker: Broker) -> None:
-        message = next(self._messages, None)
+        try:
+            message = next(self._messages, None)
+        except OSError as fault:
+            self._failed = str(fault)
+            return
         if message is None:
             self._read_all = True
             return
@@ -79,6 +86,10 @@ class Replay:
         if fate == "delivered":
             self._acknowledged += 1
             self._ledger.replayed.tick()
+        elif fate == "refused":
+            # It would be refused each time, and hold up all that come after it.
+            self._set_aside(message)
+            self._acknowledged += 1
         else:
             self._failed = why
 

@@ -77,7 +77,7 @@ class Segment:
         yield from _records(data, self.path)
 
     def topic(self) -> str:
-        return _topic(self._read()[:4096])
+        return _topic(os.pread(self._descriptor, 4096, 0))
 
     def torn(self) -> int:
         """1 if the segment ends in a record that isn't whole, else 0."""

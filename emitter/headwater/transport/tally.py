@@ -11,14 +11,21 @@ from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias
 
 DropReason: TypeAlias = Literal[
-    "queue_full", "not_serialisable", "spool_full", "spool_failed", "spool_oldest", "torn", "refused", "transport_error"
+    "queue_full",
+    "not_serialisable",
+    "spool_full",
+    "spool_failed",
+    "spool_oldest",
+    "torn",
+    "transport_error",
+    "fault",
 ]
 """Why an event was given up:
 
 ``queue_full`` the queue's bound was reached; ``not_serialisable`` it can't be written as JSON; ``spool_full`` it is
 larger than the spool may be, or the spool is held by others; ``spool_failed`` the disk refused it; ``spool_oldest`` it
 made room on disk for a newer one; ``torn`` its record on disk was damaged; ``transport_error`` another transport of
-openlineage-python raised.
+openlineage-python raised; ``fault`` the emitter has a fault (which is logged with its stack).
 """
 
 

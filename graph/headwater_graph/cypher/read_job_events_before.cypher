@@ -1,7 +1,11 @@
-// JobEvents of a job before a moment, the last ones.
-// parameters: $job, $moment, $tie, $text, $limit
-MATCH (n:JobEvent)
-WHERE n.job = $job AND n.moment <= $moment
-  AND (n.moment < $moment OR n.tie < $tie OR (n.tie = $tie AND n.text < $text))
-WITH n ORDER BY n.job DESC, n.moment DESC, n.tie DESC, n.text DESC LIMIT $limit
-RETURN n.moment AS moment, n.text AS id, null AS body, n.version AS version
+// JobEvents of jobs before a moment, for each (job, moment) the last ones.
+// parameters: $rows [{number, job, moment, tie, text}], $limit
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (n:JobEvent)
+  USING INDEX n:JobEvent(job, moment, tie)
+  WHERE n.tie IS NOT NULL AND n.job = row.job AND n.moment <= row.moment
+    AND CASE WHEN n.moment < row.moment OR n.tie < row.tie THEN true ELSE n.tie = row.tie AND n.text < row.text END
+  RETURN n ORDER BY n.job DESC, n.moment DESC, n.tie DESC, n.text DESC LIMIT $limit
+}
+RETURN row.number AS number, n.moment AS moment, n.text AS id, null AS body, n.version AS version

@@ -3,7 +3,8 @@
 UNWIND $rows AS row
 CALL (row) {
   MATCH (v:DatasetVersion)
-  WHERE v.dataset = row.dataset AND v.moment <= row.moment AND (v.madeBy IS NULL OR v.madeBy <> row.run)
+  USING INDEX v:DatasetVersion(dataset, moment, tie)
+  WHERE v.tie IS NOT NULL AND v.dataset = row.dataset AND v.moment <= row.moment AND (v.madeBy IS NULL OR v.madeBy <> row.run)
     AND (v.moment < row.moment OR v.tie < row.tie OR (v.tie = row.tie AND coalesce(v.madeBy, v.text) < row.text))
   RETURN v ORDER BY v.dataset DESC, v.moment DESC, v.tie DESC, coalesce(v.madeBy, v.text) DESC LIMIT 1
 }

@@ -3,6 +3,7 @@
 UNWIND $rows AS row
 CALL (row) {
   MATCH (v:DatasetVersion)-[e:READ_BY]->(r:Run)
+  USING INDEX e:READ_BY(dataset, moment)
   WHERE e.dataset = row.dataset AND e.moment >= row.after AND e.moment <= row.until
     AND (e.moment > row.after OR r.id > row.afterText) AND (e.moment < row.until OR r.id <= row.untilText)
   RETURN v, e, r ORDER BY e.dataset, e.moment, r.id LIMIT $limit

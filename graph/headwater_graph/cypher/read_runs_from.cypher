@@ -1,8 +1,12 @@
-// Versioned runs of a job at or after a moment, the first ones.
-// parameters: $job, $moment, $tie, $text, $limit
-MATCH (n:Run)
-WHERE n.job = $job AND n.moment >= $moment
-  AND (n.moment > $moment OR n.tie > $tie OR (n.tie = $tie AND n.id >= $text))
-WITH n ORDER BY n.job, n.moment, n.tie, n.id LIMIT $limit
+// Versioned runs of jobs at or after a moment, for each (job, moment) the first ones.
+// parameters: $rows [{number, job, moment, tie, text}], $limit
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (n:Run)
+  USING INDEX n:Run(job, moment, tie)
+  WHERE n.tie IS NOT NULL AND n.job = row.job AND n.moment >= row.moment
+    AND (n.moment > row.moment OR n.tie > row.tie OR (n.tie = row.tie AND n.id >= row.text))
+  RETURN n ORDER BY n.job, n.moment, n.tie, n.id LIMIT $limit
+}
 OPTIONAL MATCH (n)-[:RAN]->(v:JobVersion)
-RETURN n.moment AS moment, n.id AS id, n.record AS body, v.id AS version
+RETURN row.number AS number, n.moment AS moment, n.id AS id, n.record AS body, v.id AS version

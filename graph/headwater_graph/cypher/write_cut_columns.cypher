@@ -1,8 +1,8 @@
-// Cut column edges of one output of one job, at most so many, and fields that no edge names any more.
-// parameters: $rows [{owner, limit}] (one row)
+// Cut the column edges of outputs of jobs, and fields that no edge names any more.
+// parameters: $rows [{owner}]
+UNWIND $rows AS row
 MATCH (source:Field)-[e:DERIVES]->(target:Field)
-WHERE e.owner = $rows[0].owner
-WITH source, e, target LIMIT $rows[0].limit
+WHERE e.owner = row.owner
 DELETE e
 WITH collect(DISTINCT source) + collect(DISTINCT target) AS fields
 UNWIND fields AS f

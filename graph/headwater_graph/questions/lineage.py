@@ -53,13 +53,37 @@ class GraphSteps:
     direction: Direction
     scope: Scope = CURRENT
     _active: dict[str, bool] = field(default_factory=dict)
+    _ahead: dict[str, list[Hop]] = field(default_factory=dict)
 
     def jobs(self, datasets: Sequence[str], rows: int) -> list[Hop]:
-        hops = self._hops(f"{self.direction}_jobs", datasets, rows)
+        is_now = self.scope.as_of is None
+        hops = self._level(datasets, rows) if is_now else self._hops(f"{self.direction}_jobs", datasets, rows)
         return hops if self.scope.active_since is None else self._of_active(hops)
 
     def datasets(self, jobs: Sequence[str], rows: int) -> list[Hop]:
-        return self._hops(f"{self.direction}_datasets", jobs, rows)
+        known = [hop for job in jobs for hop in self._ahead.get(job, ())]
+        left = [job for job in jobs if job not in self._ahead]
+        return (known + (self._hops(f"{self.direction}_datasets", left, rows) if left else []))[:rows]
+
+    def _level(self, datasets: Sequence[str], rows: int) -> list[Hop]:
+        """The jobs of some datasets; what is on their far side comes in the same answer and is kept until asked for."""
+        near: list[Hop] = []
+        for first in range(0, len(datasets), CHUNK):
+            chunk, left = list(datasets[first : first + CHUNK]), rows - len(near)
+            if left > 0:
+                limits = {"fan": self.scope.limits.neighbours, "rows": left, "farRows": rows}
+                (row,) = self.reader.rows(f"{self.direction}_level", keys=chunk, **limits)
+                hops = [_hop(*hop) for hop in row["near"]]
+                # What was cut is asked for again, of the jobs that are still wanted alone.
+                if len(row["far"]) < rows:
+                    self._keep(hops, [_hop(*hop) for hop in row["far"]])
+                near += hops
+        return near
+
+    def _keep(self, near: Sequence[Hop], far: Sequence[Hop]) -> None:
+        self._ahead.update({hop.key: [] for hop in near})
+        for hop in far:
+            self._ahead[hop.at].append(hop)
 
     def aliases(self, datasets: Sequence[str], rows: int) -> list[Hop]:
         found = self.reader.rows("aliases", keys=datasets, rows=rows)
@@ -80,7 +104,7 @@ class GraphSteps:
             chunk, left = list(keys[first : first + CHUNK]), rows - len(hops)
             if left > 0:
                 found = self.reader.rows(question, keys=chunk, fan=self.scope.limits.neighbours, rows=left, **more)
-                hops += [_hop(row) for row in found]
+                hops += [_hop(*row["hop"]) for row in found]
         return hops
 
     def _asked(self, question: str) -> tuple[str, dict[str, object]]:
@@ -96,11 +120,9 @@ class GraphSteps:
         return [hop for hop in hops if self._active[hop.key]]
 
 
-def _hop(row: Row) -> Hop:
-    listed = row["inputs"]
-    inputs = None if listed is None else frozenset(dataset_key(*key) for key in json.loads(listed))
-    aliased = bool(row.get("aliased"))
-    return Hop(row["at"], row["key"], (row["namespace"], row["name"]), row["version"], inputs, aliased)
+def _hop(at: str, key: str, namespace: str, name: str, version: str | None, listed: str | None, aliased: bool) -> Hop:
+    inputs = None if listed is None else frozenset(dataset_key(*each) for each in json.loads(listed))
+    return Hop(at, key, (namespace, name), version, inputs, aliased)
 
 
 def past_hop(row: Row) -> PastHop:
@@ -129,7 +151,12 @@ def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetim
 def in_order(edges: Iterable[Edge], nodes: Iterable[Node]) -> tuple[Edge, ...]:
     """Return edges by the names of their ends, so that equal answers are equal texts."""
     names = {node.key: (node.depth, node.kind, node.name) for node in nodes}
-    return tuple(sorted(edges, key=lambda e: (names[e.source], names[e.target], e.kind, e.past, str(e.facts))))
+    return tuple(sorted(edges, key=lambda e: (names[e.source], names[e.target], e.kind, e.past, _tie(e))))
+
+
+def _tie(edge: Edge) -> str:
+    """What tells edges between the same columns apart; of other edges there is one of a kind."""
+    return str(edge.facts) if edge.kind == "derives" else ""
 
 
 def walked(reader: GraphReader, start: Node, direction: Direction, scope: Scope, target: str | None = None) -> Walk:

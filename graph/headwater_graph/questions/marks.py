@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +15,9 @@ from .reader import GraphReader, Row
 
 RUN_TIMEOUT = timedelta(hours=24)
 """How long nothing is heard of a batch run until it counts as silent (SPEC 2.9)."""
+
+MAX_SILENT = 100_000
+"""How many silent runs are looked at to mark their jobs."""
 
 STREAMING = ("STREAMING", "SERVICE")
 OPEN_STATES = ("NEW", "RUNNING")
@@ -33,7 +35,7 @@ def with_marks(
     datasets = [node.key for node in found if node.kind == "dataset"]
     about_jobs = _jobs(reader, jobs, now - RUN_TIMEOUT) if as_of is None else _jobs_at(reader, jobs, as_of)
     told = {**_datasets(reader, datasets), **about_jobs}
-    marked = (replace(node, marks=told[node.key][0], facts=told[node.key][1]) for node in found)
+    marked = (Node(node.key, node.kind, node.name, node.depth, *told[node.key]) for node in found)
     return tuple(sorted(marked, key=lambda node: (node.depth, node.kind, node.name)))
 
 
@@ -63,7 +65,7 @@ def _jobs(
     if not keys:
         return {}
     rows = {row["key"]: row for row in reader.rows("job_marks", keys=keys)}
-    silent = {row["key"] for row in reader.rows("silent_jobs", keys=keys, before=silent_before)}
+    silent = {key for row in reader.rows("silent_jobs", before=silent_before, limit=MAX_SILENT) for key in row["keys"]}
     last = [row["lastRun"] for row in rows.values() if row["lastRun"]]
     runs = {row["key"]: row for row in reader.rows("run_marks", keys=run_keys(last))} if last else {}
     return {key: _job(rows[key], runs, key in silent) if key in rows else ((), {}) for key in keys}

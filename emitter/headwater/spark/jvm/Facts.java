@@ -17,6 +17,9 @@ import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.streaming.*;
+import org.apache.spark.sql.execution.streaming.runtime.*;
+import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.util.AccumulatorV2;
@@ -70,6 +73,29 @@ public class Facts {
     return found;
   }
 
+  /** A streaming query's execution: {analysed plan, sink, options}; null for a query of another kind. */
+  public static Object[] stream(StreamingQuery query) {
+    if (!(query instanceof StreamingQueryWrapper)) return null;
+    StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
+    return new Object[] {execution.analyzedPlan(), execution.sink(), options(execution)};
+  }
+
+  private static Object options(Object execution) {
+    for (Class owner = execution.getClass(); owner != null; owner = owner.getSuperclass()) {
+      Field[] fields = owner.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) {
+        if (!fields[i].getName().endsWith("extraOptions")) continue;
+        try {
+          fields[i].setAccessible(true);
+          return fields[i].get(execution);
+        } catch (Exception sealed) {
+          continue;
+        }
+      }
+    }
+    return null;
+  }
+
   /** A finished stage's task metrics: rows and bytes read and written. */
   public static Map stage(StageInfo info) {
     LinkedHashMap map = new LinkedHashMap();
@@ -99,32 +125,33 @@ public class Facts {
     }
     map.put("stages", stages);
     map.put("site", site);
+    map.put("execution", event.properties() == null ? null : event.properties().getProperty("spark.sql.execution.id"));
     if (job == null) return map;
     Stage last = job.finalStage();
-    map.put("reads", Leaves.rdd(last.rdd()));
-    ArrayList names = new ArrayList();
+    ArrayList rdds = new ArrayList();
     List chain = Leaves.chain(last.rdd());
-    for (int i = 0; i < chain.size(); i++) names.add(chain.get(i).getClass().getSimpleName());
-    map.put("rdds", names);
-    map.put("writes", last instanceof ResultStage ? output(((ResultStage) last).func(), 3) : null);
+    for (int i = 0; i < chain.size(); i++) rdds.add(Leaves.one((RDD) chain.get(i)));
+    map.put("rdds", rdds);
+    map.put("stage", Integer.valueOf(last.id()));
+    map.put("writes", last instanceof ResultStage ? output(((ResultStage) last).func(), 8, new int[] {500}) : null);
     return map;
   }
 
   /** The output folder of the Hadoop configuration that a job's function has closed over, else null. */
-  private static String output(Object held, int depth) {
-    if (held == null || depth == 0) return null;
+  private static String output(Object held, int depth, int[] budget) {
+    if (held == null || depth == 0 || --budget[0] < 0) return null;
     if (held instanceof JobConf) return ((JobConf) held).get("mapreduce.output.fileoutputformat.outputdir");
     if (held instanceof Configuration) return ((Configuration) held).get("mapreduce.output.fileoutputformat.outputdir");
     String type = held.getClass().getName();
     if (!type.startsWith("org.apache.spark.")) return null;
-    if (held instanceof RDD) return null;
+    if (held instanceof RDD || held instanceof org.apache.spark.SparkContext) return null;
     for (Class owner = held.getClass(); owner != null && owner.getName().startsWith("org.apache.spark."); owner = owner.getSuperclass()) {
       Field[] fields = owner.getDeclaredFields();
       for (int i = 0; i < fields.length; i++) {
         if (fields[i].getType().isPrimitive()) continue;
         try {
           fields[i].setAccessible(true);
-          String found = output(fields[i].get(held), depth - 1);
+          String found = output(fields[i].get(held), depth - 1, budget);
           if (found != null) return found;
         } catch (Exception sealed) {
           continue;

@@ -48,7 +48,13 @@ public class Leaves {
     if (value instanceof HadoopFsRelation) return files((HadoopFsRelation) value);
     if (value instanceof JDBCRelation) return jdbc((JDBCRelation) value);
     if (value instanceof RDD) return rdd((RDD) value);
-    if (value instanceof Table) return table((Table) value);
+    if (value instanceof Table) {
+      try {
+        return table((Table) value);
+      } catch (RuntimeException unfit) {
+        return other(value); // sinks of the first streaming API are tables in name only
+      }
+    }
     if (value instanceof CatalogPlugin) return made("catalog", value, "name", ((CatalogPlugin) value).name());
     if (value instanceof Identifier) return identifier((Identifier) value);
     if (value instanceof DataSourceRegister && !(value instanceof BaseRelation)) return made("source", value, "name", ((DataSourceRegister) value).shortName());
@@ -64,7 +70,8 @@ public class Leaves {
       try {
         fields[i].setAccessible(true);
         Object held = fields[i].get(value);
-        if (held instanceof String || held instanceof scala.collection.Map || held instanceof Map) map.put(fields[i].getName(), held);
+        if (held instanceof Path) map.put(fields[i].getName(), held.toString());
+        else if (held instanceof String || held instanceof scala.collection.Map || held instanceof Map) map.put(fields[i].getName(), held);
         else if (held != null && fields[i].getName().equals("strategy")) map.put("strategy", held.toString());
       } catch (Exception sealed) {
         continue;
@@ -129,21 +136,38 @@ public class Leaves {
     LinkedHashSet files = new LinkedHashSet();
     LinkedHashSet columns = new LinkedHashSet();
     List chain = chain(root);
-    for (int i = 0; i < chain.size(); i++) {
-      RDD rdd = (RDD) chain.get(i);
-      if (rdd instanceof FileScanRDD) {
-        scanned((FileScanRDD) rdd, files, columns);
-      } else if (rdd instanceof HadoopRDD) {
-        inputPaths(((HadoopRDD) rdd).getJobConf(), paths);
-      } else if (rdd instanceof NewHadoopRDD) {
-        String dirs = ((NewHadoopRDD) rdd).getConf().get("mapreduce.input.fileinputformat.inputdir");
-        if (dirs != null) paths.addAll(Arrays.asList(dirs.split("(?<!\\\\),")));
-      }
-    }
-    Map map = made("rdd", root, "paths", paths.toArray());
+    for (int i = 0; i < chain.size(); i++) readBy((RDD) chain.get(i), paths, files, columns);
+    return described("rdd", root, paths, files, columns);
+  }
+
+  /** What one RDD of a chain reads itself. */
+  static Map one(RDD rdd) {
+    LinkedHashSet paths = new LinkedHashSet();
+    LinkedHashSet files = new LinkedHashSet();
+    LinkedHashSet columns = new LinkedHashSet();
+    readBy(rdd, paths, files, columns);
+    Map map = described("one", rdd, paths, files, columns);
+    map.put("id", Integer.valueOf(rdd.id()));
+    map.put("name", rdd.name());
+    return map;
+  }
+
+  private static Map described(String kind, RDD rdd, LinkedHashSet paths, LinkedHashSet files, LinkedHashSet columns) {
+    Map map = made(kind, rdd, "paths", paths.toArray());
     map.put("files", files.toArray());
     map.put("columns", columns.toArray());
     return map;
+  }
+
+  private static void readBy(RDD rdd, LinkedHashSet paths, LinkedHashSet files, LinkedHashSet columns) {
+    if (rdd instanceof FileScanRDD) {
+      scanned((FileScanRDD) rdd, files, columns);
+    } else if (rdd instanceof HadoopRDD) {
+      inputPaths(((HadoopRDD) rdd).getJobConf(), paths);
+    } else if (rdd instanceof NewHadoopRDD) {
+      String folders = ((NewHadoopRDD) rdd).getConf().get("mapreduce.input.fileinputformat.inputdir");
+      if (folders != null) paths.addAll(Arrays.asList(folders.split("(?<!\\\\),")));
+    }
   }
 
   /** An RDD and all RDDs that it depends on, each once. */
@@ -178,7 +202,7 @@ public class Leaves {
 
   static boolean hasName(Object value) {
     String type = value.getClass().getName();
-    return type.endsWith("PythonUDF") || type.endsWith("PythonUDAF") || type.endsWith("ScalaUDF") || type.endsWith("WithField") || type.endsWith("UnresolvedFunction") || type.endsWith("DeltaMergeAction");
+    return type.endsWith("PythonUDF") || type.endsWith("PythonUDAF") || type.endsWith("ScalaUDF") || type.endsWith("WithField") || type.endsWith("UnresolvedFunction") || type.endsWith("DeltaMergeAction") || type.endsWith("CommonExpressionDef") || type.endsWith("CommonExpressionRef");
   }
 
   static String name(Object value) {
@@ -187,6 +211,8 @@ public class Leaves {
         Method parts = value.getClass().getMethod("nameParts", new Class[0]);
         return String.valueOf(((scala.collection.Seq) parts.invoke(value, new Object[0])).last());
       }
+      if (value.getClass().getName().indexOf("CommonExpression") >= 0)
+        return "common:" + value.getClass().getMethod("id", new Class[0]).invoke(value, new Object[0]);
       if (value.getClass().getName().endsWith("DeltaMergeAction")) {
         Method parts = value.getClass().getMethod("targetColNameParts", new Class[0]);
         return ((scala.collection.Seq) parts.invoke(value, new Object[0])).mkString(".");

@@ -13,6 +13,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
@@ -22,10 +23,12 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 public class Tap extends SparkListener {
   private final LinkedBlockingQueue queue;
   private final SparkContext context;
+  private final SparkSession session;
   public final AtomicLong dropped = new AtomicLong();
 
-  public Tap(SparkContext context, int capacity) {
+  public Tap(SparkContext context, SparkSession session, int capacity) {
     this.context = context;
+    this.session = session;
     this.queue = new LinkedBlockingQueue(capacity);
   }
 
@@ -46,7 +49,8 @@ public class Tap extends SparkListener {
     } else if (event instanceof SparkListenerSQLExecutionEnd) {
       put("sqlEnd", event, ((SparkListenerSQLExecutionEnd) event).qe());
     } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
-      put("streamStart", event, null);
+      // A query that ends soon is forgotten by its manager, so it is taken hold of here.
+      put("streamStart", event, session.streams().get(((StreamingQueryListener.QueryStartedEvent) event).id()));
     } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
       put("streamProgress", event, null);
     } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {

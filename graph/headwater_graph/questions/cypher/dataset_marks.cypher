@@ -3,5 +3,12 @@
 UNWIND $keys AS key
 MATCH (d:Dataset {key: key})
 OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
-RETURN key, d.dropped AS dropped, v.id AS version, v.moment AS time, v.madeBy AS run, v.external AS external,
-  CASE WHEN d.facets CONTAINS '"ownership"' THEN d.facets END AS facets
+RETURN collect({
+  key: key,
+  dropped: d.dropped,
+  version: v.id,
+  time: v.moment,
+  run: v.madeBy,
+  external: v.external,
+  facets: CASE WHEN d.facets CONTAINS '"ownership"' THEN d.facets END
+}) AS rows

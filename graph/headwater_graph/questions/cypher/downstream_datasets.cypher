@@ -1,4 +1,5 @@
-// What the current version of some jobs writes, at most `fan` of each; `aliased` tells that the dataset has other names.
+// What the current version of some jobs writes, at most `fan` of each, as lists:
+// from, key, namespace, name, version, inputs (SPEC 6.6), whether the dataset has other names.
 // parameters: keys, fan, rows
 UNWIND $keys AS at
 MATCH (j:Job {key: at})
@@ -6,6 +7,5 @@ CALL (j) {
   MATCH (j)-[e:PRODUCES]->(d:Dataset)
   RETURN d, e LIMIT $fan
 }
-RETURN at, d.key AS key, d.namespace AS namespace, d.name AS name, e.version AS version, e.inputs AS inputs,
-  EXISTS { (d)-[:ALIAS_OF]-() } AS aliased
-LIMIT $rows
+WITH at, d, e LIMIT $rows
+RETURN collect({hop: [at, d.key, d.namespace, d.name, e.version, e.inputs, EXISTS { (d)-[:ALIAS_OF]-() }]}) AS rows

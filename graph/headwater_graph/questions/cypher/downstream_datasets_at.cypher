@@ -1,4 +1,5 @@
-// What some jobs wrote as of a time (SPEC 6.4), at most `fan` of each.
+// What some jobs wrote as of a time (SPEC 6.4), at most `fan` of each, as lists:
+// from, key, namespace, name, version, inputs (SPEC 6.6), whether the dataset has other names.
 // parameters: keys, fan, rows, time
 UNWIND $keys AS at
 MATCH (j:Job {key: at})
@@ -8,6 +9,5 @@ CALL (j) {
   RETURN d, v LIMIT $fan
 }
 OPTIONAL MATCH (j)-[e:PRODUCES]->(d) WHERE e.version = v.id
-RETURN at, d.key AS key, d.namespace AS namespace, d.name AS name, v.id AS version, e.inputs AS inputs,
-  EXISTS { (d)-[:ALIAS_OF]-() } AS aliased
-LIMIT $rows
+WITH at, d, e, v LIMIT $rows
+RETURN collect({hop: [at, d.key, d.namespace, d.name, v.id, e.inputs, EXISTS { (d)-[:ALIAS_OF]-() }]}) AS rows

@@ -1,4 +1,5 @@
-// The jobs that read some datasets as of a time (SPEC 6.4), at most `fan` of each.
+// The jobs that read some datasets as of a time (SPEC 6.4), at most `fan` of each, as lists:
+// from, key, namespace, name, version, inputs (SPEC 6.6), whether the dataset has other names.
 // parameters: keys, fan, rows, time
 UNWIND $keys AS at
 MATCH (d:Dataset {key: at})
@@ -7,5 +8,5 @@ CALL (d) {
   WHERE v.validFrom <= $time AND (v.validTo IS NULL OR $time < v.validTo)
   RETURN j, v LIMIT $fan
 }
-RETURN at, j.key AS key, j.namespace AS namespace, j.name AS name, v.id AS version, null AS inputs
-LIMIT $rows
+WITH at, j, v LIMIT $rows
+RETURN collect({hop: [at, j.key, j.namespace, j.name, v.id, null, false]}) AS rows

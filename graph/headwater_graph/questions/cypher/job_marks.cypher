@@ -3,7 +3,14 @@
 UNWIND $keys AS key
 MATCH (j:Job {key: key})
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
-RETURN key, v.id AS version, v.moment AS since, v.lineageUnknown AS lineageUnknown, v.codeVersion AS codeVersion,
-  v.runs AS runs, v.lastRun AS lastRun, 
-  v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond AS lastRunAt,
-  CASE WHEN j.facets CONTAINS '"jobType"' OR j.facets CONTAINS '"ownership"' THEN j.facets END AS facets
+RETURN collect({
+  key: key,
+  version: v.id,
+  since: v.moment,
+  lineageUnknown: v.lineageUnknown,
+  codeVersion: v.codeVersion,
+  runs: v.runs,
+  lastRun: v.lastRun,
+  lastRunAt: v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond,
+  facets: CASE WHEN j.facets CONTAINS '"jobType"' OR j.facets CONTAINS '"ownership"' THEN j.facets END
+}) AS rows

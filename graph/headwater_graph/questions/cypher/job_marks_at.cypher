@@ -4,6 +4,14 @@ UNWIND $keys AS key
 MATCH (j:Job {key: key})
 OPTIONAL MATCH (j)-[:HAS_VERSION]->(v:JobVersion)
 WHERE v.validFrom <= $time AND (v.validTo IS NULL OR $time < v.validTo)
-RETURN key, v.id AS version, v.moment AS since, v.lineageUnknown AS lineageUnknown, v.codeVersion AS codeVersion,
-  null AS runs, null AS lastRun, null AS lastRunAt,
-  CASE WHEN j.facets CONTAINS '"jobType"' OR j.facets CONTAINS '"ownership"' THEN j.facets END AS facets
+RETURN collect({
+  key: key,
+  version: v.id,
+  since: v.moment,
+  lineageUnknown: v.lineageUnknown,
+  codeVersion: v.codeVersion,
+  runs: null,
+  lastRun: null,
+  lastRunAt: null,
+  facets: CASE WHEN j.facets CONTAINS '"jobType"' OR j.facets CONTAINS '"ownership"' THEN j.facets END
+}) AS rows

@@ -8,7 +8,17 @@ CALL (at) {
 }
 MATCH (v)<-[:WROTE]-(r:Run)-[:RUN_OF]->(j:Job)
 OPTIONAL MATCH (r)-[:RAN]->(jv:JobVersion)
-RETURN at, j.key AS key, j.namespace AS namespace, j.name AS name, jv.id AS version, r.id AS run, r.state AS state,
-  v.moment AS time, jv.moment AS since, jv.validTo AS until,
-  COLLECT { MATCH (jv)-[:HAS_INPUT]->(i:Dataset)
-    RETURN [i.key, i.namespace, i.name] ORDER BY i.namespace, i.name LIMIT $fan } AS inputs
+RETURN collect({
+  at: at,
+  key: j.key,
+  namespace: j.namespace,
+  name: j.name,
+  version: jv.id,
+  run: r.id,
+  state: r.state,
+  time: v.moment,
+  since: jv.moment,
+  until: jv.validTo,
+  inputs: COLLECT { MATCH (jv)-[:HAS_INPUT]->(i:Dataset)
+    RETURN [i.key, i.namespace, i.name] ORDER BY i.namespace, i.name LIMIT $fan }
+}) AS rows

@@ -2,4 +2,8 @@
 // parameters: keys
 UNWIND $keys AS key
 MATCH (r:Run {key: key})
-RETURN key, r.state AS state, r.streaming AS streaming
+RETURN collect({
+  key: key,
+  state: r.state,
+  streaming: r.streaming
+}) AS rows

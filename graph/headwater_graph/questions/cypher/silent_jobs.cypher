@@ -1,9 +1,6 @@
-// Which of some jobs have a batch run that has not ended and of which nothing was heard since a time (SPEC 2.9).
-// parameters: keys, before
-UNWIND $keys AS key
-MATCH (j:Job {key: key})
-WHERE EXISTS {
-  MATCH (j)<-[:RUN_OF]-(r:Run)
-  WHERE r.state IN ['NEW', 'RUNNING'] AND r.streaming IS NULL AND r.lastEventAt < $before
-}
-RETURN key
+// Jobs that have a batch run which has not ended and of which nothing was heard since a time (SPEC 2.9).
+// parameters: before, limit
+MATCH (r:Run)
+WHERE r.state IN ['NEW', 'RUNNING'] AND r.lastEventAt < $before AND r.streaming IS NULL
+WITH r LIMIT $limit
+RETURN collect(DISTINCT r.job) AS keys

@@ -1,4 +1,5 @@
-// What some jobs read as of a time (SPEC 6.4), at most `fan` of each.
+// What some jobs read as of a time (SPEC 6.4), at most `fan` of each, as lists:
+// from, key, namespace, name, version, inputs (SPEC 6.6), whether the dataset has other names.
 // parameters: keys, fan, rows, time
 UNWIND $keys AS at
 MATCH (j:Job {key: at})
@@ -7,6 +8,5 @@ CALL (j) {
   WHERE v.validFrom <= $time AND (v.validTo IS NULL OR $time < v.validTo)
   RETURN d, v LIMIT $fan
 }
-RETURN at, d.key AS key, d.namespace AS namespace, d.name AS name, v.id AS version, null AS inputs,
-  EXISTS { (d)-[:ALIAS_OF]-() } AS aliased
-LIMIT $rows
+WITH at, d, v LIMIT $rows
+RETURN collect({hop: [at, d.key, d.namespace, d.name, v.id, null, EXISTS { (d)-[:ALIAS_OF]-() }]}) AS rows

@@ -1,4 +1,5 @@
-// The jobs that wrote to some datasets as of a time (SPEC 6.4), at most `fan` of each.
+// The jobs that wrote to some datasets as of a time (SPEC 6.4), at most `fan` of each, as lists:
+// from, key, namespace, name, version, inputs (SPEC 6.6), whether the dataset has other names.
 // parameters: keys, fan, rows, time
 UNWIND $keys AS at
 MATCH (d:Dataset {key: at})
@@ -8,5 +9,5 @@ CALL (d) {
   RETURN j, v LIMIT $fan
 }
 OPTIONAL MATCH (j)-[e:PRODUCES]->(d) WHERE e.version = v.id
-RETURN at, j.key AS key, j.namespace AS namespace, j.name AS name, v.id AS version, e.inputs AS inputs
-LIMIT $rows
+WITH at, j, e, v LIMIT $rows
+RETURN collect({hop: [at, j.key, j.namespace, j.name, v.id, e.inputs, false]}) AS rows

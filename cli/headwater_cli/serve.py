@@ -1,0 +1,46 @@
+"""``headwater serve``: the HTTP API and the ingest gateway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from headwater_consumer.config import NOT_SET, ConsumerSettings
+from headwater_graph.questions.reader import Neo4jReader
+
+from .asking import where_the_graph_is
+from .consume import settings_of
+
+if TYPE_CHECKING:
+    from headwater_web import Outlet, WebSettings
+
+
+@click.command()
+@click.option("--host", help="Where to listen; loopback unless tokens are set.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Where to listen; 0: any free port.")
+def serve(host: str | None, port: int | None) -> None:
+    """Answer questions over HTTP, and take OpenLineage events for Kafka, until SIGTERM or Ctrl-C.
+
+    HEADWATER_WEB_HOST, _PORT, _TOKENS (a JSON list) and _CORS_ORIGINS (a JSON list) are its settings.
+    """
+    import uvicorn
+
+    from headwater_web import create_app
+    from headwater_web.settings import web_settings
+
+    given = {"host": host, "port": port}
+    settings = web_settings(**{name: value for name, value in given.items() if value is not None})
+    found = settings_of({}, needs=frozenset()).settings
+    with Neo4jReader(where_the_graph_is()) as reader:
+        app = create_app(reader, _outlet(found, settings), settings)
+        uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
+
+
+def _outlet(found: ConsumerSettings, settings: WebSettings) -> Outlet:
+    from headwater_web import KafkaOutlet, NoOutlet
+
+    if found.kafka_bootstrap_servers == NOT_SET:
+        return NoOutlet()
+    client = {"bootstrap.servers": found.kafka_bootstrap_servers, **found.librdkafka()}
+    return KafkaOutlet(client, found.kafka_topic, settings)

@@ -1,0 +1,8 @@
+// Cut dataset versions; those that hold a DatasetEvent stay, out of every order, until they are settled again.
+// parameters: $after, $limit
+MATCH (v:DatasetVersion)
+WHERE v.id > $after
+WITH v, v.id AS id ORDER BY id LIMIT $limit
+FOREACH (gone IN CASE WHEN v.text IS NULL THEN [v] ELSE [] END | DETACH DELETE gone)
+FOREACH (kept IN CASE WHEN v.text IS NULL THEN [] ELSE [v] END | SET kept.moment = null)
+RETURN max(id) AS next

@@ -1,0 +1,6 @@
+// Cut nodes that follow from records and hold nothing else.
+// parameters: $after, $limit
+MATCH (n:Field|JobVersion)
+WITH n LIMIT $limit
+DETACH DELETE n
+RETURN CASE count(n) WHEN 0 THEN null ELSE '' END AS next

@@ -1,0 +1,11 @@
+// Cut column edges of one output of one job, at most so many, and fields that no edge names any more.
+// parameters: $rows [{owner, limit}], one row
+MATCH (source:Field)-[e:DERIVES]->(target:Field)
+WHERE e.owner = $rows[0].owner
+WITH source, e, target LIMIT $rows[0].limit
+DELETE e
+WITH collect(DISTINCT source) + collect(DISTINCT target) AS fields
+UNWIND fields AS f
+WITH DISTINCT f
+WHERE NOT EXISTS { (f)-[:DERIVES]-() }
+DETACH DELETE f

@@ -1,0 +1,118 @@
+{{/*
+The settings of headwater by their environment names, secrets aside, as a YAML mapping of texts.
+Those that tell of Kafka and Neo4j are for every command; the others for the consumer.
+*/}}
+{{- define "headwater.serverSettings" -}}
+{{- $kafka := .Values.kafka -}}
+{{- $neo4j := .Values.neo4j -}}
+HEADWATER_HOME: /var/lib/headwater
+HEADWATER_KAFKA_BOOTSTRAP_SERVERS: {{ include "headwater.kafka" . | quote }}
+HEADWATER_KAFKA_TOPIC: {{ $kafka.topic | quote }}
+HEADWATER_KAFKA_DEAD_LETTER_TOPIC: {{ include "headwater.deadLetterTopic" . | quote }}
+HEADWATER_KAFKA_SECURITY_PROTOCOL: {{ $kafka.securityProtocol | quote }}
+{{- if hasPrefix "SASL" $kafka.securityProtocol }}
+HEADWATER_KAFKA_SASL_MECHANISM: {{ $kafka.sasl.mechanism | quote }}
+{{- end }}
+{{- if or $kafka.tls.ca.secret $kafka.tls.ca.configMap }}
+HEADWATER_KAFKA_SSL_CA: /etc/headwater/kafka-ca/ca.crt
+{{- end }}
+{{- if $kafka.tls.client.secret }}
+HEADWATER_KAFKA_SSL_KEYSTORE: {{ include "headwater.keystore" . }}
+{{- end }}
+HEADWATER_NEO4J_URI: {{ include "headwater.neo4j" . | quote }}
+HEADWATER_NEO4J_USER: {{ $neo4j.user | quote }}
+HEADWATER_NEO4J_DATABASE: {{ $neo4j.database | quote }}
+HEADWATER_NEO4J_CONNECT_TIMEOUT: {{ $neo4j.connectTimeout | quote }}
+HEADWATER_NEO4J_READ_TIMEOUT: {{ $neo4j.readTimeout | quote }}
+HEADWATER_NEO4J_WRITE_TIMEOUT: {{ $neo4j.writeTimeout | quote }}
+{{- if or .Values.customCA.secret .Values.customCA.configMap }}
+SSL_CERT_FILE: /etc/headwater/custom-ca/ca.crt
+{{- end }}
+{{- end -}}
+
+{{- define "headwater.consumerSettings" -}}
+{{- $consumer := .Values.consumer -}}
+{{ include "headwater.serverSettings" . }}
+{{- with .Values.checkpoint.url }}
+HEADWATER_CHECKPOINT: {{ . | quote }}
+{{- end }}
+HEADWATER_STARTING_OFFSETS: {{ $consumer.startingOffsets | quote }}
+HEADWATER_MAX_OFFSETS_PER_TRIGGER: {{ $consumer.maxOffsetsPerTrigger | int64 | quote }}
+HEADWATER_TRIGGER_MILLISECONDS: {{ $consumer.triggerMilliseconds | int64 | quote }}
+HEADWATER_FAIL_ON_DATA_LOSS: {{ $consumer.failOnDataLoss | quote }}
+HEADWATER_LOG_FORMAT: {{ $consumer.logFormat | quote }}
+HEADWATER_HTTP_HOST: {{ $consumer.httpHost | quote }}
+HEADWATER_HTTP_PORT: {{ $consumer.httpPort | int | quote }}
+HEADWATER_SPARK_MASTER: {{ include "headwater.sparkMaster" . | quote }}
+HEADWATER_SPARK_DRIVER_MEMORY: {{ $consumer.spark.driverMemory | quote }}
+HEADWATER_SPARK_JARS: {{ $consumer.spark.jars | quote }}
+{{- $conf := include "headwater.sparkConf" . | fromYaml }}
+{{- $pairs := list }}
+{{- range $name, $value := $conf }}
+{{- $pairs = append $pairs (printf "%s=%s" $name $value) }}
+{{- end }}
+HEADWATER_SPARK_CONF: {{ join "," $pairs | quote }}
+{{- end -}}
+
+{{- define "headwater.sparkMaster" -}}
+{{- ternary (printf "local[%d]" (int .Values.consumer.spark.cores)) "k8s://https://kubernetes.default.svc" (eq .Values.mode "local") -}}
+{{- end -}}
+
+{{/* Settings of Spark by name, as a YAML mapping of texts; the user's own win. */}}
+{{- define "headwater.sparkConf" -}}
+{{- $conf := dict -}}
+{{- if eq .Values.mode "kubernetes" -}}
+{{- $name := include "headwater.fullname" . -}}
+{{- $conf = merge $conf (include "headwater.executorConf" . | fromYaml) (dict
+  "spark.kubernetes.namespace" .Release.Namespace
+  "spark.kubernetes.container.image" (include "headwater.image" .)
+  "spark.kubernetes.container.image.pullPolicy" .Values.image.pullPolicy
+  "spark.kubernetes.driver.pod.name" (printf "%s-0" $name)
+  "spark.kubernetes.executor.podNamePrefix" (printf "%s-task" $name)
+  "spark.kubernetes.executor.podTemplateFile" "/etc/headwater/executor/pod.yaml"
+  "spark.driver.host" (printf "%s-0.%s-driver.%s.svc" $name $name .Release.Namespace)
+  "spark.driver.bindAddress" "0.0.0.0"
+  "spark.driver.port" "7078"
+  "spark.driver.blockManager.port" "7079"
+) -}}
+{{- end -}}
+{{- range $name, $value := .Values.consumer.spark.conf -}}
+{{- $_ := set $conf $name (toString $value) -}}
+{{- end -}}
+{{- toYaml $conf -}}
+{{- end -}}
+
+{{- define "headwater.executorConf" -}}
+{{- $executors := .Values.consumer.executors -}}
+spark.executor.instances: {{ $executors.instances | int | quote }}
+spark.executor.cores: {{ $executors.cores | int | quote }}
+spark.executor.memory: {{ $executors.memory | quote }}
+spark.executor.memoryOverhead: {{ $executors.memoryOverhead | quote }}
+{{- end -}}
+
+{{/* Environment entries whose values are in Secrets. */}}
+{{- define "headwater.secretEnv" -}}
+{{- $kafka := .Values.kafka -}}
+{{- if hasPrefix "SASL" $kafka.securityProtocol }}
+- name: HEADWATER_KAFKA_SASL_USERNAME
+  valueFrom: {secretKeyRef: {name: {{ $kafka.sasl.secret | quote }}, key: {{ $kafka.sasl.usernameKey | quote }}}}
+- name: HEADWATER_KAFKA_SASL_PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ $kafka.sasl.secret | quote }}, key: {{ $kafka.sasl.passwordKey | quote }}}}
+{{- end }}
+{{- if .Values.neo4j.secret }}
+- name: HEADWATER_NEO4J_PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ .Values.neo4j.secret | quote }}, key: {{ .Values.neo4j.passwordKey | quote }}}}
+{{- end }}
+{{- end -}}
+
+{{/* The same settings written into a container, for Jobs that run before any ConfigMap is there. */}}
+{{- define "headwater.inlineEnv" -}}
+{{- range $name, $value := include "headwater.serverSettings" . | fromYaml }}
+- {name: {{ $name }}, value: {{ $value | quote }}}
+{{- end }}
+{{- include "headwater.secretEnv" . }}
+{{- end -}}
+
+{{- define "headwater.keystore" -}}
+{{- ternary "/etc/headwater/kafka-client/keystore.pem" "/run/headwater/keystore.pem" (not (empty .Values.kafka.tls.client.key)) -}}
+{{- end -}}

@@ -1,0 +1,66 @@
+"""Write what the image holds beyond its base, as CycloneDX 1.6: ``python sbom.py FILE``.
+
+Python packages are those of the running environment, jars those of the jar lock.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from typing import Any
+
+from headwater_stack.lock import Jar, jars_of
+
+
+def main() -> None:
+    """Write the file named on the command line."""
+    Path(sys.argv[1]).write_text(json.dumps(sbom(), indent=1) + "\n", encoding="utf-8")
+
+
+def sbom() -> dict[str, Any]:
+    """Return the bill of materials; the same environment gives the same text."""
+    components = [*map(_package, distributions()), *map(_jar, jars_of(("spark-kafka",)))]
+    unique = {component["purl"]: component for component in components}
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "components": [unique[purl] for purl in sorted(unique)],
+    }
+
+
+def _package(found: Distribution) -> dict[str, Any]:
+    name = found.metadata["Name"].lower().replace("_", "-")
+    licences = [{"license": {"name": text}} for text in _licences(found)]
+    return {
+        "type": "library",
+        "name": name,
+        "version": found.version,
+        "purl": f"pkg:pypi/{name}@{found.version}",
+        **({"licenses": licences} if licences else {}),
+    }
+
+
+def _licences(found: Distribution) -> Iterator[str]:
+    # Whole licence texts stand in this field too.
+    told = found.metadata.get("License-Expression") or found.metadata.get("License") or ""
+    if told and "\n" not in told:
+        yield told
+
+
+def _jar(jar: Jar) -> dict[str, Any]:
+    return {
+        "type": "library",
+        "group": jar.group,
+        "name": jar.artifact,
+        "version": jar.version,
+        "purl": f"pkg:maven/{jar.group}/{jar.artifact}@{jar.version}",
+        "hashes": [{"alg": "SHA-256", "content": jar.sha256}],
+    }
+
+
+if __name__ == "__main__":
+    main()

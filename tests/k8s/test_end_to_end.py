@@ -1,0 +1,153 @@
+"""What the chart's containers run, run here against real Kafka and real Neo4j, with the environment that it gives them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from headwater_stack import fetch, spark_java_home
+
+from ..servers import Servers
+from .charts import CHART, Object, containers, one, render
+from .test_settings import environment
+
+pytestmark = pytest.mark.end_to_end
+
+IMAGE = CHART.parent / "image"
+SCRIPTS = {"headwater": [sys.executable, "-m", "headwater_cli"], "make-topics": [sys.executable, str(IMAGE / "make_topics.py")]}
+
+
+@dataclass
+class Pod:
+    """A release whose containers are processes of this machine."""
+
+    objects: list[Object]
+    own: dict[str, str]
+    folder: Path
+
+    def environ(self, container: Object) -> dict[str, str]:
+        told = environment(self.objects, container)
+        kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
+        return kept | told | self.own
+
+    def command(self, container: Object) -> list[str]:
+        """What the entry point of the image would run."""
+        words = [*container.get("command", ()), *container["args"]] if "args" in container else container["command"]
+        return [*SCRIPTS.get(words[0], [words[0]]), *words[1:]]
+
+    def run(self, container: Object) -> subprocess.CompletedProcess[str]:
+        command, environ = self.command(container), self.environ(container)
+        return subprocess.run(command, env=environ, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False)
+
+    def job(self, ending: str) -> subprocess.CompletedProcess[str]:
+        (box,) = one(self.objects, "Job", ending)["spec"]["template"]["spec"]["containers"]
+        return self.run(box)
+
+
+@pytest.fixture
+def release(servers: Servers, tmp_path: Path, unused_tcp_port: int) -> Pod:
+    values: dict[str, Any] = {
+        "kafka": {"bootstrapServers": servers.kafka_bootstrap_servers, "topic": f"k8s-{uuid.uuid4().hex[:8]}"},
+        "neo4j": {"uri": servers.neo4j_uri, "user": servers.neo4j_user, "secret": "graph"},
+        "topics": {"mode": "job", "partitions": 3, "replicas": 1, "config": {"retention.ms": "-1"}},
+        "consumer": {"httpHost": "127.0.0.1", "httpPort": unused_tcp_port, "spark": {"cores": 1}},
+    }
+    own = {
+        "HEADWATER_NEO4J_PASSWORD": servers.neo4j_password,
+        "HEADWATER_HOME": str(tmp_path / "home"),
+        "HEADWATER_SPARK_JARS": ",".join(map(str, fetch(["spark-kafka"]))),
+        "JAVA_HOME": str(spark_java_home()),
+        "PATH": f"{_commands(tmp_path)}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    return Pod(render(values), own, tmp_path)
+
+
+def _commands(folder: Path) -> Path:
+    """``headwater`` as the image has it on its path."""
+    found = folder / "bin" / "headwater"
+    found.parent.mkdir()
+    found.write_text(f'#!/bin/sh\nexec {sys.executable} -m headwater_cli "$@"\n')
+    found.chmod(0o755)
+    return found.parent
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@contextmanager
+def started(pod: Pod, container: Object) -> Iterator[subprocess.Popen[bytes]]:
+    with (pod.folder / "log").open("wb") as log:
+        process = subprocess.Popen(pod.command(container), env=pod.environ(container), cwd=pod.folder, stderr=log)
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def until_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        assert process.poll() is None, log.read_text()
+        try:
+            with urlopen(f"{address}/readyz", timeout=5):
+                return
+        except (URLError, ConnectionError):
+            time.sleep(0.2)
+    raise AssertionError(f"not ready: {log.read_text()}")
+
+
+def test_a_release_prepares_its_servers_takes_an_event_through_and_drains(release: Pod) -> None:
+    spec = one(release.objects, "StatefulSet")["spec"]["template"]["spec"]
+    wait, consumer = containers({"spec": spec})
+
+    assert (made := release.job("-topics")).returncode == 0, made.stderr
+    assert "was made" in made.stdout
+    assert "is there" in release.job("-topics").stdout
+    for _ in range(2):
+        assert (schema := release.job("-graph-schema")).returncode == 0, schema.stderr
+    assert (waited := release.run(wait)).returncode == 0, waited.stdout + waited.stderr
+
+    with started(release, consumer) as process:
+        port = release.environ(consumer)["HEADWATER_HTTP_PORT"]
+        until_ready(process, f"http://127.0.0.1:{port}", release.folder / "log")
+        (box,) = one(release.objects, "Pod")["spec"]["containers"]
+        told = release.run(box)
+        assert told.returncode == 0, told.stdout + told.stderr + (release.folder / "log").read_text()
+        assert '"helm-test"' in told.stdout
+        with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            assert "headwater_joined_total 1.0" in answer.read().decode()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=spec["terminationGracePeriodSeconds"]) == 0, (release.folder / "log").read_text()
+    events = [json.loads(line)["event"] for line in (release.folder / "log").read_text().splitlines() if line[:1] == "{"]
+    assert events[-1] == "stopped"
+
+
+def test_jobs_say_which_server_is_away_and_end_with_3(tmp_path: Path) -> None:
+    values = {"kafka": {"bootstrapServers": "127.0.0.1:1"}, "neo4j": {"uri": "bolt://127.0.0.1:1"}, "topics": {"mode": "job"}}
+    pod = Pod(render(values), {"HEADWATER_HOME": str(tmp_path), "PATH": os.environ["PATH"]}, tmp_path)
+    schema = pod.job("-graph-schema")
+    assert (schema.returncode, "Neo4j" in schema.stderr) == (3, True), schema.stderr
+    topics = pod.job("-topics")
+    assert (topics.returncode, "Kafka" in topics.stderr) == (3, True), topics.stderr

@@ -1,0 +1,163 @@
+"""The settings of the programs and the values of the chart are the same, one to one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from headwater_cli.main import COMMANDS
+from headwater_consumer.config import PREFIX, ConsumerSettings, load
+from headwater_graph.settings import GraphSettings
+
+from .charts import CHART, SERVERS, Object, containers, merged, one, pods, render
+from .values import CASES, SECURE, SHARED
+
+VALUES = (CHART / "values.yaml").read_text()
+MODEL = {PREFIX + name.upper() for name in ConsumerSettings.model_fields}
+GRAPH = {f"{PREFIX}NEO4J_{name.upper()}" for name in GraphSettings.model_fields}
+
+
+def environment(objects: list[Object], container: Object) -> dict[str, str]:
+    """What a container has in its environment; of a Secret's key, ``secret/key``."""
+    found: dict[str, str] = {}
+    for source in container.get("envFrom", ()):
+        name = source["configMapRef"]["name"]
+        found |= next((item["data"] for item in objects if item["metadata"]["name"] == name and "data" in item), {})
+    for entry in container.get("env", ()):
+        reference = entry.get("valueFrom", {}).get("secretKeyRef", {})
+        found[entry["name"]] = entry.get("value", f"{reference.get('name')}/{reference.get('key')}")
+    return found
+
+
+def consumer(values: dict[str, Any]) -> dict[str, str]:
+    objects = render(values)
+    return environment(objects, one(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"][0])
+
+
+def test_every_setting_stands_in_values_yaml_with_a_comment_and_nothing_else_does() -> None:
+    assert set(re.findall(r"HEADWATER_[A-Z0-9_]*[A-Z0-9]", VALUES)) == MODEL | GRAPH
+
+
+def test_each_setting_is_told_once() -> None:
+    named = re.findall(r"# (HEADWATER_[A-Z0-9_]*[A-Z0-9])", VALUES)
+    assert sorted(named) == sorted(set(named))
+
+
+def test_every_setting_reaches_the_consumer() -> None:
+    given = merged(SERVERS, SECURE, SHARED, {"mode": "kubernetes", "checkpoint": {"url": "s3a://b/c"}})
+    assert {name for name in consumer(given) if name.startswith(PREFIX)} == MODEL | GRAPH
+
+
+def test_the_consumer_understands_every_value() -> None:
+    given = merged(
+        SERVERS,
+        SECURE,
+        {
+            "kafka": {"bootstrapServers": "a:1,b:2", "topic": "t", "deadLetterTopic": "d"},
+            "neo4j": {"user": "u", "database": "db", "connectTimeout": 1.5, "readTimeout": 2, "writeTimeout": 3},
+            "checkpoint": {"url": "s3a://b/c"},
+            "consumer": {
+                "startingOffsets": "latest",
+                "maxOffsetsPerTrigger": 1000000,
+                "triggerMilliseconds": 0,
+                "failOnDataLoss": False,
+                "logFormat": "text",
+                "httpHost": "::",
+                "httpPort": 9000,
+                "spark": {"cores": 4, "driverMemory": "900m", "jars": "/j", "conf": {"spark.a": "1", "spark.b": True}},
+            },
+        },
+    )
+    read = load(environ=consumer(given)).settings
+    assert read.model_dump(mode="json", exclude={"kafka_sasl_password", "neo4j_password"}) == {
+        "kafka_bootstrap_servers": "a:1,b:2",
+        "kafka_topic": "t",
+        "kafka_dead_letter_topic": "d",
+        "kafka_security_protocol": "SASL_SSL",
+        "kafka_sasl_mechanism": "SCRAM-SHA-512",
+        "kafka_sasl_username": "kafka-login/username",
+        "kafka_ssl_ca": "/etc/headwater/kafka-ca/ca.crt",
+        "kafka_ssl_keystore": "/run/headwater/keystore.pem",
+        "neo4j_uri": "neo4j+s://graph.example.org:7687",
+        "neo4j_user": "u",
+        "neo4j_database": "db",
+        "neo4j_connect_timeout": 1.5,
+        "neo4j_read_timeout": 2.0,
+        "neo4j_write_timeout": 3.0,
+        "home": "/var/lib/headwater",
+        "checkpoint": "s3a://b/c",
+        "starting_offsets": "latest",
+        "max_offsets_per_trigger": 1000000,
+        "trigger_milliseconds": 0,
+        "fail_on_data_loss": False,
+        "spark_master": "local[4]",
+        "spark_driver_memory": "900m",
+        "spark_jars": "/j",
+        "spark_conf": {"spark.a": "1", "spark.b": "true"},
+        "http_host": "::",
+        "http_port": 9000,
+        "log_format": "text",
+    }
+    assert read.neo4j_password.get_secret_value() == "graph/password"
+
+
+SAID_BY_THE_CHART = {"home", "http_host", "http_port", "log_format", "spark_master", "spark_jars", "neo4j_password"}
+
+
+def test_defaults_are_those_of_the_programs() -> None:
+    """Apart from what a container has its own answer to."""
+    read = load(environ=consumer(SERVERS)).settings
+    expected = load(environ={f"{PREFIX}KAFKA_BOOTSTRAP_SERVERS": "kafka:9092", f"{PREFIX}NEO4J_URI": "neo4j://neo4j:7687"})
+    names = ConsumerSettings.model_fields.keys() - SAID_BY_THE_CHART - {"kafka_dead_letter_topic"}
+    assert {name: getattr(read, name) for name in names} == {name: getattr(expected.settings, name) for name in names}
+    assert read.dead_letter_topic == expected.settings.dead_letter_topic
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_command_is_one_that_there_is(case: str) -> None:
+    planned = {"serve"} if CASES[case].get("web", {}).get("enabled") else set()
+    words = [box.get("args", []) for _, pod in pods(render(CASES[case])) for box in containers(pod)]
+    used = {args[1] for args in words if args[:1] == ["headwater"]}
+    assert used
+    assert used <= COMMANDS.keys() | planned
+
+
+def test_a_job_has_the_same_servers_as_the_consumer() -> None:
+    objects = render(CASES["secure"])
+    job = environment(objects, one(objects, "Job")["spec"]["template"]["spec"]["containers"][0])
+    assert job.items() <= consumer(CASES["secure"]).items()
+    assert job["HEADWATER_NEO4J_PASSWORD"] == "graph/password"
+
+
+def test_a_setting_that_changes_rolls_the_consumer_and_a_new_chart_version_alone_does_not() -> None:
+    def pod(values: dict[str, Any]) -> Object:
+        found: Object = one(render(values), "StatefulSet")["spec"]["template"]
+        return found
+
+    before = pod(SERVERS)
+    assert pod(merged(SERVERS, {"consumer": {"maxOffsetsPerTrigger": 5}})) != before
+    assert pod(merged(SERVERS, {"hooks": {"backoffLimit": 1}, "metrics": {"rules": {"enabled": True}}})) == before
+    assert "helm.sh/chart" not in before["metadata"]["labels"]
+    assert "app.kubernetes.io/version" not in before["metadata"]["labels"]
+
+
+def test_values_yaml_is_what_the_schema_describes() -> None:
+    import json
+
+    schema = json.loads((CHART / "values.schema.json").read_text())
+
+    def known(node: Any, value: Any, path: str) -> list[str]:
+        if "$ref" in node:
+            node = schema["definitions"][node["$ref"].rpartition("/")[2]]
+        properties = node.get("properties")
+        if properties is None or not isinstance(value, dict):
+            return []
+        missing = [f"{path}.{name}" for name in value if name not in properties]
+        deeper = [known(properties[name], inner, f"{path}.{name}") for name, inner in value.items() if name in properties]
+        closed = [] if node.get("additionalProperties") is False else [f"{path} is open"]
+        return missing + closed + [fault for faults in deeper for fault in faults]
+
+    assert known(schema, yaml.safe_load(VALUES), "") == []

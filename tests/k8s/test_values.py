@@ -1,0 +1,85 @@
+"""Values that can't work are refused before anything is rendered, in one sentence that says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .charts import SERVERS, merged, refusal, run_helm, CHART
+from .values import SHARED, TRIAL
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown key": ({"neo4j": {"url": "bolt://x:1"}}, "url"),
+    "unknown mode": ({"mode": "yarn"}, "/mode"),
+    "Kafka without a port": ({"kafka": {"bootstrapServers": "kafka"}}, "/kafka/bootstrapServers"),
+    "Neo4j over HTTP": ({"neo4j": {"uri": "http://neo4j:7474"}}, "/neo4j/uri"),
+    "password in the values": ({"neo4j": {"password": "secret"}}, "password"),
+    "password in the environment": (
+        {"consumer": {"extraEnv": [{"name": "HEADWATER_NEO4J_PASSWORD", "value": "x"}]}},
+        "/consumer/extraEnv/0",
+    ),
+    "no Kafka": ({"kafka": {"bootstrapServers": ""}}, "kafka.bootstrapServers is not set"),
+    "no Neo4j": ({"neo4j": {"uri": ""}}, "neo4j.uri is not set"),
+    "SASL without a Secret": ({"kafka": {"securityProtocol": "SASL_SSL"}}, "needs kafka.sasl.secret"),
+    "a Secret without SASL": ({"kafka": {"sasl": {"secret": "s"}}}, "kafka.sasl.secret is not used"),
+    "TLS without SSL": ({"kafka": {"tls": {"ca": {"secret": "s"}}}}, "kafka.tls is not used"),
+    "two authorities": ({"customCA": {"secret": "a", "configMap": "b"}}, "customCA takes"),
+    "two Kafka authorities": (
+        {"kafka": {"securityProtocol": "SSL", "tls": {"ca": {"secret": "a", "configMap": "b"}}}},
+        "kafka.tls.ca takes",
+    ),
+    "executors and a volume of one node": ({"mode": "kubernetes"}, "a checkpoint that any node can reach"),
+    "the operator and a volume of one node": ({"mode": "sparkOperator"}, "a checkpoint that any node can reach"),
+    "executors and no checkpoint": (
+        {"mode": "kubernetes", "checkpoint": {"volume": {"enabled": False}}},
+        "needs checkpoint.url or checkpoint.volume",
+    ),
+    "the operator is not there": (merged(SHARED, {"mode": "sparkOperator"}), "needs the Spark operator"),
+    "no Strimzi cluster": ({"topics": {"mode": "strimzi"}}, "needs topics.strimzi.cluster"),
+    "a Strimzi user alone": ({"topics": {"strimzi": {"user": {"enabled": True}}}}, "needs topics.mode strimzi"),
+    "two monitors": (
+        {"metrics": {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}},
+        "count everything twice",
+    ),
+    "a monitor of no Service": (
+        merged(SHARED, {"mode": "sparkOperator", "metrics": {"serviceMonitor": {"enabled": True}}}),
+        "use metrics.podMonitor",
+    ),
+    "a comma in a setting of Spark": ({"consumer": {"spark": {"conf": {"a": "1,2"}}}}, "can't have a comma"),
+    "a heap that fills the container": (
+        {"consumer": {"spark": {"driverMemory": "2g"}, "resources": {"limits": {"memory": "2Gi"}}}},
+        "leaves no room for Python",
+    ),
+    "no memory limit": ({"consumer": {"resources": {"limits": {"memory": None}}}}, "memory"),
+    "two Kafkas": ({"trial": {"kafka": {"enabled": True}}}, "exclude one another"),
+    "two Neo4js": ({"trial": {"neo4j": {"enabled": True}}}, "exclude one another"),
+    "a grace period too short to drain": ({"consumer": {"terminationGracePeriodSeconds": 5}}, "/consumer/termination"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_values_that_cannot_work_are_refused(name: str) -> None:
+    values, told = WRONG[name]
+    assert told in refusal(merged(SERVERS, values))
+
+
+@pytest.mark.parametrize("name", ["unknown key", "no Kafka", "password in the environment"])
+def test_helm_3_refuses_them_too(name: str) -> None:
+    values, told = WRONG[name]
+    assert told.strip("/").split("/")[-1].removesuffix("/0") in refusal(merged(SERVERS, values), major=3)
+
+
+def test_a_trial_graph_needs_a_password() -> None:
+    assert "trial.neo4j needs neo4j.secret" in refusal(merged(TRIAL, {"neo4j": {"secret": ""}}))
+
+
+def test_a_trial_broker_speaks_no_tls() -> None:
+    values = merged(TRIAL, {"kafka": {"securityProtocol": "SSL"}})
+    assert "speaks PLAINTEXT alone" in refusal(values)
+
+
+def test_all_faults_are_told_at_once() -> None:
+    done = run_helm("template", "lin", str(CHART))
+    assert "kafka.bootstrapServers is not set" in done.stderr
+    assert "neo4j.uri is not set" in done.stderr

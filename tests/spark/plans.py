@@ -1,0 +1,121 @@
+"""Plans for tests, written as the analyser would leave them, and a catalog that needs no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headwater.spark.attached import Attached
+from headwater.spark.builtin import built_in
+from headwater.spark.extensions import Extensions
+from headwater.spark.extraction import Extraction, Told
+from headwater.spark.knowledge import Knowledge
+from headwater.spark.plan import Attribute, Plan, PlanNode
+
+Raw = dict[str, Any]
+
+
+@dataclass(slots=True)
+class FakeCatalog:
+    """A session catalog of known tables."""
+
+    tables: dict[str, Raw] = field(default_factory=dict)
+    warehouse: str | None = "file:/wh"
+    metastore: str | None = None
+    parsed: dict[str, Plan] = field(default_factory=dict)
+
+    def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
+        return self.tables.get(f"{database or 'default'}.{table}")
+
+    def default_location(self, database: str | None, table: str) -> str | None:
+        folder = "" if database in (None, "default") else f"{database}.db/"
+        return f"file:/wh/{folder}{table}"
+
+    def current_database(self) -> str:
+        return "default"
+
+    def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
+        return None
+
+    def catalog_conf(self, catalog: str) -> Mapping[str, str]:
+        return {}
+
+    def parse(self, sql: str) -> Plan | None:
+        return self.parsed.get(sql)
+
+
+def attribute(name: str, expr_id: int) -> Raw:
+    return {"e": "AttributeReference", "name": name, "id": expr_id, "of": []}
+
+
+def literal(value: str) -> Raw:
+    return {"e": "Literal", "value": value, "of": []}
+
+
+def call(kind: str, *children: Raw, **more: Any) -> Raw:
+    return {"e": kind, "of": list(children), **more}
+
+
+def alias(child: Raw, name: str, expr_id: int) -> Raw:
+    return {"e": "Alias", "name": name, "id": expr_id, "of": [child]}
+
+
+def node(kind: str, children: tuple[int, ...] = (), output: tuple[tuple[int, str], ...] = (), **fields: Any) -> Raw:
+    command = kind.endswith("Command") or kind.startswith("InsertInto")
+    return {"class": f"spark.{kind}", "children": children, "output": output, "command": command, "fields": fields}
+
+
+def files(path: str, *columns: tuple[int, str]) -> Raw:
+    """A read of files."""
+    relation = {"$": "files", "class": "HadoopFsRelation", "paths": [path], "format": "parquet"}
+    return node("LogicalRelation", output=columns, relation=relation, catalogTable=None)
+
+
+def insert(query: int, path: str = "file:/out/t", **fields: Any) -> Raw:
+    """A write of files."""
+    told = {"outputPath": path, "mode": "Overwrite", "catalogTable": None, "partitionColumns": [], **fields}
+    return node("InsertIntoHadoopFsRelationCommand", (query,), **told)
+
+
+def plan(*raw: Raw) -> Plan:
+    """A plan of these nodes, the first is the root; an output is (ExprId, name)."""
+    return Plan(
+        tuple(
+            PlanNode(
+                index,
+                one["class"],
+                tuple(one["children"]),
+                tuple(Attribute(expr_id, name, "long") for expr_id, name in one["output"]),
+                one["fields"],
+                None,
+                one["command"],
+            )
+            for index, one in enumerate(raw)
+        )
+    )
+
+
+def knowledge(
+    catalog: FakeCatalog | None = None, *factories: Callable[[], Any], nodes: Mapping[str, type] | None = None
+) -> Knowledge:
+    """What plans are read by, with libraries' factories and node classes before headwater's own."""
+    held = catalog or FakeCatalog()
+    extensions = Extensions.load([*factories, built_in(held)], own=1)
+    return Knowledge(held, extensions, Attached(nodes or {}, extensions.context))
+
+
+def told(made: Plan, known: Knowledge | None = None) -> Told:
+    """What a plan tells."""
+    return Extraction(made, (known or knowledge()).of(made)).told()
+
+
+def edges(result: Told) -> dict[str, set[str]]:
+    """Column lineage of the one output: column (or ``*``) -> ``field SUBTYPE`` of each source."""
+    facet = result.outputs[0].facets["columnLineage"]
+    columns = {name: one["inputFields"] for name, one in facet["fields"].items()}
+    columns["*"] = facet.get("dataset", [])
+    return {
+        name: {f"{one['field']} {how['subtype']}" for one in sources for how in one["transformations"]}
+        for name, sources in columns.items()
+    }

@@ -1,0 +1,242 @@
+"""Which events an application tells, without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.spark import FacetRegistry, HadoopRDD, Stage, StageInfo
+from headwater.spark.application import Application
+from headwater.spark.plan import Plan
+from headwater.spark.settings import Settings
+from headwater.spark.signals import (
+    ExecutionEnded,
+    ExecutionStarted,
+    JobEnded,
+    JobStarted,
+    StreamEnded,
+    StreamProgressed,
+    StreamStarted,
+)
+from headwater.spark.views import ActiveJob
+
+from .plans import FakeCatalog, attribute, call, files, insert, knowledge, node, plan
+
+WRITE = plan(insert(1), files("file:/in/t", (1, "a")))
+
+
+def application(
+    conf: dict[str, str] | None = None, environ: dict[str, str] | None = None
+) -> tuple[Application, list[Any]]:
+    events: list[Any] = []
+    settings = Settings.of(conf or {}, environ or {}, "My App", "4.2.0")
+    return Application.of(settings, knowledge(FakeCatalog()), events.append), events
+
+
+def started(execution: int, made: Plan | None, root: int | None = None, **more: Any) -> ExecutionStarted:
+    told = {
+        "site": "org.apache.spark.sql.DataFrameWriter.parquet(x)",
+        "command": "Execute InsertIntoHadoopFsRelationCommand",
+    }
+    return ExecutionStarted(execution, execution if root is None else root, 1000, **{**told, "plan": made, **more})
+
+
+def kinds(events: list[Any]) -> list[str]:
+    return [f"{event['eventType']} {event['job']['name']}" for event in events]
+
+
+def test_a_run_starts_and_completes_under_the_application() -> None:
+    app, events = application()
+    app.start(1)
+    app.execution_started(started(0, WRITE))
+    app.execution_ended(ExecutionEnded(0, 2000))
+    app.end(3000)
+    name = "my_app.execute_insert_into_hadoop_fs_relation_command.out_t"
+    assert kinds(events) == ["START my_app", f"START {name}", f"COMPLETE {name}", "COMPLETE my_app"]
+    parent = events[1]["run"]["facets"]["parent"]
+    assert parent["run"]["runId"] == events[0]["run"]["runId"] == parent["root"]["run"]["runId"]
+    assert events[1]["run"]["runId"] == events[2]["run"]["runId"]
+    assert events[1]["eventTime"] == "1970-01-01T00:00:01.000Z"
+    assert [one["name"] for one in events[2]["inputs"]] == ["/in/t"]
+
+
+def test_a_failed_run_fails_once_with_its_error() -> None:
+    app, events = application()
+    app.execution_started(started(0, WRITE))
+    app.execution_ended(ExecutionEnded(0, 2000, ("boom", None)))
+    assert [event["eventType"] for event in events] == ["START", "FAIL"]
+    assert events[1]["run"]["facets"]["errorMessage"]["message"] == "boom"
+    assert [one["name"] for one in events[1]["outputs"]] == ["/out/t"]
+
+
+def test_an_application_that_fails_says_so_once() -> None:
+    app, events = application()
+    app.end(1, ("exit 3", None))
+    app.end(2)
+    assert kinds(events) == ["FAIL my_app"]
+
+
+def test_what_an_execution_starts_inside_itself_is_part_of_its_run() -> None:
+    app, events = application()
+    table = {"identifier": {"$": "table", "table": "t", "database": None}, "location": None, "schema": {}}
+    outer = plan(
+        node("SaveAsV1TableCommand", (), (), tableDesc=table, mode="Overwrite", query={"$plan": 1}),
+        files("/in/t", (1, "a")),
+    )
+    app.execution_started(started(0, outer, command="Execute SaveAsV1TableCommand"))
+    app.execution_started(started(1, WRITE, root=0))
+    written = {"node": "x", "leaf": False, "numFiles": 1, "numOutputRows": 6, "numOutputBytes": 60}
+    app.execution_ended(ExecutionEnded(1, 1500, None, [written]))
+    app.execution_ended(ExecutionEnded(0, 2000))
+    name = "my_app.execute_create_data_source_table_as_select_command.default_t"
+    assert kinds(events) == [f"START {name}", f"COMPLETE {name}"]
+    (output,) = events[1]["outputs"]
+    assert output["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "CREATE"
+    assert output["facets"]["symlinks"]["identifiers"][0]["name"] == "default.t"
+    assert output["outputFacets"]["outputStatistics"]["rowCount"] == 6
+
+
+def test_a_run_whose_root_says_nothing_is_told_by_what_it_starts() -> None:
+    app, events = application()
+    app.execution_started(started(0, plan(node("AcmeCommand")), command="Execute AcmeCommand"))
+    assert events == []
+    app.execution_started(started(1, WRITE, root=0))
+    app.execution_ended(ExecutionEnded(1, 1500))
+    app.execution_ended(ExecutionEnded(0, 2000))
+    assert kinds(events) == ["START my_app.execute_acme_command.out_t", "COMPLETE my_app.execute_acme_command.out_t"]
+
+
+def test_looking_for_a_schema_is_no_run() -> None:
+    app, events = application()
+    look = plan(node("GlobalLimit", (1,), ((1, "value"),)), files("/in/t", (1, "value")))
+    app.execution_started(started(0, look, site="org.apache.spark.sql.classic.DataFrameReader.csv(x)"))
+    app.execution_started(started(1, look, site="org.apache.spark.sql.classic.SparkSession.sql(x)"))
+    app.execution_ended(ExecutionEnded(0, 2))
+    assert events == []
+
+
+def test_an_action_that_only_reads_tells_its_inputs() -> None:
+    app, events = application()
+    app.execution_started(started(0, plan(files("/in/t", (1, "a"))), command="CollectLimit"))
+    app.execution_ended(ExecutionEnded(0, 2))
+    assert kinds(events) == ["START my_app.collect_limit", "COMPLETE my_app.collect_limit"]
+    assert [one["name"] for one in events[1]["inputs"]] == ["/in/t"]
+    assert events[1]["outputs"] == []
+
+
+def test_a_query_over_nothing_tells_nothing() -> None:
+    app, events = application()
+    app.execution_started(started(0, plan(node("Range", (), ((1, "id"),)))))
+    app.execution_ended(ExecutionEnded(0, 2))
+    assert events == []
+
+
+def test_a_checkpointed_frame_keeps_its_sources() -> None:
+    app, events = application()
+    source = plan(files("/in/t", (1, "a")))
+    app.execution_started(started(0, source, site="org.apache.spark.sql.Dataset.localCheckpoint(x)"))
+    app.execution_ended(ExecutionEnded(0, 2))
+    app.execution_started(
+        started(1, plan(insert(1), node("LogicalRDD", (), ((1, "a"),), rdd={"paths": [], "files": []})))
+    )
+    (entry,) = events[-1]["outputs"][0]["facets"]["columnLineage"]["fields"]["a"]["inputFields"]
+    assert (entry["name"], entry["field"]) == ("/in/t", "a")
+    assert [one["name"] for one in events[-1]["inputs"]] == ["/in/t"]
+
+
+def test_an_rdd_action_is_a_run_of_its_own() -> None:
+    app, events = application()
+    rdds = (HadoopRDD("org.apache.spark.rdd.HadoopRDD", 1, paths=("file:/in/r.txt",)),)
+    job = ActiveJob(4, Stage(9, rdds), "org.apache.spark.api.java.JavaRDD.saveAsTextFile(x)", "file:/out/r", (9,))
+    app.job_started(JobStarted(1000, job))
+    app.stage_ended(StageInfo(9, 2, 0, 0, 3, 30))
+    app.rdd_jobs.ended(JobEnded(4, 2000))
+    assert kinds(events) == ["START my_app.hadoop", "COMPLETE my_app.hadoop"]
+    assert events[1]["job"]["facets"]["jobType"]["jobType"] == "RDD_JOB"
+    assert [one["name"] for one in events[1]["inputs"]] == ["/in/r.txt"]
+    assert events[1]["outputs"][0]["outputFacets"]["outputStatistics"]["fileCount"] == 2
+
+
+def stream(name: str | None = "q", sink: dict[str, Any] | None = None) -> StreamStarted:
+    source = {"$": "DataSource", "of": {"options": {"path": "/in/s"}}}
+    made = plan(
+        node("Filter", (1,), ((1, "a"),), condition=call("IsNotNull", attribute("a", 1))),
+        node("StreamingRelation", (), ((1, "a"),), dataSource=source),
+    )
+    return StreamStarted("run-1", 1000, name, made, sink or {"class": "x.FileStreamSink", "path": "/out/s"}, {})
+
+
+def test_a_streaming_query_is_one_run_whatever_its_batches() -> None:
+    app, events = application()
+    app.streams.started(stream())
+    for batch in range(3):
+        app.execution_started(started(batch, plan(files("/in/s/part", (1, "a"))), stream="run-1"))
+        app.execution_ended(ExecutionEnded(batch, 2000))
+        app.streams.progressed(StreamProgressed("run-1", 2000 + batch))
+    app.streams.progressed(StreamProgressed("run-1", 90_000))
+    app.streams.ended(StreamEnded("run-1", 95_000))
+    assert kinds(events) == ["START my_app.q", "RUNNING my_app.q", "COMPLETE my_app.q"]
+    assert {event["run"]["runId"] for event in events} == {"run-1"}
+    assert events[0]["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
+    assert [one["name"] for one in events[0]["inputs"]] == ["/in/s"]
+    assert [one["name"] for one in events[2]["outputs"]] == ["/out/s"]
+
+
+def test_what_foreach_batch_writes_belongs_to_its_query() -> None:
+    app, events = application()
+    app.streams.started(stream(sink={"class": "x.ForeachBatchSink"}))
+    assert events[0]["outputs"] == []
+    batch = node("LogicalRDD", (), ((1, "a"),), rdd={"paths": [], "files": ["/in/s/x.json"]})
+    app.execution_started(started(5, plan(insert(1), batch), stream="run-1"))
+    app.execution_ended(ExecutionEnded(5, 2000))
+    app.streams.ended(StreamEnded("run-1", 3000, ("stopped", None)))
+    assert kinds(events) == ["START my_app.q", "RUNNING my_app.q", "FAIL my_app.q"]
+    (output,) = events[1]["outputs"]
+    assert output["name"] == "/out/t"
+    (source,) = output["facets"]["columnLineage"]["fields"]["a"]["inputFields"]
+    assert (source["name"], source["field"]) == ("/in/s", "a")
+    assert [one["name"] for one in events[2]["inputs"]] == ["/in/s"]
+
+
+def test_parent_and_root_come_from_the_configuration_or_the_environment() -> None:
+    app, events = application(
+        {
+            "spark.openlineage.parentJobName": "dag.task",
+            "spark.openlineage.parentRunId": "r0",
+            "spark.openlineage.namespace": "prod",
+        }
+    )
+    app.start(1)
+    app.execution_started(started(0, WRITE))
+    assert events[0]["run"]["facets"]["parent"]["job"]["name"] == "dag.task"
+    assert events[1]["run"]["facets"]["parent"]["root"]["run"]["runId"] == "r0"
+    assert events[1]["job"]["namespace"] == "prod"
+    app, events = application(environ={"OPENLINEAGE_PARENT_ID": "ns/one/task/r1"})
+    app.start(1)
+    parent = events[0]["run"]["facets"]["parent"]
+    assert (parent["job"]["namespace"], parent["job"]["name"], parent["run"]["runId"]) == ("ns/one", "task", "r1")
+
+
+def test_only_listed_properties_leave_the_process() -> None:
+    app, events = application(
+        {"spark.master": "local", "spark.password": "x", "spark.openlineage.capturedProperties": "spark.master"}
+    )
+    app.start(1)
+    assert events[0]["run"]["facets"]["spark_properties"]["properties"] == {"spark.master": "local"}
+
+
+def test_registered_facets_are_on_the_next_run_event_only() -> None:
+    app, events = application()
+    FacetRegistry.register_run_facet("mine", {"x": 1})
+    app.execution_started(started(0, WRITE))
+    app.execution_ended(ExecutionEnded(0, 2))
+    assert events[0]["run"]["facets"]["mine"]["x"] == 1
+    assert "mine" not in events[1]["run"]["facets"]
+
+
+def test_a_scan_s_counters_are_its_input_s() -> None:
+    app, events = application()
+    app.execution_started(started(0, WRITE))
+    scan = {"node": "Scan parquet", "leaf": True, "output": [1], "numFiles": 2, "numOutputRows": 7, "filesSize": 70}
+    app.execution_ended(ExecutionEnded(0, 2, None, [scan]))
+    statistics = events[1]["inputs"][0]["inputFacets"]["inputStatistics"]
+    assert (statistics["rowCount"], statistics["size"], statistics["fileCount"]) == (7, 70, 2)

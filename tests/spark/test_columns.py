@@ -1,0 +1,227 @@
+"""Column lineage of plans, rule by rule, without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.spark.plan import Plan
+
+from .plans import Raw, alias, attribute, call, edges, files, insert, literal, node, plan, told
+
+A, B = attribute("a", 1), attribute("b", 2)
+SOURCE = files("file:/in/t", (1, "a"), (2, "b"))
+
+
+def projected(value: Raw) -> set[str]:
+    """The sources of one column that is ``value`` over a read of a and b."""
+    made = plan(insert(1), node("Project", (2,), ((9, "x"),), projectList=[alias(value, "x", 9)]), SOURCE)
+    return edges(told(made))["x"]
+
+
+def test_a_column_taken_as_it_is_is_an_identity() -> None:
+    assert projected(A) == {"a IDENTITY"}
+
+
+def test_a_cast_to_the_same_type_changes_nothing_and_any_other_transforms() -> None:
+    assert projected(call("Cast", A, same=True)) == {"a IDENTITY"}
+    assert projected(call("Cast", A, same=False)) == {"a TRANSFORMATION"}
+
+
+def test_a_function_transforms_its_arguments() -> None:
+    assert projected(call("Add", A, B)) == {"a TRANSFORMATION", "b TRANSFORMATION"}
+    assert projected(call("PythonUDF", A, name="f")) == {"a TRANSFORMATION"}
+
+
+def test_the_condition_of_a_case_only_chooses() -> None:
+    value = call("CaseWhen", call("EqualTo", A, literal("1")), B, literal("0"))
+    assert projected(value) == {"a CONDITIONAL", "b TRANSFORMATION"}
+
+
+def test_coalesce_both_takes_and_tests_each_value() -> None:
+    assert projected(call("Coalesce", A, B)) == {
+        "a CONDITIONAL",
+        "a TRANSFORMATION",
+        "b CONDITIONAL",
+        "b TRANSFORMATION",
+    }
+
+
+def test_a_replaced_function_is_what_replaces_it() -> None:
+    assert projected(call("Nvl", call("Coalesce", A, literal("0")), replaced=True)) == {
+        "a CONDITIONAL",
+        "a TRANSFORMATION",
+    }
+
+
+def test_a_constant_has_no_sources_but_is_told() -> None:
+    assert projected(literal("7")) == set()
+
+
+def test_a_member_of_a_struct_is_the_nested_field() -> None:
+    city = call("GetStructField", call("GetStructField", A, name="addr"), name="city")
+    assert projected(city) == {"a.addr.city TRANSFORMATION"}
+
+
+def test_a_member_of_an_element_is_named_through_the_collection() -> None:
+    element = call("GetArrayItem", A, literal("0"))
+    assert projected(element) == {"a TRANSFORMATION"}
+    assert projected(call("GetStructField", element, name="k")) == {"a._element.k TRANSFORMATION"}
+
+
+def test_what_was_put_into_a_struct_comes_out_as_it_was() -> None:
+    struct = call("CreateNamedStruct", literal("m"), A, literal("n"), B)
+    assert projected(struct) == {"a TRANSFORMATION", "b TRANSFORMATION"}
+    assert projected(call("GetStructField", struct, name="n")) == {"b IDENTITY"}
+
+
+def test_a_replaced_member_of_a_struct_hides_the_old_one() -> None:
+    changed = call("UpdateFields", A, call("WithField", B, name="m"))
+    assert projected(call("GetStructField", changed, name="m")) == {"b IDENTITY"}
+    assert projected(call("GetStructField", changed, name="o")) == {"a.o TRANSFORMATION"}
+
+
+def test_a_window_orders_and_a_rank_has_no_arguments() -> None:
+    specification = call("WindowSpecDefinition", call("SortOrder", B))
+    assert projected(call("WindowExpression", call("Rank", A), specification)) == {"b WINDOW"}
+    total = call("AggregateExpression", call("Sum", A), id=5)
+    assert projected(call("WindowExpression", total, specification)) == {"a AGGREGATION", "b WINDOW"}
+
+
+@pytest.mark.parametrize(
+    ("function", "masks"), [("Sha2", True), ("Mask", True), ("AesEncrypt", True), ("Upper", False)]
+)
+def test_hashes_masks_and_encryption_hide_their_argument(function: str, masks: bool) -> None:
+    made = plan(insert(1), node("Project", (2,), ((9, "x"),), projectList=[alias(call(function, A), "x", 9)]), SOURCE)
+    facet = told(made).outputs[0].facets["columnLineage"]
+    assert [how["masking"] for how in facet["fields"]["x"]["inputFields"][0]["transformations"]] == [masks]
+
+
+def test_count_is_no_masking() -> None:
+    counted = call("AggregateExpression", call("Count", A), id=5)
+    aggregate = node(
+        "Aggregate", (2,), ((9, "x"),), groupingExpressions=[], aggregateExpressions=[alias(counted, "x", 9)]
+    )
+    facet = told(plan(insert(1), aggregate, SOURCE)).outputs[0].facets["columnLineage"]
+    assert facet["fields"]["x"]["inputFields"][0]["transformations"][0]["masking"] is False
+
+
+def passing(kind: str, **fields: object) -> Plan:
+    return plan(insert(1), node(kind, (2,), ((1, "a"), (2, "b")), **fields), SOURCE)
+
+
+def test_a_filter_shapes_all_rows() -> None:
+    assert edges(told(passing("Filter", condition=call("GreaterThan", B, literal("1"))))) == {
+        "a": {"a IDENTITY"},
+        "b": {"b IDENTITY"},
+        "*": {"b FILTER"},
+    }
+
+
+def test_a_sort_shapes_all_rows() -> None:
+    assert edges(told(passing("Sort", order=[call("SortOrder", A)])))["*"] == {"a SORT"}
+
+
+def test_distinct_groups_by_every_column_but_not_over_a_union() -> None:
+    assert edges(told(passing("Distinct")))["*"] == {"a GROUP_BY", "b GROUP_BY"}
+    union = node("Union", (3, 3), ((1, "a"), (2, "b")))
+    made = plan(insert(1), node("Distinct", (2,), ((1, "a"), (2, "b"))), union, SOURCE)
+    assert edges(told(made))["*"] == set()
+
+
+def test_deduplication_keeps_the_first_of_the_other_columns() -> None:
+    assert edges(told(passing("Deduplicate", keys=[A]))) == {
+        "a": {"a IDENTITY"},
+        "b": {"b AGGREGATION"},
+        "*": {"a GROUP_BY"},
+    }
+
+
+def test_having_filters_by_what_was_aggregated() -> None:
+    total = call("AggregateExpression", call("Sum", B), id=5)
+    aggregate = node(
+        "Aggregate", (3,), ((1, "a"), (9, "s")), groupingExpressions=[A], aggregateExpressions=[A, alias(total, "s", 9)]
+    )
+    having = node("Filter", (2,), ((1, "a"), (9, "s")), condition=call("GreaterThan", attribute("s", 9), literal("5")))
+    assert edges(told(plan(insert(1), having, aggregate, SOURCE))) == {
+        "a": {"a IDENTITY"},
+        "s": {"b AGGREGATION"},
+        "*": {"a GROUP_BY", "b FILTER"},
+    }
+
+
+def test_a_union_takes_columns_by_place() -> None:
+    other = files("file:/in/u", (3, "c"), (4, "d"))
+    made = plan(insert(1), node("Union", (2, 3), ((1, "a"), (2, "b"))), SOURCE, other)
+    result = told(made)
+    assert edges(result)["a"] == {"a IDENTITY", "c IDENTITY"}
+    assert [one.name for one in result.inputs] == ["/in/t", "/in/u"]
+
+
+def test_in_and_exists_join() -> None:
+    inner = files("file:/in/u", (3, "c"))
+    condition = call("InSubquery", A, call("ListQuery", plan=3))
+    made = plan(insert(1), node("Filter", (2,), ((1, "a"), (2, "b")), condition=condition), SOURCE, inner)
+    result = told(made)
+    assert edges(result)["*"] == {"a JOIN", "c JOIN"}
+    assert [one.name for one in result.inputs] == ["/in/t", "/in/u"]
+
+
+def test_a_scalar_subquery_gives_its_column_and_what_shapes_it() -> None:
+    filtered = node("Filter", (4,), ((3, "c"), (4, "d")), condition=call("IsNotNull", attribute("d", 4)))
+    value = alias(call("ScalarSubquery", plan=3), "x", 9)
+    inner = files("file:/in/u", (3, "c"), (4, "d"))
+    made = plan(insert(1), node("Project", (2,), ((9, "x"),), projectList=[value]), SOURCE, filtered, inner)
+    assert edges(told(made))["x"] == {"c IDENTITY", "d FILTER"}
+
+
+def test_python_code_over_whole_frames_is_all_to_all() -> None:
+    mapped = node("MapInPandas", (2,), ((8, "x"), (9, "y")))
+    result = told(plan(insert(1), mapped, SOURCE))
+    assert edges(result) == {
+        "x": {"a TRANSFORMATION", "b TRANSFORMATION"},
+        "y": {"a TRANSFORMATION", "b TRANSFORMATION"},
+        "*": set(),
+    }
+    how = result.outputs[0].facets["columnLineage"]["fields"]["x"]["inputFields"][0]["transformations"][0]
+    assert "opaque" in how["description"]
+
+
+def test_an_unknown_node_passes_on_what_it_passes_on_and_is_opaque_for_the_rest() -> None:
+    strange = node("ComAcmeNode", (2,), ((1, "a"), (9, "new")))
+    assert edges(told(plan(insert(1), strange, SOURCE))) == {
+        "a": {"a IDENTITY"},
+        "new": {"a TRANSFORMATION", "b TRANSFORMATION"},
+        "*": set(),
+    }
+
+
+def test_a_pivot_column_only_chooses() -> None:
+    pivot = call("AggregateExpression", call("PivotFirst", A, B), id=5)
+    aggregate = node(
+        "Aggregate", (2,), ((9, "x"),), groupingExpressions=[], aggregateExpressions=[alias(pivot, "x", 9)]
+    )
+    assert edges(told(plan(insert(1), aggregate, SOURCE)))["x"] == {"a CONDITIONAL", "b AGGREGATION"}
+
+
+def test_a_writer_that_buckets_and_sorts_orders_its_rows() -> None:
+    bucket = {"$": "BucketSpec", "of": {"numBuckets": 2, "bucketColumnNames": ["a"], "sortColumnNames": ["b"]}}
+    result = told(plan(insert(1, bucketSpec=bucket), SOURCE))
+    assert edges(result)["*"] == {"a SORT", "b SORT"}
+
+
+def test_a_recursive_query_sees_its_anchor() -> None:
+    anchor = node("Project", (6,), ((10, "a"),), projectList=[alias(A, "a", 10)])
+    reference = node("UnionLoopRef", (), ((11, "a"),), loopId=7)
+    loop = node("UnionLoop", (4, 5), ((12, "a"),), id=7)
+    definition = node("CTERelationDef", (3,), ((12, "a"),), id=1)
+    query = node("CTERelationRef", (), ((13, "a"),), cteId=1)
+    with_cte = node("WithCTE", (7,), ((13, "a"),), cteDefs=[{"$plan": 2}])
+    made = plan(insert(1), with_cte, definition, loop, anchor, reference, SOURCE, query)
+    assert edges(told(made))["a"] == {"a IDENTITY"}
+
+
+def test_a_plan_that_was_cut_short_tells_its_datasets_without_columns() -> None:
+    whole = plan(insert(1), SOURCE)
+    result = told(Plan(whole.nodes, cut="size"))
+    assert [one.name for one in result.outputs] == ["/out/t"]
+    assert "columnLineage" not in result.outputs[0].facets

@@ -1,0 +1,183 @@
+"""Lineage attached to plan nodes (seed 001), without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headwater.spark import (
+    ColumnLevelLineageNode,
+    DatasetIdentifier,
+    ExpressionDependencyWithDelegate,
+    ExpressionDependencyWithIdentifier,
+    FacetRegistry,
+    InputDatasetField,
+    InputDatasetFieldFromDelegate,
+    InputDatasetWithDelegate,
+    InputDatasetWithIdentifier,
+    InputLineageNode,
+    LogicalPlan,
+    OlExprId,
+    OutputDatasetField,
+    OutputDatasetWithDelegate,
+    OutputLineageNode,
+)
+
+from .plans import attribute, call, edges, files, insert, knowledge, node, plan, told
+
+SOURCE = files("file:/in/t", (1, "a"), (2, "b"))
+
+
+class Reader:
+    """Told by its key, with facets of both kinds."""
+
+    def __init__(self, view: LogicalPlan) -> None:
+        self.view = view
+
+    def get_inputs(self, context: Any) -> list[Any]:
+        key = DatasetIdentifier("acme", str(self.view.fields["source"]))
+        return [InputDatasetWithIdentifier({"note": {"text": "n"}}, {"read": {"rows": 3}}, key)]
+
+
+def test_a_node_tells_its_inputs_with_facets() -> None:
+    made = plan(insert(1), node("AcmeRead", (), ((1, "a"),), source="s"))
+    (found,) = told(made, knowledge(nodes={"spark.AcmeRead": Reader})).inputs
+    assert (found.namespace, found.name) == ("acme", "s")
+    assert found.facets["note"]["text"] == "n"
+    assert found.run_facets["read"]["rows"] == 3
+
+
+def test_a_delegate_is_another_node_s_dataset_with_more_facets() -> None:
+    class Delegating:
+        def __init__(self, view: LogicalPlan) -> None:
+            self.view = view
+
+        def get_inputs(self, context: Any) -> list[Any]:
+            return [InputDatasetWithDelegate({"version": {"datasetVersion": "7"}}, {}, self.view.field("table"))]
+
+    made = plan(insert(1), node("AcmeScan", (), ((9, "x"),), table={"$plan": 2}), SOURCE)
+    found = told(made, knowledge(nodes={"AcmeScan": Delegating})).inputs
+    assert {one.name for one in found} == {"/in/t"}
+    assert found[0].facets["version"]["datasetVersion"] == "7"
+    assert found[0].facets["schema"]["fields"][0]["name"] == "a"
+
+
+def test_delegates_that_go_in_a_circle_are_cut() -> None:
+    class Around:
+        def __init__(self, view: LogicalPlan) -> None:
+            self.view = view
+
+        def get_inputs(self, context: Any) -> list[Any]:
+            return [InputDatasetWithDelegate({}, {}, self.view.field("next"))]
+
+    first = node("AcmeRing", (), ((9, "x"),), next={"$plan": 2})
+    second = node("AcmeRing", (), ((8, "y"),), next={"$plan": 1})
+    assert told(plan(insert(1), first, second), knowledge(nodes={"AcmeRing": Around})).inputs == ()
+
+
+def test_a_command_tells_its_output_by_the_table_it_writes() -> None:
+    class Replace:
+        def __init__(self, view: LogicalPlan) -> None:
+            self.view = view
+
+        def get_outputs(self, context: Any) -> list[Any]:
+            return [OutputDatasetWithDelegate({"note": {"text": "replaced"}}, {}, self.view.field("table"))]
+
+    target = files("file:/wh/target", (5, "a"), (6, "b"))
+    made = plan(node("AcmeReplaceCommand", (1,), (), table={"$plan": 2}), SOURCE, target)
+    result = told(made, knowledge(nodes={"AcmeReplaceCommand": Replace}))
+    assert [one.name for one in result.outputs] == ["/wh/target"]
+    assert result.outputs[0].facets["note"]["text"] == "replaced"
+    assert [one.name for one in result.inputs] == ["/in/t"]
+    assert edges(result)["a"] == {"a IDENTITY"}
+
+
+class MergeRows:
+    """The seed's example: outputs by dependencies on expressions."""
+
+    def __init__(self, view: LogicalPlan) -> None:
+        self.view = view
+
+    def column_level_lineage_inputs(self, context: Any) -> list[Any]:
+        return [InputDatasetFieldFromDelegate(self.view.children[0])]
+
+    def column_level_lineage_outputs(self, context: Any) -> list[Any]:
+        return [OutputDatasetField(one.name, OlExprId(one.id)) for one in self.view.output]
+
+    def column_level_lineage_dependencies(self, context: Any) -> list[Any]:
+        rows = self.view.fields["rows"]
+        return [
+            ExpressionDependencyWithDelegate(OlExprId(one.id), row[i])
+            for row in rows
+            for i, one in enumerate(self.view.output)
+        ]
+
+
+def test_columns_follow_the_expressions_that_a_node_names() -> None:
+    rows = [[attribute("a", 1), call("Add", attribute("b", 2))], [attribute("b", 2), attribute("b", 2)]]
+    merge = node("AcmeMergeRows", (2,), ((8, "x"), (9, "y")), rows=rows)
+    result = told(plan(insert(1), merge, SOURCE), knowledge(nodes={"AcmeMergeRows": MergeRows}))
+    assert edges(result) == {"x": {"a IDENTITY", "b IDENTITY"}, "y": {"b TRANSFORMATION", "b IDENTITY"}, "*": set()}
+
+
+def test_columns_follow_identifiers_and_fields_of_datasets_outside_the_plan() -> None:
+    class Outside:
+        def __init__(self, view: LogicalPlan) -> None:
+            self.view = view
+
+        def column_level_lineage_inputs(self, context: Any) -> list[Any]:
+            return [InputDatasetField(DatasetIdentifier("acme", "s"), "f", OlExprId(77))]
+
+        def column_level_lineage_outputs(self, context: Any) -> list[Any]:
+            return [OutputDatasetField("renamed", OlExprId(9))]
+
+        def column_level_lineage_dependencies(self, context: Any) -> list[Any]:
+            return [ExpressionDependencyWithIdentifier(OlExprId(9), [OlExprId(77)])]
+
+    made = plan(insert(1), node("AcmeRemote", (), ((9, "x"),)))
+    assert edges(told(made, knowledge(nodes={"AcmeRemote": Outside}))) == {"renamed": {"f IDENTITY"}, "*": set()}
+
+
+def test_a_library_needs_no_class_of_headwater() -> None:
+    class Plain:
+        def __init__(self, view: Any) -> None:
+            self.view = view
+
+        def get_inputs(self, context: Any) -> list[Any]:
+            return [
+                SimpleNamespace(identifier=SimpleNamespace(namespace="acme", name="plain"), facets={}, input_facets={})
+            ]
+
+    made = plan(insert(1), node("AcmePlain", (), ((1, "a"),)))
+    assert [one.name for one in told(made, knowledge(nodes={"AcmePlain": Plain})).inputs] == ["plain"]
+
+
+def test_the_protocols_are_structural() -> None:
+    view: Any = None
+    assert isinstance(Reader(view), InputLineageNode)
+    assert not isinstance(Reader(view), OutputLineageNode)
+    assert isinstance(MergeRows(view), ColumnLevelLineageNode)
+
+
+def test_what_a_library_breaks_is_told_once_and_the_rest_stays(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken:
+        def __init__(self, view: LogicalPlan) -> None:
+            self.view = view
+
+        def get_inputs(self, context: Any) -> list[Any]:
+            raise RuntimeError("no idea")
+
+    union = node("Union", (2, 3, 3), ((1, "a"),))
+    made = plan(insert(1), union, SOURCE, node("AcmeBroken", (), ((1, "a"),)))
+    result = told(made, knowledge(nodes={"AcmeBroken": Broken}))
+    assert [one.name for one in result.inputs] == ["/in/t"]
+    assert [r.getMessage() for r in caplog.records] == ["the lineage attached to spark.AcmeBroken is left out: no idea"]
+
+
+def test_registered_facets_go_out_once() -> None:
+    FacetRegistry.register_run_facet("r", {"x": 1})
+    FacetRegistry.register_job_facet("j", {"y": 2})
+    assert FacetRegistry.take() == ({"r": {"x": 1}}, {"j": {"y": 2}})
+    assert FacetRegistry.take() == ({}, {})

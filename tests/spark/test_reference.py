@@ -1,0 +1,108 @@
+"""Our emitter on reference jobs, against what the official integration said about them.
+
+A dozen jobs by default, all in one driver; ``HEADWATER_SPARK_REFERENCE=all`` runs every job that needs no broker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .comparison import difference, expected, facts
+from .deviations import ON_PURPOSE
+from .reference import REFERENCE, groups, needs_own_driver
+
+pytestmark = [
+    pytest.mark.end_to_end,
+    pytest.mark.skipif(not REFERENCE.is_dir(), reason=f"the reference jobs are not there: {REFERENCE}"),
+]
+
+FEW = (
+    "05_text_wordcount",
+    "08_partition_by",
+    "10_save_as_table",
+    "14_create_view",
+    "25_groupby_having",
+    "37_nested_columns",
+    "39_cte",
+    "46_rdd_text",
+    "49_fail_sql_error",
+    "54_stream_files",
+    "59_constants_only",
+)
+
+
+def names() -> tuple[str, ...]:
+    if os.environ.get("HEADWATER_SPARK_REFERENCE") != "all" or not REFERENCE.is_dir():
+        return FEW
+    found = sorted((REFERENCE / "jobs").glob("*.py"))
+    # os._exit would end the driver that the other jobs share; job 75 is tested by itself.
+    return tuple(
+        job.stem
+        for job in found
+        if not needs_own_driver(job) and not groups(job) & {"spark-kafka", "iceberg"} and job.stem in ON_PURPOSE
+    )
+
+
+@pytest.fixture(scope="session")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with each job's events, from one driver."""
+    out = tmp_path_factory.mktemp("reference")
+    command = [sys.executable, "-m", "tests.spark.reference", "--out", str(out), *names()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=840, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stderr[-4000:]
+    return out
+
+
+def events(told: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (told / f"{name}.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", names())
+def test_we_agree_but_where_we_differ_on_purpose(told: Path, name: str) -> None:
+    theirs = expected(json.loads((REFERENCE / "expected" / f"{name}.json").read_text()))
+    found = difference(facts(events(told, name), str(told / "work" / name)), theirs)
+    patterns = [pattern for pattern, _ in ON_PURPOSE.get(name, [])]
+    assert [one for one in found if not any(re.fullmatch(p, one) for p in patterns)] == []
+    assert [p for p in patterns if not any(re.fullmatch(p, one) for one in found)] == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_run_starts_once_ends_once_and_has_the_application_as_parent(told: Path, name: str) -> None:
+    application, *others = events(told, name)
+    assert application["eventType"] == "START"
+    runs: dict[str, list[str]] = {}
+    for event in others:
+        runs.setdefault(event["run"]["runId"], []).append(event["eventType"])
+        if event["run"]["runId"] != application["run"]["runId"]:
+            assert event["run"]["facets"]["parent"]["run"]["runId"] == application["run"]["runId"]
+    ends = runs.pop(application["run"]["runId"])
+    assert len(ends) == 1
+    for kinds in runs.values():
+        assert kinds[0] == "START"
+        assert kinds[-1] in {"COMPLETE", "FAIL"}
+        assert sum(kind in {"COMPLETE", "FAIL"} for kind in kinds) == 1
+
+
+def test_a_table_is_created_once_and_an_append_says_nothing(told: Path) -> None:
+    ends = [
+        event for event in events(told, "10_save_as_table") if event["eventType"] == "COMPLETE" and event["outputs"]
+    ]
+    changes = [
+        event["outputs"][0]["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange") for event in ends
+    ]
+    assert changes == ["CREATE", "OVERWRITE", None]
+
+
+def test_a_failed_write_fails_once_and_so_does_the_application(told: Path) -> None:
+    ends = [event for event in events(told, "49_fail_sql_error") if event["eventType"] in {"COMPLETE", "FAIL"}]
+    assert [event["eventType"] for event in ends] == ["COMPLETE", "FAIL", "FAIL"]
+    assert "stop" in ends[1]["run"]["facets"]["errorMessage"]["message"]
+    assert "3" in ends[2]["run"]["facets"]["errorMessage"]["message"]

@@ -1,0 +1,40 @@
+"""The application over the real graph, with an outlet in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import neo4j
+import pytest
+from starlette.testclient import TestClient
+
+from headwater_graph.questions.reader import Neo4jReader
+from headwater_web import MemoryOutlet, WebSettings, create_app
+
+from ..questions.conftest import driver, graph_server, maker, reader
+from ..questions.graph_maker import GraphMaker
+
+__all__ = ["driver", "graph_server", "maker", "reader"]
+
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def outlet() -> MemoryOutlet:
+    return MemoryOutlet()
+
+
+@pytest.fixture
+def client(reader: Neo4jReader, outlet: MemoryOutlet) -> Iterator[TestClient]:
+    with TestClient(create_app(reader, outlet, WebSettings(), lambda: NOW)) as client:
+        yield client
+
+
+@pytest.fixture
+def stored(maker: GraphMaker, driver: neo4j.Driver) -> GraphMaker:
+    maker.run("load", ["raw"], ["orders"], hour=1)
+    maker.run("report", ["orders"], ["table"], hour=2, state="FAIL", error="boom")
+    maker.column("load", ("raw", "a"), ("orders", "amount"), type="DIRECT", subtype="IDENTITY")
+    maker.store(driver)
+    return maker

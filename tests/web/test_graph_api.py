@@ -1,0 +1,193 @@
+"""Questions over HTTP: answers, limits, errors, who may ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+from starlette.testclient import TestClient
+
+from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_graph.questions.reader import GivenAnswers, Neo4jReader
+from headwater_web import MemoryOutlet, WebSettings, create_app
+from headwater_web.settings import web_settings
+
+from ..questions.graph_maker import GraphMaker
+
+GRAPH = "/api/v1/graph"
+
+
+def get(client: TestClient, path: str, **params: Any) -> Any:
+    answer = client.get(f"{GRAPH}{path}", params=params)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def names(value: Any) -> list[str]:
+    return [node["node"][-1] for node in value["nodes"]]
+
+
+def test_lineage_is_answered_as_on_the_command_line(client: TestClient, stored: GraphMaker) -> None:
+    ns = stored.namespace
+    up = get(client, "/lineage/upstream", namespace=ns, name="table")
+    assert names(up) == ["table", "orders", "report", "raw", "load"]
+    assert up["complete"] is True
+    down = get(client, "/lineage/downstream", name=f"{ns}#raw", depth=1)
+    assert names(down) == ["raw", "orders", "load"]
+    assert down["cuts"] == [{"at": ["dataset", ns, "orders"], "why": "depth", "shown": 0, "total": 1}]
+    assert names(get(client, "/lineage/impact", namespace=ns, name="raw")) == ["orders", "load", "table", "report"]
+    assert len(names(get(client, "/lineage/component", namespace=ns, name="load", kind="job"))) == 5
+    way = get(client, "/lineage/path", **{"from": f"{ns}#raw", "to": f"{ns}#orders"})
+    assert names(way) == ["raw", "load", "orders"]
+    assert names(get(client, "/lineage/upstream", namespace=ns, name="table", as_of="2026-01-01T01:30:00Z")) == [
+        "table"
+    ]
+
+
+def test_columns_are_followed(client: TestClient, stored: GraphMaker) -> None:
+    ns = stored.namespace
+    assert names(get(client, "/columns/upstream", namespace=ns, name="orders", column="amount")) == ["amount", "a"]
+
+
+def test_runs_are_paged_by_cursor(client: TestClient, stored: GraphMaker) -> None:
+    job = f"{stored.namespace}#load"
+    first = get(client, "/runs", dataset=f"{stored.namespace}#orders", limit=1)
+    assert [run["job"][1] for run in first["runs"]] == ["report"]
+    second = get(client, "/runs", dataset=f"{stored.namespace}#orders", limit=1, cursor=first["next"])
+    assert [run["job"][1] for run in second["runs"]] == ["load"]
+    assert "next" not in second
+    run_id = get(client, "/runs", job=job)["runs"][0]["id"]
+    assert [use["dataset"][1] for use in get(client, f"/runs/{run_id}")["writes"]] == ["orders"]
+    assert [node["node"][0] for node in get(client, f"/runs/{run_id}/lineage/downstream")["nodes"]] == [
+        "run",
+        "run",
+        "version",
+        "version",
+    ]
+    failed = get(client, "/runs", job=f"{stored.namespace}#report", state="FAIL")["runs"][0]["id"]
+    changes = [change["what"] for change in get(client, f"/runs/{failed}/diff", before=run_id)["facts"]]
+    assert changes[:2] == ["job", "state"]
+    assert client.get(f"{GRAPH}/runs", params={"cursor": "nonsense"}).status_code == 400
+
+
+def test_entities_versions_reports_and_search(client: TestClient, stored: GraphMaker) -> None:
+    ns = stored.namespace
+    assert get(client, "/datasets/show", namespace=ns, name="orders")["upstream"] == [["job", ns, "load"]]
+    assert get(client, "/jobs/versions", namespace=ns, name="load")["versions"][0]["reasons"] == ["first version"]
+    assert get(client, "/datasets/versions", namespace=ns, name="orders")["versions"][0]["job"] == [ns, "load"]
+    assert {"namespace": ns, "dataset": "raw"} in get(client, "/reports/unmade", limit=1000)["rows"]
+    assert ["dataset", ns, "orders"] in get(client, "/search", text="ORDERS", limit=1000)
+
+
+def test_an_answer_that_a_client_has_is_not_sent_again(client: TestClient, stored: GraphMaker) -> None:
+    path = f"{GRAPH}/lineage/upstream?namespace={stored.namespace}&name=table"
+    tag = client.get(path).headers["etag"]
+    again = client.get(path, headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/lineage/upstream?name=nothing-of-this-name", 404),
+        ("/lineage/upstream", 422),
+        ("/lineage/sideways?name=x", 422),
+        ("/lineage/upstream?name=x&depth=-1", 422),
+        ("/lineage/upstream?name=x&depth=1000000", 400),
+        ("/lineage/upstream?name=x&as_of=yesterday", 400),
+        ("/runs/no-such-run", 404),
+        ("/reports/nothing", 404),
+        ("/no/such/path", 404),
+    ],
+)
+def test_errors_are_problems(client: TestClient, path: str, status: int) -> None:
+    answer = client.get(GRAPH + path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    told = answer.json()
+    assert (told["status"], told["type"]) == (status, "about:blank")
+    assert told["detail"]
+
+
+def test_a_graph_that_does_not_answer_is_503() -> None:
+    def away(**_: object) -> list[Any]:
+        raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
+
+    app = create_app(GivenAnswers(dataset_by_tail=away), MemoryOutlet(), WebSettings())
+    answer = TestClient(app).get(f"{GRAPH}/lineage/upstream?name=x")
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "5"
+    assert "secret" not in answer.text
+
+
+def test_a_token_is_asked_for_where_one_is_set() -> None:
+    app = create_app(GivenAnswers(), MemoryOutlet(), WebSettings(tokens=(SecretStr("open"), SecretStr("sesame"))))
+    client = TestClient(app)
+    path = f"{GRAPH}/search?text=x"
+    assert client.get(path).status_code == 401
+    assert client.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
+    assert client.get(path, headers={"Authorization": "Basic sesame"}).status_code == 401
+    assert client.get(path, headers={"Authorization": "Bearer sesame"}).json() == []
+    assert client.post("/api/v1/lineage", content=b"{}").status_code == 401
+    assert client.get("/healthz").text == "ok\n"
+
+
+def test_without_a_token_only_loopback_is_listened_on() -> None:
+    with pytest.raises(ConfigError, match=r"0\.0\.0\.0 is not loopback"):
+        web_settings(host="0.0.0.0")
+    assert web_settings(host="0.0.0.0", tokens=("t",)).port == 8080
+    assert web_settings(host="::1").host == "::1"
+
+
+def test_cross_origin_requests_are_refused_unless_allowed() -> None:
+    origin = {"Origin": "https://lineage.example"}
+    closed = TestClient(create_app(GivenAnswers(), MemoryOutlet(), WebSettings()))
+    assert "access-control-allow-origin" not in closed.get("/healthz", headers=origin).headers
+    opened = TestClient(
+        create_app(GivenAnswers(), MemoryOutlet(), WebSettings(cors_origins=("https://lineage.example",)))
+    )
+    assert opened.get("/healthz", headers=origin).headers["access-control-allow-origin"] == "https://lineage.example"
+
+
+def test_the_api_describes_itself(client: TestClient) -> None:
+    described = client.get("/api/v1/openapi.json").json()
+    assert f"{GRAPH}/lineage/{{direction}}" in described["paths"]
+    operations = [operation for path in described["paths"].values() for operation in path.values()]
+    assert all(operation.get("description") for operation in operations)
+
+
+TEXTS = st.text(max_size=12) | st.sampled_from(
+    ["1", "-1", "true", "2026-01-01T00:00:00Z", "ns#x", "WyJhIiwgMV0=", "job"]
+)
+KNOWN = (
+    "name",
+    "namespace",
+    "kind",
+    "depth",
+    "nodes",
+    "as_of",
+    "text",
+    "limit",
+    "cursor",
+    "state",
+    "job",
+    "from",
+    "to",
+)
+PARAMETERS = st.dictionaries(st.sampled_from((*KNOWN, "column", "since", "parent")), TEXTS, max_size=5)
+PATHS = (
+    "/lineage/upstream", "/lineage/component", "/lineage/impact", "/lineage/path", "/columns/downstream", "/search",
+    "/runs", "/runs/x", "/runs/x/diff", "/jobs/show", "/datasets/versions", "/reports/stale",
+)  # fmt: skip
+
+
+@given(st.sampled_from(PATHS), PARAMETERS)
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_question_breaks_the_server(reader: Neo4jReader, path: str, parameters: dict[str, str]) -> None:
+    client = TestClient(create_app(reader, MemoryOutlet(), WebSettings()), raise_server_exceptions=True)
+    answer = client.get(GRAPH + path, params=parameters)
+    assert answer.status_code in (200, 400, 404, 422)

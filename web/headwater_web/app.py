@@ -1,0 +1,46 @@
+"""The application: routes, guard, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from fastapi import FastAPI, Response
+from starlette.middleware.cors import CORSMiddleware
+
+from headwater_graph.questions.reader import GraphReader
+
+from . import graph_api
+from .guard import Guard
+from .ingest import Outlet, ingest_routes
+from .problems import add_handlers
+from .settings import WebSettings
+
+OPENAPI = "/api/v1/openapi.json"
+DESCRIPTION = "Data lineage: what feeds what, run by run and now. Errors are application/problem+json."
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def create_app(
+    reader: GraphReader, outlet: Outlet, settings: WebSettings, clock: Callable[[], datetime] = _now
+) -> FastAPI:
+    """Return the application over a graph and a way to Kafka; it never writes to the graph itself."""
+    app = FastAPI(
+        title="headwater", version="1", description=DESCRIPTION, docs_url=None, redoc_url=None, openapi_url=OPENAPI
+    )
+    app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
+    app.include_router(graph_api.routes)
+    app.include_router(ingest_routes(outlet, settings))
+    app.add_api_route("/healthz", _health, methods=["GET"], include_in_schema=False)
+    app.add_middleware(Guard, settings=settings)
+    if settings.cors_origins:
+        app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])
+    add_handlers(app)
+    return app
+
+
+def _health() -> Response:
+    return Response("ok\n", media_type="text/plain")

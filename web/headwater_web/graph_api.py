@@ -1,0 +1,259 @@
+"""Every question about the graph under ``/api/v1/graph``; the answers are those of the command line's ``--json``."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Literal, TypeAlias
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from headwater_avro.times import parse_time
+from headwater_graph.questions.answers import Direction, Node
+from headwater_graph.questions.columns import column_lineage
+from headwater_graph.questions.component import component
+from headwater_graph.questions.entity import entity
+from headwater_graph.questions.finding import Wanted, find, find_run
+from headwater_graph.questions.history import DatasetVersionLine, JobVersionLine, dataset_versions, job_versions
+from headwater_graph.questions.impact import impact
+from headwater_graph.questions.lineage import Scope, lineage
+from headwater_graph.questions.path import path
+from headwater_graph.questions.reader import GraphReader
+from headwater_graph.questions.reports import REPORTS, report
+from headwater_graph.questions.run_diff import last_that_worked, run_diff
+from headwater_graph.questions.run_graph import run_graph
+from headwater_graph.questions.runs import RunFilter, RunLine, list_runs, show_run
+from headwater_graph.questions.search import KINDS, search
+from headwater_graph.questions.values import answer_value, impact_value, reference
+from headwater_graph.questions.walk import Limits
+
+from .guard import answered
+from .problems import Problem
+from .settings import WebSettings
+
+Kind: TypeAlias = Literal["dataset", "job"]
+Name: TypeAlias = Annotated[str, Query(min_length=1, max_length=4_001)]
+Rows: TypeAlias = Annotated[int, Query(ge=1, le=1_000)]
+Time: TypeAlias = Annotated[str | None, Query(max_length=40, description="as 2026-01-31T12:00:00Z")]
+State: TypeAlias = Literal["NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+routes = APIRouter(prefix="/api/v1/graph", tags=["graph"])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What every question needs: the graph, the limits of this server, and the time at which it is asked."""
+
+    reader: GraphReader
+    settings: WebSettings
+    now: datetime
+
+
+def asked(request: Request) -> Asked:
+    """Return what the application was made with."""
+    state = request.app.state
+    return Asked(state.reader, state.settings, state.clock())
+
+
+Ask: TypeAlias = Annotated[Asked, Depends(asked)]
+
+
+def limits_of(
+    ask: Ask,
+    depth: Annotated[int, Query(ge=0, description="in jobs")] = 10,
+    neighbours: Annotated[int, Query(ge=1, description="of one node")] = 1_000,
+    nodes: Annotated[int, Query(ge=1, description="of the whole answer")] = 5_000,
+) -> Limits:
+    """Return the limits of a walk; raises Problem beyond what this server allows."""
+    most = (("depth", depth, ask.settings.max_depth), ("neighbours", neighbours, ask.settings.max_nodes))
+    for name, wanted, allowed in (*most, ("nodes", nodes, ask.settings.max_nodes)):
+        if wanted > allowed:
+            raise Problem(400, f"{name} is at most {allowed} here")
+    return Limits(depth, neighbours, nodes)
+
+
+def scope_of(
+    limits: Annotated[Limits, Depends(limits_of)], as_of: Time = None, active_since: Time = None, past: bool = False
+) -> Scope:
+    """Return the part of the graph that is asked for."""
+    return Scope(limits, read_time(as_of), past, read_time(active_since))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How a dataset or job is named in a request; it is looked for only once all parameters are known to be good."""
+
+    words: tuple[str, ...]
+    kinds: tuple[Wanted, ...]
+
+    def node(self, ask: Asked) -> Node:
+        """Return the dataset or job; raises NotFound, ConfigError as :func:`find`."""
+        return find(ask.reader, self.words, self.kinds)
+
+
+def words_of(name: Name, namespace: Name | None = None, kind: Kind | None = None) -> Words:
+    """Return ``namespace`` and ``name``, or ``name`` alone: ``namespace#name`` or a tail."""
+    words = (name,) if namespace is None else (namespace, name)
+    return Words(words, ("dataset", "job") if kind is None else (kind,))
+
+
+Bounds: TypeAlias = Annotated[Limits, Depends(limits_of)]
+Scoped: TypeAlias = Annotated[Scope, Depends(scope_of)]
+Subject: TypeAlias = Annotated[Words, Depends(words_of)]
+Columns: TypeAlias = Annotated[list[str], Query(default_factory=list)]
+
+
+def read_time(text: str | None) -> datetime | None:
+    """Return the time that a text names (SPEC 1.3); raises Problem for anything else."""
+    if text is None:
+        return None
+    try:
+        return EPOCH + timedelta(microseconds=parse_time(text))
+    except (ValueError, OverflowError) as fault:
+        raise Problem(400, f"no time: {fault}") from fault
+
+
+@routes.get("/lineage/component")
+def get_component(request: Request, ask: Ask, subject: Subject, scope: Scoped) -> Response:
+    """All that is connected with a dataset or job."""
+    return answered(request, answer_value(component(ask.reader, subject.node(ask), ask.now, scope)))
+
+
+@routes.get("/lineage/impact")
+def get_impact(request: Request, ask: Ask, subject: Subject, scope: Scoped, column: Columns) -> Response:
+    """What a change of a dataset, job or column reaches, nearest first."""
+    return answered(request, impact_value(impact(ask.reader, subject.node(ask), ask.now, columns=column, scope=scope)))
+
+
+@routes.get("/lineage/path")
+def get_path(
+    request: Request,
+    ask: Ask,
+    scope: Scoped,
+    source: Annotated[str, Query(alias="from", min_length=1)],
+    target: Annotated[str, Query(alias="to", min_length=1)],
+) -> Response:
+    """A shortest way from one dataset or job to another, each as ``namespace#name`` or a tail; no nodes if there is none."""
+    ends = find(ask.reader, (source,)), find(ask.reader, (target,))
+    return answered(request, answer_value(path(ask.reader, *ends, ask.now, scope)))
+
+
+@routes.get("/lineage/{direction}")
+def get_lineage(request: Request, ask: Ask, direction: Direction, subject: Subject, scope: Scoped) -> Response:
+    """What feeds a dataset or job, or what it feeds."""
+    return answered(request, answer_value(lineage(ask.reader, subject.node(ask), direction, ask.now, scope)))
+
+
+@routes.get("/columns/{direction}")
+def get_columns(
+    request: Request, ask: Ask, direction: Direction, subject: Subject, limits: Bounds, column: Columns
+) -> Response:
+    """What the columns of a dataset are derived from, or what is derived from them."""
+    return answered(request, answer_value(column_lineage(ask.reader, subject.node(ask), direction, column, limits)))
+
+
+@routes.get("/search")
+def get_search(
+    request: Request,
+    ask: Ask,
+    text: Name,
+    kind: Annotated[list[Literal["dataset", "job", "column", "run"]], Query(default_factory=list)],
+    limit: Rows = 20,
+) -> Response:
+    """Datasets, jobs and columns whose name holds a text, and runs whose id begins so."""
+    found = search(ask.reader, text, tuple(kind) or KINDS, limit)
+    return answered(request, [reference(node) for node in found])
+
+
+@routes.get("/runs")
+def get_runs(
+    request: Request,
+    ask: Ask,
+    job: Name | None = None,
+    dataset: Name | None = None,
+    parent: Name | None = None,
+    state: State | None = None,
+    silent: bool = False,
+    since: Time = None,
+    until: Time = None,
+    cursor: Annotated[str | None, Query(max_length=9_000)] = None,
+    limit: Rows = 50,
+) -> Response:
+    """Runs, the latest first; ``next`` is the cursor of the following page, absent on the last."""
+    wanted = RunFilter(
+        job=job and find(ask.reader, (job,), ("job",)).key,
+        dataset=dataset and find(ask.reader, (dataset,), ("dataset",)).key,
+        parent=parent and find_run(ask.reader, parent).key,
+        state=state,
+        since=read_time(since),
+        until=read_time(until),
+        silent=silent,
+        before=None if cursor is None else _place_of(cursor),
+    )
+    found = list_runs(ask.reader, wanted, ask.now, limit + 1)
+    page = {"runs": [line.value() for line in found[:limit]]}
+    return answered(request, page | ({"next": _cursor(found[limit - 1])} if len(found) > limit else {}))
+
+
+def _cursor(line: RunLine) -> str:
+    return base64.urlsafe_b64encode(json.dumps([line.last_event, line.id]).encode()).decode()
+
+
+def _place_of(cursor: str) -> tuple[datetime, str]:
+    try:
+        time, run_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        return EPOCH + timedelta(microseconds=parse_time(time)), str(run_id)
+    except (binascii.Error, ValueError, TypeError, AttributeError) as fault:
+        raise Problem(400, "the cursor is not one that this server gave") from fault
+
+
+@routes.get("/runs/{run_id:path}/lineage/{direction}")
+def get_run_graph(request: Request, ask: Ask, run_id: str, direction: Direction, limits: Bounds) -> Response:
+    """What a run really read and what made that, or who read what it wrote."""
+    return answered(
+        request, answer_value(run_graph(ask.reader, find_run(ask.reader, run_id), direction, ask.now, limits))
+    )
+
+
+@routes.get("/runs/{run_id:path}/diff")
+def get_run_diff(request: Request, ask: Ask, run_id: str, before: Name | None = None) -> Response:
+    """What differs from the run ``before``, by default the last that worked, to this one."""
+    after = find_run(ask.reader, run_id)
+    first = last_that_worked(ask.reader, after) if before is None else find_run(ask.reader, before)
+    return answered(request, run_diff(ask.reader, first, after, ask.now).value())
+
+
+@routes.get("/runs/{run_id:path}")
+def get_run(request: Request, ask: Ask, run_id: str) -> Response:
+    """One run: reads, writes, children, facets."""
+    return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now).value())
+
+
+@routes.get("/{kind}s/show")
+def get_entity(request: Request, ask: Ask, kind: Kind, name: Name, namespace: Name | None = None) -> Response:
+    """One dataset or job: facets, marks, what is next to it."""
+    return answered(request, entity(ask.reader, words_of(name, namespace, kind).node(ask), ask.now).value())
+
+
+@routes.get("/{kind}s/versions")
+def get_versions(
+    request: Request, ask: Ask, kind: Kind, name: Name, namespace: Name | None = None, limit: Rows = 50
+) -> Response:
+    """The versions of a job, each with the reason for it, or of a dataset; the newest first."""
+    subject = words_of(name, namespace, kind).node(ask)
+    lines: Sequence[JobVersionLine | DatasetVersionLine]
+    lines = job_versions(ask.reader, subject, limit) if kind == "job" else dataset_versions(ask.reader, subject, limit)
+    return answered(request, {"versions": [line.value() for line in lines]})
+
+
+@routes.get("/reports/{name}")
+def get_report(request: Request, ask: Ask, name: str, limit: Rows = 100) -> Response:
+    """One report on what is missing or odd."""
+    if name not in REPORTS:
+        raise Problem(404, f"no report {name!r}: there are {', '.join(REPORTS)}")
+    return answered(request, report(ask.reader, name, ask.now, limit).value())

@@ -1,0 +1,207 @@
+"""The ingest gateway: OpenLineage events over HTTP, acknowledged by Kafka before the answer goes out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from fastapi import APIRouter, Request, Response
+
+from headwater.transport.sending import message_of_line
+from headwater_avro.codec import read_message
+from headwater_avro.errors import EventRejected, ServerUnavailable
+
+from .guard import answered
+from .problems import RETRY_SECONDS, Problem
+from .settings import WebSettings
+
+Fate: TypeAlias = Literal["delivered", "unavailable", "refused"]
+"""``unavailable``: send it again later; ``refused``: Kafka will never take it."""
+
+
+class Busy(Exception):
+    """More is under way to Kafka already than may be: nothing of this request was sent."""
+
+
+class Outlet(Protocol):
+    """Where events go; ``send`` returns once each has its fate, in their order, or raises Busy."""
+
+    def send(self, events: Sequence[bytes]) -> list[Fate]: ...
+
+
+class KafkaOutlet:
+    """Events into a Kafka topic; the producer is made for the first event, so that an idle server costs nothing."""
+
+    def __init__(self, client: Mapping[str, Any], topic: str, settings: WebSettings) -> None:
+        self._client = {**client, "enable.idempotence": True, "compression.type": "zstd", "linger.ms": 5}
+        self._client |= {"message.timeout.ms": int(settings.ingest_patience * 1000), "partitioner": "murmur2_random"}
+        self._topic, self._most = topic, settings.ingest_in_flight
+        self._lock = threading.Lock()
+        self._producer: Any = None
+        self._in_flight = 0
+
+    def send(self, events: Sequence[bytes]) -> list[Fate]:
+        producer = self._begin(len(events))
+        try:
+            fates: list[Fate | None] = [None] * len(events)
+            for place, event in enumerate(events):
+                self._produce(producer, event, fates, place)
+            while any(fate is None for fate in fates):
+                producer.poll(0.05)
+            return [fate or "unavailable" for fate in fates]
+        finally:
+            with self._lock:
+                self._in_flight -= len(events)
+
+    def _begin(self, count: int) -> Any:
+        from confluent_kafka import Producer
+
+        with self._lock:
+            if self._in_flight and self._in_flight + count > self._most:
+                raise Busy
+            self._in_flight += count
+            self._producer = self._producer or Producer(self._client)
+            return self._producer
+
+    def _produce(self, producer: Any, event: bytes, fates: list[Fate | None], place: int) -> None:
+        from confluent_kafka import KafkaException
+
+        def told(error: Any, _: object) -> None:
+            fates[place] = "delivered" if error is None else "refused" if _is_final(error) else "unavailable"
+
+        message = message_of_line(event)
+        while True:
+            try:
+                producer.produce(self._topic, message.value, message.key, on_delivery=told)
+                return
+            except BufferError:
+                producer.poll(0.05)
+            except KafkaException as fault:
+                fates[place] = "refused" if _is_final(fault.args[0]) else "unavailable"
+                return
+
+
+def _is_final(error: Any) -> bool:
+    from confluent_kafka import KafkaError
+
+    return error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG, KafkaError.INVALID_RECORD)
+
+
+class NoOutlet:
+    """What stands for Kafka where none is known: questions are answered, events are not taken."""
+
+    def send(self, events: Sequence[bytes]) -> list[Fate]:
+        raise ServerUnavailable("Kafka", "any known address", "set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
+
+
+@dataclass
+class MemoryOutlet:
+    """An outlet that keeps what it gets; ``fate`` is what every event meets, ``busy`` refuses all."""
+
+    fate: Fate = "delivered"
+    busy: bool = False
+    received: list[bytes] = field(default_factory=list)
+
+    def send(self, events: Sequence[bytes]) -> list[Fate]:
+        if self.busy:
+            raise Busy
+        self.received += events if self.fate == "delivered" else []
+        return [self.fate] * len(events)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An event of a batch that is not in Kafka: its place, why, and whether sending it again may help."""
+
+    index: int
+    reason: str
+    retriable: bool
+
+
+def ingest_routes(outlet: Outlet, settings: WebSettings) -> APIRouter:
+    """Return the two addresses of OpenLineage's HTTP contract."""
+    routes = APIRouter(prefix="/api/v1", tags=["ingest"])
+
+    @routes.post("/lineage", status_code=201, openapi_extra=_BODY)
+    async def post_event(request: Request) -> Response:
+        """Take one OpenLineage event; 201 once Kafka has acknowledged it."""
+        event = await request.body()
+        _checked(event)
+        (fate,) = await _sent(outlet, [event])
+        if fate == "refused":
+            raise Problem(413, "Kafka does not take an event as large as this")
+        if fate == "unavailable":
+            raise Problem(503, "Kafka does not answer", _RETRY)
+        return Response(status_code=201)
+
+    @routes.post("/lineage/batch", openapi_extra=_BODY)
+    async def post_batch(request: Request) -> Response:
+        """Take a list of OpenLineage events; 204 if all are in Kafka, else 200 with those that are not."""
+        events = _listed(await request.body(), settings.max_batch)
+        failed = list(_faults(events))
+        wrong = {each.index for each in failed}
+        good = [place for place in range(len(events)) if place not in wrong]
+        fates = await _sent(outlet, [events[place] for place in good]) if good else []
+        failed += [_failure(place, fate) for place, fate in zip(good, fates, strict=True) if fate != "delivered"]
+        return answered(request, _summary(len(events), failed)) if failed else Response(status_code=204)
+
+    return routes
+
+
+_RETRY = {"Retry-After": str(RETRY_SECONDS)}
+_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
+
+
+async def _sent(outlet: Outlet, events: Sequence[bytes]) -> list[Fate]:
+    from starlette.concurrency import run_in_threadpool
+
+    try:
+        return await run_in_threadpool(outlet.send, events)
+    except Busy:
+        raise Problem(429, "too many events are under way to Kafka", _RETRY) from None
+
+
+def _checked(event: bytes) -> None:
+    """Raise EventRejected where the consumer would dead-letter the event (SPEC 8)."""
+    read_message(event)
+
+
+def _listed(body: bytes, most: int) -> list[bytes]:
+    """The events of a JSON list, each with its very bytes."""
+    try:
+        events = [bytes(each) for each in msgspec.json.decode(body, type=list[msgspec.Raw])]
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+        raise Problem(400, f"a batch is a JSON list of events: {fault}") from fault
+    if len(events) > most:
+        raise Problem(413, f"at most {most} events in a batch")
+    return events
+
+
+def _faults(events: Iterable[bytes]) -> Iterable[Failed]:
+    for index, event in enumerate(events):
+        try:
+            _checked(event)
+        except EventRejected as fault:
+            yield Failed(index, str(fault), retriable=False)
+
+
+def _failure(index: int, fate: Fate) -> Failed:
+    if fate == "refused":
+        return Failed(index, "too large for Kafka", retriable=False)
+    return Failed(index, "Kafka does not answer", retriable=True)
+
+
+def _summary(received: int, failed: Sequence[Failed]) -> dict[str, Any]:
+    """The body of OpenLineage's contract for a batch of which something failed."""
+    retriable = sum(each.retriable for each in failed)
+    counts = {"received": received, "successful": received - len(failed), "failed": len(failed)}
+    counts |= {"retriable": retriable, "non_retriable": len(failed) - retriable}
+    listed = [{"index": f.index, "reason": f.reason, "retriable": f.retriable} for f in sorted(failed, key=_place)]
+    return {"status": "partial_success", "summary": counts, "failed_events": listed}
+
+
+def _place(failed: Failed) -> int:
+    return failed.index

@@ -1,0 +1,72 @@
+"""Errors as ``application/problem+json`` (RFC 9457): whose fault it is, and what to do next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from headwater_avro.errors import ConfigError, EventRejected, HeadwaterError, ServerUnavailable
+from headwater_graph.questions.finding import NotFound
+
+RETRY_SECONDS = 5
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(HeadwaterError):
+    """An error that a request ends with; ``more`` are members of the answer beside the standard ones."""
+
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers, self.more = status, detail, dict(headers or {}), more
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+    """Return an answer of ``application/problem+json``."""
+    title = HTTPStatus(status).phrase
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    return Response(json.dumps(body), status, headers, MEDIA_TYPE)
+
+
+def answer_to(fault: HeadwaterError) -> Response:
+    """Return the answer to an error of headwater."""
+    match fault:
+        case Problem():
+            return problem(fault.status, fault.detail, fault.headers, **fault.more)
+        case NotFound():
+            return problem(404, str(fault))
+        case EventRejected():
+            return problem(422, fault.detail, code=fault.code)
+        case ConfigError():
+            return problem(400, str(fault))
+        case ServerUnavailable():
+            return problem(503, f"{fault.server} does not answer", {"Retry-After": str(RETRY_SECONDS)})
+        case _:
+            return problem(500, "the graph refused the question")
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Make every error of the application a problem."""
+    app.add_exception_handler(HeadwaterError, _of_headwater)
+    app.add_exception_handler(RequestValidationError, _of_request)
+    app.add_exception_handler(HTTPException, _of_http)
+
+
+def _of_headwater(_: Request, fault: Exception) -> Response:
+    assert isinstance(fault, HeadwaterError)
+    return answer_to(fault)
+
+
+def _of_request(_: Request, fault: Exception) -> Response:
+    assert isinstance(fault, RequestValidationError)
+    return problem(422, "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in fault.errors()))
+
+
+def _of_http(_: Request, fault: Exception) -> Response:
+    assert isinstance(fault, HTTPException)
+    return problem(fault.status_code, str(fault.detail), fault.headers)
