@@ -32,8 +32,8 @@ from headwater_graph.settings import GraphSettings, graph_settings
 from headwater_graph.store import Neo4jStore
 
 RESULTS = Path(__file__).parent / "results" / "questions.jsonl"
-SPREAD = 15
-"""How far to either side a job looks for its inputs in the layer before: 10 levels reach about 1,500 datasets."""
+SPREAD = 70
+"""How far to either side a job looks for its inputs in the layer before: 10 levels of 100,000 jobs reach 1,500 datasets."""
 
 BATCH = 2_000
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -105,7 +105,7 @@ def main(uri: str, user: str, password: str, sizes: tuple[int, ...], depths: tup
     """Print p50, p95 and p99 by depth, and the ratio of ours to Cypher written by hand."""
     settings = graph_settings(uri=uri, user=user, password=password)
     for jobs in sizes:
-        namespace = f"bench-questions-{jobs}"
+        namespace = f"bench-questions-{jobs}-{SPREAD}"
         build(settings, namespace, jobs)
         with Neo4jReader(settings) as reader:
             for depth in depths:

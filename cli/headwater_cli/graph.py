@@ -1,4 +1,4 @@
-"""``headwater graph``: make the graph's schema, show it, dump the graph."""
+"""``headwater graph``: make the graph's schema, show it; dump, check and rebuild the graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def graph() -> None:
-    """Make the graph's schema, show it, dump the graph."""
+    """Make the graph's schema, show it; dump, check and rebuild the graph."""
 
 
 @contextmanager
@@ -60,6 +60,40 @@ def dump() -> None:
         for line in dump_lines(store):
             sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
+
+
+@graph.command()
+@click.option("--limit", default=100, show_default=True, help="How many differences to show.")
+def check(limit: int) -> int:
+    """Derive the graph anew from its records and list what differs; exit code 1 if anything does.
+
+    ``-`` is what the records say and the graph lacks, ``+`` what the graph alone has.
+    """
+    from headwater_consumer.check import check as differences
+
+    count = 0
+    with _store() as store:
+        for count, difference in enumerate(differences(store), 1):
+            if count <= limit:
+                click.echo(f"{difference.sign} {difference.line.decode()}", nl=False)
+    if count > limit:
+        click.echo(f"… and {count - limit} more (--limit {count} shows all)")
+    click.echo(f"{count} differences" if count else "the graph is what its records say", err=True)
+    return 1 if count else 0
+
+
+@graph.command()
+def rebuild() -> None:
+    """Derive everything in the graph anew from its records. A consumer waits meanwhile; broken off, run it again."""
+    from headwater_consumer.rebuild import rebuild as derive_anew
+
+    def say(what: str, done: int) -> None:
+        click.echo(f"\r{what}: {done}   ", nl=False, err=True)
+
+    with _store() as store:
+        made = derive_anew(store, progress=say)
+    click.echo(err=True)
+    click.echo(f"derived anew from {made.runs_and_events} runs and events, {made.jobs} jobs, {made.datasets} datasets")
 
 
 def _settled(store: Neo4jStore) -> None:

@@ -23,8 +23,15 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "spool": ("headwater_cli.emit:spool", "", "List or send what an emitter kept on disk."),
     "instrument": ("headwater_cli.instrument:instrument", "", "Run a PySpark job with its lineage told."),
     "lineage": ("headwater_cli.lineage:lineage", "graph", "What feeds a dataset or column, and what it feeds."),
-    "run": ("headwater_cli.run:run", "graph", "List and show runs."),
+    "run": ("headwater_cli.run:run", "graph", "List, show and compare runs."),
+    "job": ("headwater_cli.job:job", "graph", "Show jobs and their versions; retire one."),
+    "dataset": ("headwater_cli.dataset:dataset", "graph", "Show datasets and their versions."),
+    "search": ("headwater_cli.search:search", "graph", "Find datasets, jobs and columns by a part of their names."),
+    "report": ("headwater_cli.report:report", "graph", "What is missing, silent, stale or in conflict."),
+    "cypher": ("headwater_cli.cypher:cypher", "graph", "Ask the graph in Cypher, read-only."),
     "graph": ("headwater_cli.graph:graph", "graph", "Make, dump, check and rebuild the graph."),
+    "dlq": ("headwater_cli.dlq:dlq", "consumer", "List, show and send back dead letters."),
+    "serve": ("headwater_cli.serve:serve", "web", "Serve the graph and take events over HTTP."),
     "fields": ("headwater_cli.fields:fields", "", "Resolve recorded field operations."),
 }
 

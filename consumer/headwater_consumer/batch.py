@@ -107,10 +107,25 @@ class GraphWriter:
         progress = progress or _Progress()
         done = 0
         with progress.phase("drain"):
-            while self._again(self._drain_one, progress):
+            while self._again(self._drained_one, progress):
                 done += 1
                 if done % 20 == 0:
                     logger.info("settling what is owed", extra={"transactions": done})
+
+    def _drained_one(self, progress: _Progress) -> bool:
+        while True:
+            try:
+                return self._drain_one(progress)
+            except StoreExhausted:
+                self._do_less()
+
+    def _do_less(self) -> None:
+        """Shrink what one transaction may do; raises the error under way where it can shrink no further."""
+        smaller = self._now.halved()
+        if smaller == self._now:
+            raise
+        self._now = smaller
+        logger.warning("the graph ran out of memory or time: smaller transactions", extra={"rows": smaller.rows})
 
     def _drain_one(self, progress: _Progress) -> bool:
         with self._store.transaction() as tx:
@@ -132,10 +147,7 @@ class GraphWriter:
             self._apply(portion[half:], progress)
             return
         except StoreExhausted:
-            if len(portion) == 1 or self._now.runs == 1:
-                raise
-            self._now = self._now.halved()
-            logger.warning("the graph ran out of memory or time; smaller transactions", extra={"runs": self._now.runs})
+            self._do_less()
             for smaller in portions(portion, self._now.runs, self._now.bytes):
                 self._apply(smaller, progress)
             return

@@ -32,8 +32,9 @@ def make(settings: ConsumerSettings, partitions: int, replicas: int, config: Map
 
 
 def _create(client: Client, topic: NewTopic) -> None:
+    admin = AdminClient(client)  # its answers end with it
     try:
-        AdminClient(client).create_topics([topic], operation_timeout=_PATIENCE)[topic.topic].result()
+        admin.create_topics([topic], operation_timeout=_PATIENCE)[topic.topic].result()
     except KafkaException as fault:
         if fault.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise ConfigError(f"the topic {topic.topic} can't be made: {fault.args[0].str()}") from fault

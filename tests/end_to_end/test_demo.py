@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -43,6 +45,15 @@ def current(lines: list[dict[str, Any]]) -> list[Any]:
     return sorted(str({name: line.get(name) for name in kept}) for line in chosen)
 
 
+def readme_commands() -> list[list[str]]:
+    """The commands that the README tells a new user to try after the demo, without the one that ends it."""
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    lines = re.findall(r"^headwater (.+)$", text, re.MULTILINE)
+    commands = [shlex.split(line.partition("#")[0].partition("|")[0]) for line in lines]
+    assert len(commands) >= 5
+    return [command for command in commands if command != ["down"]]
+
+
 @pytest.mark.timeout(1500)
 def test_the_demo_gives_the_same_graph_twice_with_one_more_run_of_each_job(tmp_path: Path) -> None:
     home = tmp_path / "home"
@@ -51,6 +62,9 @@ def test_the_demo_gives_the_same_graph_twice_with_one_more_run_of_each_job(tmp_p
         once = dump(home)
         headwater(home, "demo")
         twice = dump(home)
+        for command in readme_commands():
+            headwater(home, *command)
+        assert headwater(home, "graph", "check").stdout == ""
     finally:
         headwater_stack.down(home)
     shown = first.stdout

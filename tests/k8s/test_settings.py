@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from headwater_cli.main import COMMANDS
+import click
+
+from headwater_cli.main import headwater
 from headwater_consumer.config import PREFIX, ConsumerSettings, load
 from headwater_graph.settings import GraphSettings
+from headwater_web.settings import WebSettings, web_settings
 
 from .charts import CHART, SERVERS, Object, containers, merged, one, pods, render
 from .values import CASES, SECURE, SHARED
@@ -18,6 +21,7 @@ from .values import CASES, SECURE, SHARED
 VALUES = (CHART / "values.yaml").read_text()
 MODEL = {PREFIX + name.upper() for name in ConsumerSettings.model_fields}
 GRAPH = {f"{PREFIX}NEO4J_{name.upper()}" for name in GraphSettings.model_fields}
+WEB = {f"{PREFIX}WEB_{name.upper()}" for name in WebSettings.model_fields}
 
 
 def environment(objects: list[Object], container: Object) -> dict[str, str]:
@@ -38,7 +42,7 @@ def consumer(values: dict[str, Any]) -> dict[str, str]:
 
 
 def test_every_setting_stands_in_values_yaml_with_a_comment_and_nothing_else_does() -> None:
-    assert set(re.findall(r"HEADWATER_[A-Z0-9_]*[A-Z0-9]", VALUES)) == MODEL | GRAPH
+    assert set(re.findall(r"HEADWATER_[A-Z0-9_]*[A-Z0-9]", VALUES)) == MODEL | GRAPH | WEB
 
 
 def test_each_setting_is_told_once() -> None:
@@ -116,13 +120,65 @@ def test_defaults_are_those_of_the_programs() -> None:
     assert read.dead_letter_topic == expected.settings.dead_letter_topic
 
 
+def is_command(words: list[str]) -> bool:
+    """Whether these words lead through groups to a command."""
+    found: click.Command | None = headwater
+    while isinstance(found, click.Group) and words:
+        found, words = found.get_command(click.Context(found), words[0]), words[1:]
+    return isinstance(found, click.Command) and not isinstance(found, click.Group)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_every_command_is_one_that_there_is(case: str) -> None:
-    planned = {"serve"} if CASES[case].get("web", {}).get("enabled") else set()
     words = [box.get("args", []) for _, pod in pods(render(CASES[case])) for box in containers(pod)]
-    used = {args[1] for args in words if args[:1] == ["headwater"]}
+    used = [args[1:] for args in words if args[:1] == ["headwater"]]
     assert used
-    assert used <= COMMANDS.keys() | planned
+    assert [command for command in used if not is_command(command)] == []
+    assert not is_command(["graph"])
+    assert not is_command(["graph", "no-such-command"])
+
+
+def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = merged(
+        CASES["web"],
+        {
+            "web": {
+                "port": 9000,
+                "maxBody": 1,
+                "maxBatch": 2,
+                "maxDepth": 3,
+                "maxNodes": 4,
+                "ingestInFlight": 5,
+                "ingestPatience": 6.5,
+            }
+        },
+    )
+    objects = render(given)
+    told = environment(objects, one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
+    assert {name for name in told if name in WEB} == WEB
+    for name in WEB:
+        monkeypatch.setenv(name, told[name])
+    monkeypatch.setenv("HEADWATER_WEB_TOKENS", '["secret"]')
+    assert web_settings().model_dump(exclude={"tokens"}) == {
+        "host": "0.0.0.0",
+        "port": 9000,
+        "cors_origins": ("https://a.example.org",),
+        "max_body": 1,
+        "max_batch": 2,
+        "max_depth": 3,
+        "max_nodes": 4,
+        "ingest_in_flight": 5,
+        "ingest_patience": 6.5,
+    }
+
+
+def test_the_web_servers_defaults_are_those_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = render(merged(SERVERS, {"web": {"enabled": True, "tokens": {"secret": "tokens"}}}))
+    told = environment(objects, one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
+    program = WebSettings()
+    for name in told.keys() & WEB - {"HEADWATER_WEB_HOST", "HEADWATER_WEB_TOKENS"}:
+        monkeypatch.setenv(name, told[name])
+    assert WebSettings() == program
 
 
 def test_a_job_has_the_same_servers_as_the_consumer() -> None:

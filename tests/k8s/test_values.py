@@ -52,6 +52,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "leaves no room for Python",
     ),
     "no memory limit": ({"consumer": {"resources": {"limits": {"memory": None}}}}, "memory"),
+    "a web server that lets everybody in": ({"web": {"enabled": True}}, "needs web.tokens.secret"),
+    "an ingress to nowhere": ({"web": {"ingress": {"enabled": True}}}, "web.ingress needs hosts"),
     "two Kafkas": ({"trial": {"kafka": {"enabled": True}}}, "exclude one another"),
     "two Neo4js": ({"trial": {"neo4j": {"enabled": True}}}, "exclude one another"),
     "a grace period too short to drain": ({"consumer": {"terminationGracePeriodSeconds": 5}}, "/consumer/termination"),

@@ -42,7 +42,7 @@ EVERYTHING: dict[str, Any] = {
     "serviceAccount": {"annotations": {"cloud": "role"}},
     "hooks": {"ttlSecondsAfterFinished": 60, "podAnnotations": {"sidecar": "no"}},
     "topics": {"mode": "job", "config": {"retention.ms": "-1", "min.insync.replicas": 2}},
-    "cronJobs": {"dump": {"schedule": "0 3 * * *", "args": ["graph", "dump"]}},
+    "cronJobs": {"check": {"schedule": "0 4 * * 0", "args": ["graph", "check"]}},
     "networkPolicy": {
         "enabled": True,
         "kafkaPeers": [{"namespaceSelector": {}}],
@@ -58,6 +58,8 @@ WEB: dict[str, Any] = {
     "networkPolicy": {"enabled": True},
     "web": {
         "enabled": True,
+        "tokens": {"secret": "tokens"},
+        "corsOrigins": ["https://a.example.org"],
         "autoscaling": {"enabled": True},
         "ingress": {"enabled": True, "hosts": ["lineage.example.org"], "tls": [{"secretName": "tls"}]},
         "httpRoute": {"enabled": True, "parentRefs": [{"name": "gateway"}], "hostnames": ["lineage.example.org"]},

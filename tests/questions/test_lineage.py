@@ -261,3 +261,15 @@ def test_an_answer_is_either_whole_or_says_that_it_is_cut(
     assert (len(whole.nodes), len(whole.edges)) == (25, 24)
     assert bool(cut.cuts) == ((len(cut.nodes), len(cut.edges)) != (25, 24))
     assert len(cut.nodes) <= nodes
+
+
+def test_a_version_ends_at_the_moment_at_which_the_next_begins(
+    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
+) -> None:
+    maker.run("move", ["a"], ["old"], hour=1)
+    maker.run("move", ["b"], ["new"], hour=5)
+    maker.store(driver)
+    assert [n[2] for n in names(ask(reader, maker, "old", as_of=at_hour(4.999)))] == ["old", "a", "move"]
+    assert [n[2] for n in names(ask(reader, maker, "old", as_of=at_hour(5)))] == ["old"]
+    assert [n[2] for n in names(ask(reader, maker, "a", "downstream", as_of=at_hour(5)))] == ["a"]
+    assert [n[2] for n in names(ask(reader, maker, "new", as_of=at_hour(5)))] == ["new", "b", "move"]

@@ -87,6 +87,7 @@ def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, mak
         ("run.extra.list", None, [1]),
         ("run.spark.conf.shuffle", "200", "10"),
     )
+    assert "gone" not in diff.after.told.job
     assert not diff.is_empty
     assert run_diff(reader, last, last, NOW).is_empty
 

@@ -18,6 +18,9 @@ class Shape:
     before: Callable[[int], Iterator[Row]]
     late: Callable[[int], Row]
 
+    def __str__(self) -> str:
+        return self.name.replace(" ", "-")
+
 
 def _readers(size: int) -> Iterator[Row]:
     return (run(f"r{at:06}", 10 + at, side("in"), {}) for at in range(size))

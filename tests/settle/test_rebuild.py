@@ -7,12 +7,14 @@ import pickle
 import pytest
 
 from headwater_avro.errors import ServerUnavailable
-from headwater_consumer.batch import GraphWriter
 from headwater_consumer.check import check
 from headwater_consumer.rebuild import rebuild
 from headwater_consumer.settle.limits import Limits
 from headwater_consumer.settle.owed import RebuildUnfinished
+from headwater_consumer.settle.settle import settle
+from headwater_consumer.settle.told import told
 from headwater_graph.fake import FakeStore
+from headwater_graph.records import DatasetRecord, JobRecord, RunRecord, unpack
 
 from ..feeding import dumped, feed
 from ..golden.cases import all_cases
@@ -20,7 +22,7 @@ from .test_owed import Killed, Mortal
 from .told import Watched, run, side, write
 
 SMALL = Limits(runs=3, rows=5)
-RECORDS = ("Job", "Dataset", "Run", "JobEvent")
+RECORDS = {"Job": JobRecord, "Dataset": DatasetRecord, "Run": RunRecord}
 
 
 def full_of_everything(store: FakeStore) -> FakeStore:
@@ -45,29 +47,33 @@ def test_a_rebuild_changes_nothing_in_a_graph_that_is_right(everything: FakeStor
     done = rebuild(store)
     assert dumped(store) == dumped(everything)
     assert list(check(store)) == []
-    told = [
+    records = [
         row for name in ("Run", "JobEvent") for row in store.tables[name].values() if row.get("record") or "text" in row
     ]
     events = [row for row in store.tables["DatasetVersion"].values() if row["text"]]
-    assert done.runs_and_events == len(told) + len(events)
+    assert done.runs_and_events == len(records) + len(events)
 
 
 def test_records_stay_as_they_are(everything: FakeStore) -> None:
     store = copied(everything, FakeStore())
     rebuild(store)
-    for name in RECORDS:
+    for name, kind in RECORDS.items():
         for key, row in everything.tables[name].items():
             again = store.tables[name][key]
-            assert again.get("record") == row.get("record")
             assert again.get("facets") == row.get("facets")
+            assert (again.get("record") is None) == (row.get("record") is None)
+            if row.get("record") is not None:
+                assert unpack(again["record"], kind) == unpack(row["record"], kind)
+    assert store.tables["JobEvent"] == everything.tables["JobEvent"]
 
 
 @pytest.mark.parametrize("within", [False, True])
 def test_a_rebuild_that_was_killed_anywhere_is_finished_by_the_next(everything: FakeStore, within: bool) -> None:
     expected = dumped(everything)
-    counting = copied(everything, Mortal(0))
-    rebuild(counting, SMALL)  # type: ignore[arg-type]
-    transactions = -counting.left  # type: ignore[attr-defined]
+    counting = Mortal(10**9)
+    copied(everything, counting)
+    rebuild(counting, SMALL)
+    transactions = 10**9 - counting.left
     for at in {*range(1, transactions, transactions // 12), transactions}:
         store = Mortal(at, within=within)
         copied(everything, store)
@@ -98,27 +104,14 @@ def test_while_a_rebuild_is_unfinished_the_consumer_waits(everything: FakeStore)
     assert store.tables == before
 
 
-def test_a_consumer_that_was_in_the_middle_of_a_batch_when_the_rebuild_began_waits_too(everything: FakeStore) -> None:
-    """What was owed is asked before a portion is settled: a mark that comes in between is seen by the portion itself."""
-    store = copied(everything, FakeStore())
-    writer = GraphWriter(store)
-    mortal = copied(everything, Mortal(8))
-
-    def stopped_half_way() -> None:
-        with pytest.raises(Killed):
-            rebuild(mortal, SMALL)  # type: ignore[arg-type]
-        store.tables = mortal.tables
-
-    writer.settle_owed()
-    stopped_half_way()
-    with pytest.raises(RebuildUnfinished):
-        writer._apply([run("new", 1, side(), side("out"))], _progress())
-
-
-def _progress():  # type: ignore[no-untyped-def]
-    from headwater_consumer.batch import _Progress
-
-    return _Progress()
+def test_a_portion_that_follows_one_settled_before_the_rebuild_began_waits_too(everything: FakeStore) -> None:
+    """What is owed is asked before a batch: a mark that comes after that is seen by each portion itself."""
+    store = Mortal(8)
+    copied(everything, store)
+    with pytest.raises(Killed):
+        rebuild(store, SMALL)
+    with pytest.raises(RebuildUnfinished), store.transaction() as tx:
+        settle(tx, told([run("new", 1, side(), side("out"))]), SMALL)
 
 
 def test_the_error_survives_a_process_border() -> None:
@@ -126,7 +119,7 @@ def test_the_error_survives_a_process_border() -> None:
 
 
 def test_the_progress_of_a_rebuild_is_told(everything: FakeStore) -> None:
-    told: list[tuple[str, int]] = []
-    rebuild(copied(everything, FakeStore()), SMALL, lambda what, done: told.append((what, done)))
-    assert {what for what, _ in told} >= {"edges", "runs", "names"}
-    assert told[0] == ("owed", 1)
+    steps: list[tuple[str, int]] = []
+    rebuild(copied(everything, FakeStore()), SMALL, lambda what, done: steps.append((what, done)))
+    assert {what for what, _ in steps} >= {"edges", "runs", "names"}
+    assert steps[0] == ("owed", 1)

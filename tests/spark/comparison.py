@@ -48,7 +48,8 @@ def _columns(fields: Iterable[dict[str, Any]], prefix: str) -> Iterator[tuple[st
 
 def _edges(source: dict[str, Any]) -> Iterator[tuple[str, str]]:
     where = f"{source['namespace']} {source['name']} {source.get('field')}"
-    for how in source.get("transformations") or ({},):
+    kinds: list[dict[str, Any]] = source.get("transformations") or [{}]
+    for how in kinds:
         masked = " MASKED" if how.get("masking") else ""
         yield where, f"{how.get('type')} {how.get('subtype')}{masked}"
 

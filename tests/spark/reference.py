@@ -107,7 +107,7 @@ def run(job: Path, work: Path) -> list[dict[str, Any]]:
         runpy.run_path(str(job), run_name="__main__")
     except SystemExit as left:
         error = program._exit_code(left)[1]
-    except Exception as fault:
+    except Exception as fault:  # noqa: BLE001 - a job may fail in any way, and the next ones go on
         traceback.print_exc()
         error = (str(fault), None)
     finally:
@@ -118,7 +118,6 @@ def run(job: Path, work: Path) -> list[dict[str, Any]]:
                 one.close(error)
         if SparkContext._active_spark_context is not None:
             SparkSession.builder.getOrCreate().stop()
-        builder._options.clear() if hasattr(builder, "_options") else None
     return transport.events
 
 

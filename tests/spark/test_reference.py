@@ -1,6 +1,6 @@
 """Our emitter on reference jobs, against what the official integration said about them.
 
-A dozen jobs by default, all in one driver; ``HEADWATER_SPARK_REFERENCE=all`` runs every job that needs no broker.
+A few jobs by default, all in one driver; ``HEADWATER_SPARK_REFERENCE=all`` runs every job that needs no broker.
 """
 
 from __future__ import annotations
@@ -26,16 +26,13 @@ pytestmark = [
 
 FEW = (
     "05_text_wordcount",
-    "08_partition_by",
     "10_save_as_table",
     "14_create_view",
     "25_groupby_having",
-    "37_nested_columns",
     "39_cte",
     "46_rdd_text",
     "49_fail_sql_error",
     "54_stream_files",
-    "59_constants_only",
 )
 
 

@@ -1,8 +1,8 @@
 """The algebra of column lineage: what a value is made of, and how two steps make one.
 
-Pure. The law of composition is the official integration's: of two INDIRECT steps the one nearer to the input stays what
-it is, an INDIRECT step wins over a DIRECT one; of two DIRECT steps the first of AGGREGATION, TRANSFORMATION, IDENTITY;
-masking is their OR.
+Pure. The law of composition is the official integration's: an INDIRECT step wins over a DIRECT one, of two the one nearer
+to the output, but a WINDOW stays a WINDOW; of two DIRECT steps the first of AGGREGATION, TRANSFORMATION, IDENTITY; masking
+is their OR.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def compose(outer: Kind, inner: Kind) -> Kind:
     masking = outer.masking or inner.masking
     description = outer.description or inner.description
     if outer.type == "INDIRECT" or inner.type == "INDIRECT":
-        winner = inner if inner.type == "INDIRECT" else outer
+        stays = inner.subtype == "WINDOW" or outer.type != "INDIRECT"
+        winner = inner if stays and inner.type == "INDIRECT" else outer
     else:
         winner = max(outer, inner, key=lambda kind: _STRENGTH.get(kind.subtype, 1))
     return Kind(winner.type, winner.subtype, masking, description)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import runpy
 import signal
@@ -13,6 +14,8 @@ from types import FrameType
 from typing import Any
 
 from .session import active, instrument
+
+logger = logging.getLogger("headwater.spark")
 
 Error = tuple[str, str | None]
 
@@ -70,8 +73,11 @@ def _is_ours(frame: FrameType) -> bool:
 
 def _hook_sessions() -> None:
     """Put the listener on when a session is got: ``getOrCreate`` is the one way to a classic session."""
-    from pyspark.sql import SparkSession
-
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        logger.warning("no lineage will be told: pyspark is not installed here")
+        return
     builder = SparkSession.Builder
     get_or_create: Callable[[Any], Any] = builder.getOrCreate
 

@@ -2,7 +2,7 @@
 // parameters: $after, $limit
 MATCH (j:Job)
 WHERE j.key > $after
-WITH j, j.key AS key ORDER BY key LIMIT $limit
-FOREACH (gone IN CASE WHEN j.record IS NULL THEN [j] ELSE [] END | DETACH DELETE gone)
-FOREACH (kept IN CASE WHEN j.record IS NULL THEN [] ELSE [j] END | SET kept.fold = null)
+WITH j, j.key AS key, j.record IS NULL AS bare ORDER BY key LIMIT $limit
+FOREACH (gone IN CASE WHEN bare THEN [j] ELSE [] END | DETACH DELETE gone)
+FOREACH (kept IN CASE WHEN bare THEN [] ELSE [j] END | SET kept.fold = null)
 RETURN max(key) AS next

@@ -54,6 +54,22 @@ HEADWATER_SPARK_JARS: {{ $consumer.spark.jars | quote }}
 HEADWATER_SPARK_CONF: {{ join "," $pairs | quote }}
 {{- end -}}
 
+{{- define "headwater.webSettings" -}}
+{{- $web := .Values.web -}}
+{{ include "headwater.serverSettings" . }}
+HEADWATER_WEB_HOST: {{ $web.host | quote }}
+HEADWATER_WEB_PORT: {{ $web.port | int | quote }}
+{{- with $web.corsOrigins }}
+HEADWATER_WEB_CORS_ORIGINS: {{ toJson . | quote }}
+{{- end }}
+HEADWATER_WEB_MAX_BODY: {{ $web.maxBody | int64 | quote }}
+HEADWATER_WEB_MAX_BATCH: {{ $web.maxBatch | int64 | quote }}
+HEADWATER_WEB_MAX_DEPTH: {{ $web.maxDepth | int64 | quote }}
+HEADWATER_WEB_MAX_NODES: {{ $web.maxNodes | int64 | quote }}
+HEADWATER_WEB_INGEST_IN_FLIGHT: {{ $web.ingestInFlight | int64 | quote }}
+HEADWATER_WEB_INGEST_PATIENCE: {{ $web.ingestPatience | quote }}
+{{- end -}}
+
 {{- define "headwater.sparkMaster" -}}
 {{- ternary (printf "local[%d]" (int .Values.consumer.spark.cores)) "k8s://https://kubernetes.default.svc" (eq .Values.mode "local") -}}
 {{- end -}}

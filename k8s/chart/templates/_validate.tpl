@@ -47,6 +47,12 @@ includes this, so that nothing is rendered from values that can't work.
 {{- if and (eq $v.mode "sparkOperator") (not (.Capabilities.APIVersions.Has "sparkoperator.k8s.io/v1beta2")) -}}
 {{- $faults = append $faults "mode sparkOperator needs the Spark operator: the cluster has no sparkoperator.k8s.io/v1beta2 (helm template: --api-versions sparkoperator.k8s.io/v1beta2)" -}}
 {{- end -}}
+{{- if and $v.web.enabled (not $v.web.tokens.secret) -}}
+{{- $faults = append $faults "web needs web.tokens.secret: it lets nobody in without a token" -}}
+{{- end -}}
+{{- if and $v.web.ingress.enabled (not $v.web.ingress.hosts) -}}
+{{- $faults = append $faults "web.ingress needs hosts" -}}
+{{- end -}}
 {{- if and (eq $v.topics.mode "strimzi") (not $v.topics.strimzi.cluster) -}}
 {{- $faults = append $faults "topics.mode strimzi needs topics.strimzi.cluster" -}}
 {{- end -}}

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileInputFormat;
 import org.apache.hadoop.mapred.JobConf;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.execution.datasources.FileScanRDD;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
@@ -89,11 +91,27 @@ public class Leaves {
   }
 
   private static Map files(HadoopFsRelation relation) {
-    Map map = made("files", relation, "paths", relation.location().rootPaths());
+    Map map = made("files", relation, "paths", places(relation));
     map.put("format", relation.fileFormat() instanceof DataSourceRegister ? ((DataSourceRegister) relation.fileFormat()).shortName() : relation.fileFormat().getClass().getName());
     map.put("partitions", relation.partitionSchema().fieldNames());
     map.put("version", version(relation.location()));
     return map;
+  }
+
+  /** The paths that were asked for; of several files the folders that they lie in, as a pattern expands to files. */
+  private static Object places(HadoopFsRelation relation) {
+    scala.collection.Iterable roots = (scala.collection.Iterable) (Object) relation.location().rootPaths();
+    if (roots.size() < 2 || !(relation.location() instanceof PartitioningAwareFileIndex)) return roots;
+    HashSet files = new HashSet();
+    scala.collection.Iterator all = ((scala.collection.Iterable) (Object) ((PartitioningAwareFileIndex) relation.location()).allFiles()).iterator();
+    while (all.hasNext()) files.add(((FileStatus) all.next()).getPath());
+    LinkedHashSet found = new LinkedHashSet();
+    scala.collection.Iterator paths = roots.iterator();
+    while (paths.hasNext() && found.size() < MOST_PATHS) {
+      Path path = (Path) paths.next();
+      found.add(files.contains(path) ? path.getParent().toString() : path.toString());
+    }
+    return found.toArray();
   }
 
   /** The version of the Delta table that is read, else null. */

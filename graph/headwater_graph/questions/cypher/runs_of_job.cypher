@@ -4,7 +4,7 @@ MATCH (:Job {key: $job})<-[:RUN_OF]-(r:Run)
 WHERE r.lastEventAt IS NOT NULL
   AND ($states IS NULL OR r.state IN $states)
   AND ($since IS NULL OR r.lastEventAt >= $since)
-  AND ($until IS NULL OR r.lastEventAt <= $until)
+  AND ($until IS NULL OR r.lastEventAt < $until)
   AND (NOT $batch OR r.streaming IS NULL)
   AND ($beforeTime IS NULL OR r.lastEventAt < $beforeTime OR (r.lastEventAt = $beforeTime AND r.id < $beforeId))
   AND ($dataset IS NULL OR EXISTS { (r)-[:WROTE|READ_BY]-(v:DatasetVersion) WHERE v.dataset = $dataset })

@@ -1,0 +1,137 @@
+"""The writer's patience: what is in the way is tried again, what is too much is made smaller, what is refused is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from headwater_avro.errors import ServerUnavailable, StoreRefused
+from headwater_consumer.batch import BatchPosition, GraphWriter
+from headwater_consumer.rules.coalesce import Coalescer, Row
+from headwater_consumer.settle.limits import Limits
+from headwater_graph.fake import FakeStore, FakeTransaction
+from headwater_graph.neo4j_port import StoreBusy, StoreExhausted
+from headwater_graph.values import Statement
+
+from ..feeding import dumped
+
+POSITION = BatchPosition("q", 1, {"t": {0: 3}})
+
+
+class TroubledTransaction(FakeTransaction):
+    trouble: Callable[[tuple[Statement, ...]], None]
+
+    def write(self, statements: object) -> int:
+        listed: tuple[Statement, ...] = tuple(statements)  # type: ignore[arg-type]
+        self.trouble(listed)
+        return super().write(listed)
+
+
+class TroubledStore(FakeStore):
+    """A store whose writes meet trouble."""
+
+    def __init__(self, trouble: Callable[[tuple[Statement, ...]], None]) -> None:
+        super().__init__()
+        self.trouble = trouble
+
+    @contextmanager
+    def transaction(self) -> Iterator[FakeTransaction]:
+        before = {name: dict(table) for name, table in self.tables.items()}
+        tx = TroubledTransaction(self.tables)
+        tx.trouble = self.trouble
+        try:
+            yield tx
+        except BaseException:
+            self.tables = before
+            raise
+
+
+def rows(*run_ids: str) -> list[Row]:
+    coalescer = Coalescer()
+    for number, run_id in enumerate(run_ids):
+        event = (
+            f'{{"eventTime":"2026-01-01T00:00:0{number}Z","eventType":"COMPLETE","run":{{"runId":"{run_id}"}},'
+            f'"job":{{"namespace":"n","name":"j"}},"outputs":[{{"namespace":"n","name":"d"}}]}}'
+        )
+        coalescer.add(event.encode(), source=(0, number))
+    return list(coalescer.rows())
+
+
+def runs_in(statements: tuple[Statement, ...]) -> list[str]:
+    return [row["id"] for statement in statements if statement.name == "put_runs" for row in statement.rows]
+
+
+def graph_of(given: list[Row]) -> bytes:
+    store = FakeStore()
+    GraphWriter(store).apply(given, POSITION)
+    return dumped(store)
+
+
+def test_a_refused_record_is_found_and_the_others_are_written() -> None:
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if "poison" in runs_in(statements):
+            raise StoreRefused("no")
+
+    store = TroubledStore(trouble)
+    given = rows("a", "b", "poison", "c", "d")
+    report = GraphWriter(store).apply(given, POSITION)
+    assert [(one.key, one.code) for one in report.refused] == [(b"poison", "store_refused")]
+    assert report.refused[0].sources == next(row[3] for row in given if row[1] == b"poison")
+    assert dumped(store) == graph_of([row for row in given if row[1] != b"poison"])
+
+
+def test_a_transaction_in_the_way_is_waited_for() -> None:
+    left = iter([StoreBusy("deadlock"), StoreBusy("deadlock")])
+
+    def trouble(_statements: tuple[Statement, ...]) -> None:
+        for fault in left:
+            raise fault
+
+    store = TroubledStore(trouble)
+    given = rows("a", "b")
+    assert GraphWriter(store).apply(given, POSITION).refused == []
+    assert dumped(store) == graph_of(given)
+
+
+def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
+    sizes = []
+
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if runs := runs_in(statements):
+            sizes.append(len(runs))
+            if len(runs) > 2:
+                raise StoreExhausted("out of memory")
+
+    store = TroubledStore(trouble)
+    given = rows(*"abcdefgh")
+    assert GraphWriter(store, Limits(runs=8)).apply(given, POSITION).refused == []
+    assert max(sizes) == 8
+    assert dumped(store) == graph_of(given)
+
+
+def test_a_store_that_can_do_nothing_at_all_is_an_error_and_no_dead_letter() -> None:
+    def trouble(_statements: tuple[Statement, ...]) -> None:
+        raise StoreExhausted("out of memory")
+
+    with pytest.raises(StoreExhausted):
+        GraphWriter(TroubledStore(trouble)).apply(rows("a"), POSITION)
+
+
+def test_a_store_that_is_away_leaves_the_batch_to_be_applied_again() -> None:
+    away = iter([ServerUnavailable("Neo4j", "bolt://x", "start it")])
+
+    def trouble(_statements: tuple[Statement, ...]) -> None:
+        for fault in away:
+            raise fault
+
+    store = TroubledStore(trouble)
+    given = rows("a", "b")
+    writer = GraphWriter(store)
+    with pytest.raises(ServerUnavailable):
+        writer.apply(given, POSITION)
+    assert dumped(store) == b""
+    writer.apply(given, POSITION)
+    assert dumped(store) == graph_of(given)
+    assert store.announced == (1, '{"t":{"0":3}}')

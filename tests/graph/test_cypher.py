@@ -1,0 +1,66 @@
+"""The Cypher files: what their heads say is what they take, and the server plans them without a scan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headwater_graph.statements import cypher, names, schema_statements
+from headwater_graph.store import Neo4jStore
+
+from ..servers import Servers
+from .empty import opened
+
+READS_AND_WRITES = names("read_") + names("write_")
+SCANS = ("NodeByLabelScan", "AllNodesScan", "DirectedRelationshipTypeScan", "UndirectedRelationshipTypeScan")
+# What is owed is nothing or little, and asked for as a whole.
+MAY_SCAN = ("read_owed",)
+
+
+@pytest.mark.parametrize("name", READS_AND_WRITES)
+def test_a_file_says_which_parameters_it_takes(name: str) -> None:
+    purpose, parameters, *_ = cypher(name).splitlines()
+    assert purpose.startswith("// ")
+    assert purpose.endswith(".")
+    assert parameters.startswith("// parameters: ")
+    body = "\n".join(line for line in cypher(name).splitlines() if not line.startswith("//"))
+    used = set(re.findall(r"\$(\w+)", body))
+    assert used == set(re.findall(r"\$(\w+)", parameters)), name
+    members = set(re.findall(r"\brow\.(\w+)", body))
+    told = re.search(r"\$rows \[\{([^}]*)\}", parameters)
+    if told:
+        assert members <= set(re.findall(r"\w+", told[1])), name
+
+
+@pytest.fixture(scope="module")
+def graph(servers: Servers) -> Iterator[Neo4jStore]:
+    with opened(servers) as store:
+        yield store
+
+
+def operators(plan: dict[str, Any]) -> Iterator[str]:
+    yield plan["operatorType"].partition("@")[0]
+    for child in plan.get("children", []):
+        yield from operators(child)
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("name", READS_AND_WRITES)
+def test_the_server_finds_everything_by_an_index(name: str, graph: Neo4jStore) -> None:
+    given: dict[str, Any] = dict.fromkeys(re.findall(r"\$(\w+)", cypher(name)), "x")
+    given |= {"rows": [], "limit": 1}
+    with graph.driver.session(database="neo4j") as session:
+        plan = session.run("EXPLAIN " + cypher(name), given).consume().plan
+    assert plan is not None
+    found = [operator for operator in operators(plan) if operator in SCANS]
+    assert not found or name in MAY_SCAN, found
+
+
+@pytest.mark.end_to_end
+def test_the_schema_can_be_made_twice(graph: Neo4jStore) -> None:
+    with graph.driver.session(database="neo4j") as session:
+        for statement in schema_statements():
+            assert session.run(statement).consume().counters.constraints_added == 0

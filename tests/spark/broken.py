@@ -1,0 +1,92 @@
+"""A job that is run again and again, each time with another stage of the emitter broken: the job must not notice.
+
+``python -m tests.spark.broken FOLDER`` prints, per stage, the rows that the job got, the warnings in the log, and whether
+the run was told to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from headwater.spark import application, builtin, columns, events, extraction, jvm, session, settings
+
+from .reference import Collected
+
+# stage -> (owner, attribute)
+STAGES: dict[str, tuple[Any, str]] = {
+    "compiling the tap": (jvm, "_source"),
+    "the tap's queue": (jvm.Driver, "poll"),
+    "reading a plan": (jvm.Driver, "plan_and_nodes"),
+    "reading counters": (jvm.Driver, "metrics"),
+    "the catalog": (jvm.SessionCatalog, "of"),
+    "what a leaf reads": (builtin, "reads"),
+    "what a command writes": (builtin, "writes"),
+    "column lineage": (columns.Columns, "flow"),
+    "extraction": (extraction.Extraction, "told"),
+    "the application's state": (application.Application, "execution_started"),
+    "making an event": (events.Teller, "run"),
+    "the transport": (Collected, "emit"),
+    "the settings": (settings.Settings, "of"),
+}
+
+
+class Warnings(logging.Handler):
+    """Counts what the job's log would show."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += 1
+
+
+def broken(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("broken on purpose")
+
+
+def job(folder: Path) -> tuple[int, list[dict[str, Any]]]:
+    """Write three rows and read them back; also the events that were told."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").appName("Job").getOrCreate()
+    transport = Collected()
+    listening = session.instrument(spark, transport)
+    try:
+        spark.range(3).selectExpr("id", "id * 2 as x").write.parquet(str(folder))
+        rows = spark.read.parquet(str(folder)).count()
+    finally:
+        spark.stop()
+    if listening is not None:
+        listening.close(timeout=5)
+    return rows, transport.events
+
+
+def outcome(folder: Path, stage: str, where: tuple[Any, str] | None) -> dict[str, Any]:
+    warnings = Warnings()
+    logging.getLogger("headwater.spark").addHandler(warnings)
+    held = None if where is None else where[0].__dict__[where[1]]
+    if where is not None:
+        setattr(*where, broken)
+    try:
+        rows, told = job(folder / stage.replace(" ", "_").replace("'", ""))
+    finally:
+        if where is not None:
+            setattr(*where, held)
+        logging.getLogger("headwater.spark").removeHandler(warnings)
+    kinds = [event["eventType"] for event in told if event["job"]["name"] != "job" and event["outputs"]]
+    return {"rows": rows, "warnings": warnings.count, "complete": kinds == ["START", "COMPLETE"]}
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    told = {stage: outcome(folder, stage, where) for stage, where in {"nothing": None, **STAGES}.items()}
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Whole programs under ``headwater instrument``: what they do stays theirs, and what they did is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.end_to_end
+
+SESSION = """
+import os, sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").appName("Job").getOrCreate()
+spark.sparkContext.setLogLevel("ERROR")
+"""
+WRITE = 'spark.range(3).selectExpr("id", "id * 2 as x").write.parquet("out")\n'
+
+
+class Outcome:
+    """What a program left behind."""
+
+    def __init__(self, code: int, out: str, err: str, folder: Path) -> None:
+        self.code, self.out, self.err = code, out, err
+        log = folder / "events.jsonl"
+        self.events: list[dict[str, Any]] = []
+        if log.exists():
+            self.events = [json.loads(line) for line in log.read_text().splitlines()]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [f"{event['eventType']} {event['job']['name']}" for event in self.events]
+
+    @property
+    def warnings(self) -> list[str]:
+        return [line for line in self.err.splitlines() if "lineage" in line]
+
+
+def command(folder: Path, program: str, *args: str) -> tuple[list[str], dict[str, str]]:
+    (folder / "job.py").write_text(textwrap.dedent(program))
+    environ = {
+        **os.environ,
+        "OPENLINEAGE__TRANSPORT__TYPE": "file",
+        "OPENLINEAGE__TRANSPORT__LOG_FILE_PATH": str(folder / "events.jsonl"),
+        "OPENLINEAGE__TRANSPORT__APPEND": "true",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": "--driver-memory 512m pyspark-shell",
+    }
+    run = [sys.executable, "-c", "from headwater_cli.main import main; main()", "instrument", "job.py", *args]
+    return run, environ
+
+
+def instrumented(folder: Path, program: str, *args: str) -> Outcome:
+    run, environ = command(folder, program, *args)
+    done = subprocess.run(run, capture_output=True, text=True, cwd=folder, env=environ, timeout=300)
+    return Outcome(done.returncode, done.stdout, done.stderr, folder)
+
+
+WRITTEN = "job.execute_insert_into_hadoop_fs_relation_command"
+
+
+def test_arguments_output_and_exit_code_are_the_program_s(tmp_path: Path) -> None:
+    program = SESSION + WRITE + "print(sys.argv[1:], __name__, __file__)\nsys.exit(7)\n"
+    done = instrumented(tmp_path, program, "--day", "x", "-h")
+    assert done.code == 7
+    assert done.out.splitlines()[-1] == "['--day', 'x', '-h'] __main__ job.py"
+    assert done.kinds[0] == "START job"
+    assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "COMPLETE", "FAIL"]
+    assert done.kinds[1].startswith(f"START {WRITTEN}")
+    assert "7" in done.events[-1]["run"]["facets"]["errorMessage"]["message"]
+
+
+def test_a_traceback_is_the_program_s_own(tmp_path: Path) -> None:
+    done = instrumented(tmp_path, SESSION + 'def broken():\n    raise ValueError("on purpose")\nbroken()\n')
+    assert done.code == 1
+    shown = done.err[done.err.index("Traceback") :]
+    assert shown.splitlines()[-1] == "ValueError: on purpose"
+    assert "headwater" not in shown
+    assert "runpy" not in shown
+    assert done.kinds == ["START job", "FAIL job"]
+
+
+def test_a_program_that_leaves_by_os_exit_is_told_to_its_end(tmp_path: Path) -> None:
+    done = instrumented(tmp_path, SESSION + WRITE + "os._exit(0)\n")
+    assert done.code == 0
+    assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "COMPLETE", "COMPLETE"]
+
+
+def test_a_program_ended_by_sigterm_tells_what_it_knows(tmp_path: Path) -> None:
+    program = SESSION + WRITE + 'open("ready", "w").close()\nimport time\ntime.sleep(120)\n'
+    run, environ = command(tmp_path, program)
+    with subprocess.Popen(
+        run, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 200
+        while not (tmp_path / "ready").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    done = Outcome(process.returncode, out, err, tmp_path)
+    assert done.code == -signal.SIGTERM
+    assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "COMPLETE", "FAIL"]
+
+
+def test_whatever_breaks_in_the_emitter_the_job_does_not(tmp_path: Path) -> None:
+    """One driver in which each stage of the emitter is broken in turn: see ``broken.py``."""
+    run = [sys.executable, "-m", "tests.spark.broken", str(tmp_path)]
+    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(run, capture_output=True, text=True, cwd=Path(__file__).parents[2], env=environ, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told.pop("nothing") == {"rows": 3, "warnings": 0, "complete": True}
+    assert len(told) == 13
+    for stage, outcome in told.items():
+        assert outcome["rows"] == 3, stage
+        assert outcome["warnings"] == 1, (stage, outcome)
+        assert not outcome["complete"] or stage == "reading counters", stage
