@@ -25,6 +25,9 @@ __all__ = ["MAX_EVENT_BYTES", "encode_avro", "event_json", "read_message"]
 MAX_EVENT_BYTES = 128 * 1024 * 1024
 """How many bytes a compressed message may unfold to; a larger one is ``too_large``, or a bomb."""
 
+MAX_LAYERS = 8
+"""How often a message may have been compressed: once is usual, a gateway may add another."""
+
 _ZSTD, _GZIP, _CONFLUENT = b"\x28\xb5\x2f\xfd", b"\x1f\x8b", b"\x00"
 
 
@@ -37,18 +40,26 @@ def event_json(value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()) -
     """Return the event's JSON text, unwrapped; raises EventRejected where there is none."""
     if not value:
         raise EventRejected("not_decodable", "the message has no value")
-    first = value[0]
-    if first == 0x7B and not headers:
+    if value[0] == 0x7B and not headers:
         return value
-    if value.startswith(_ZSTD):
-        return event_json(_unzstd(value), headers)
-    if value.startswith(_GZIP):
-        return event_json(_ungzip(value), headers)
+    value = _unfolded(value)
     if value.startswith(MAGIC):
         return to_json(value)
     if value.startswith(_CONFLUENT):
         raise EventRejected("unknown_schema", f"no registry is set to ask for schema id {value[1:5].hex()}")
     return _data(value) if _is_cloud_event(headers) else value
+
+
+def _unfolded(value: bytes) -> bytes:
+    """Return what is in a compressed message, however often it was compressed, within reason."""
+    for _ in range(MAX_LAYERS):
+        if value.startswith(_ZSTD):
+            value = _unzstd(value)
+        elif value.startswith(_GZIP):
+            value = _ungzip(value)
+        else:
+            return value
+    raise EventRejected("not_decodable", f"compressed more than {MAX_LAYERS} times")
 
 
 def _is_cloud_event(headers: Sequence[tuple[str, bytes]]) -> bool:

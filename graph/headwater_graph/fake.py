@@ -319,6 +319,11 @@ def _drop_unnamed(label: str, type_: str) -> Callable[[Tables, Row], None]:
     return apply
 
 
+def _create_dataset_version(tables: Tables, row: Row) -> None:
+    assert row["id"] not in tables["DatasetVersion"], "a version created twice"
+    _put_dataset_version(tables, row)
+
+
 def _put_dataset_version(tables: Tables, row: Row) -> None:
     tables["DatasetVersion"][row["id"]] = row
     if row["run"] is not None:
@@ -369,6 +374,11 @@ def _count_runs(tables: Tables, row: Row) -> None:
         tables["JobVersion"][row["id"]] = version | {"runs": version.get("runs", 0) + row["runs"]}
 
 
+def _add_runs(tables: Tables, row: Row) -> None:
+    _count_runs(tables, row)
+    _set("JobVersion", "id", lastRun="lastRun", lastRunAt="lastRunAt")(tables, row)
+
+
 def _cut_current_edges(tables: Tables, row: Row) -> None:
     for type_ in ("FEEDS", "PRODUCES"):
         for key in [key for key in tables[type_] if key[0] == row["job"]]:
@@ -411,6 +421,7 @@ _WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "put_run_parent_jobs": _put_child,
     "cut_run_parents": _cut_child,
     "put_dataset_versions": _put_dataset_version,
+    "create_dataset_versions": _create_dataset_version,
     "unmake_dataset_versions": _unmake_dataset_version,
     "put_unmade_versions": _put_unmade_version,
     "drop_unread_versions": _drop_unread_version,
@@ -426,6 +437,7 @@ _WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "end_job_versions": _set("JobVersion", "id", end="end"),
     "put_last_runs": _set("JobVersion", "id", lastRun="lastRun", lastRunAt="lastRunAt"),
     "count_runs": _count_runs,
+    "add_runs": _add_runs,
     "put_ran": _put_ran,
     "cut_ran": _cut_ran,
     "put_current_job_versions": _set("Job", "job", current="version"),

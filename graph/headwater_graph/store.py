@@ -327,6 +327,8 @@ def _field_form(row: Row) -> Row:
 _FORMS: Mapping[str, Callable[[Row], Row]] = {
     "put_runs": _run_form,
     "put_dataset_versions": _dataset_version_form,
+    "create_dataset_versions": _dataset_version_form,
+    "add_runs": lambda row: row | {"at": _seconds(row["lastRunAt"])},
     "put_reads": _read_form,
     "put_job_events": _tied,
     "put_job_versions": lambda row: _tied(row) | {"since": _seconds(row["moment"])},

@@ -109,6 +109,14 @@ def test_a_wrapped_message_means_what_is_in_it(wrap: Any) -> None:
     assert outcome(wrap(EVENT)[:-6]) == "not_decodable"
 
 
+def test_a_message_compressed_over_and_over_is_not_decodable() -> None:
+    message = EVENT
+    for _ in range(1500):
+        message = gzip.compress(message, mtime=0)
+    assert outcome(message) == "not_decodable"
+    assert outcome(gzip.compress(b"")) == "not_decodable"
+
+
 def test_cloud_events_are_unwrapped_in_both_modes() -> None:
     structured = json.dumps({"specversion": "1.0", "type": "t", "data": json.loads(EVENT)}).encode()
     headers = [("content-type", b"application/cloudevents+json; charset=utf-8")]

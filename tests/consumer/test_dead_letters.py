@@ -35,6 +35,13 @@ def nested(levels: int) -> bytes:
     return text().replace(b'"n"', b"[" * levels + b"]" * levels, 1)
 
 
+def compressed(times: int) -> bytes:
+    message = text()
+    for _ in range(times):
+        message = gzip.compress(message, mtime=0)
+    return message
+
+
 # What is sent -> the reason code that must come back.
 POISON: dict[str, tuple[bytes | None, str]] = {
     "no value": (None, "not_decodable"),
@@ -47,6 +54,7 @@ POISON: dict[str, tuple[bytes | None, str]] = {
     "201 levels": (nested(201), "not_decodable"),
     "broken gzip": (gzip.compress(text())[:-9], "not_decodable"),
     "broken zstd": (b"\x28\xb5\x2f\xfd nothing", "not_decodable"),
+    "gzip in gzip, 1,500 times": (compressed(1_500), "not_decodable"),
     "an unknown Avro schema": (b"\xc3\x01" + bytes(8) + b"body", "unknown_schema"),
     "a registry's schema": (b"\x00\x00\x00\x00\x07body", "unknown_schema"),
     "a list": (b"[1,2]", "not_an_object"),

@@ -49,6 +49,9 @@ def test_a_question_is_read_only_and_uses_an_index(question: str, driver: neo4j.
 
 
 SCANS = {
+    "datasets_of_namespace",
+    "jobs_of_namespace",
+    "namespaces",
     "dataset_by_tail",
     "job_by_tail",
     "run_by_prefix",

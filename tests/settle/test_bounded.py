@@ -23,7 +23,7 @@ from ..graph.empty import opened
 from ..servers import Servers
 from .shapes import SHAPES, Shape
 from .test_owed import BESIDES, ROWS_EACH
-from .told import Watched, emptied, write
+from .told import Watched, emptied, run, side, write
 
 pytestmark = pytest.mark.end_to_end
 ROOT = Path(__file__).parents[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from .test_owed import Killed, Mortal
 from .told import Watched, run, side, write
 
 SMALL = Limits(runs=3, rows=5)
-RECORDS = {"Job": JobRecord, "Dataset": DatasetRecord, "Run": RunRecord}
+RECORDS: dict[str, Any] = {"Job": JobRecord, "Dataset": DatasetRecord, "Run": RunRecord}
 
 
 def full_of_everything(store: FakeStore) -> FakeStore:

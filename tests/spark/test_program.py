@@ -124,4 +124,5 @@ def test_whatever_breaks_in_the_emitter_the_job_does_not(tmp_path: Path) -> None
     for stage, outcome in told.items():
         assert outcome["rows"] == 3, stage
         assert outcome["warnings"] == 1, (stage, outcome)
-        assert not outcome["complete"] or stage == "reading counters", stage
+        # Counters and inputs may be missing from a run that is told all the same.
+        assert not outcome["complete"] or stage in {"reading counters", "what a leaf reads"}, stage

@@ -10,7 +10,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from headwater_graph.questions.reader import GraphReader
 
-from . import graph_api
+from . import graph_api, marquez
 from .guard import Guard
 from .ingest import Outlet, ingest_routes
 from .problems import add_handlers
@@ -33,6 +33,7 @@ def create_app(
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
     app.include_router(graph_api.routes)
+    app.include_router(marquez.routes)
     app.include_router(ingest_routes(outlet, settings))
     app.add_api_route("/healthz", _health, methods=["GET"], include_in_schema=False)
     app.add_middleware(Guard, settings=settings)

@@ -8,7 +8,8 @@ legacy layout of the facet give one graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from headwater_avro.canonical import Json
@@ -35,22 +36,42 @@ Edges: TypeAlias = dict[str, set[Source]]
 """Output field (or ``*``) -> the edges that reach it."""
 
 
+@lru_cache(maxsize=1)
 def facet_edges(facet: bytes | None) -> Edges:
-    """Return the column edges of a ``columnLineage`` facet, reduced as SPEC 6.5 says; empty where it tells none."""
+    """Return the column edges of a ``columnLineage`` facet, reduced as SPEC 6.5 says; empty where it tells none.
+
+    The last ones are remembered, as edges of one large facet are written by many transactions: never change them.
+    """
     told = members(facet)
     fields = told.get("fields")
     edges: Edges = {}
+    known: dict[Hashable, tuple[Source, ...]] = {}
     for name, lineage in (fields if isinstance(fields, dict) else {}).items():
         if is_name(name) and isinstance(lineage, dict):
-            _add(edges, name, lineage.get("inputFields"))
-    _add(edges, WHOLE, told.get("dataset"))
+            _add(edges, name, lineage.get("inputFields"), known)
+    _add(edges, WHOLE, told.get("dataset"), known)
     return reduced(edges)
 
 
-def _add(edges: Edges, target: str, listed: Json | None) -> None:
-    found = {source for one in (listed if isinstance(listed, list) else []) for source in sources_of(one)}
+def _add(edges: Edges, target: str, listed: Json | None, known: dict[Hashable, tuple[Source, ...]]) -> None:
+    references = listed if isinstance(listed, list) else []
+    found = {source for reference in references for source in _known_sources(reference, known)}
     if found:
         edges.setdefault(target, set()).update(found)
+
+
+def _known_sources(reference: Json, known: dict[Hashable, tuple[Source, ...]]) -> tuple[Source, ...]:
+    """Return the edges of one input field; a wide table's facet names each input once for every output field."""
+    if not isinstance(reference, dict):
+        return ()
+    # As text: how an input is transformed can't be a key itself.
+    name = tuple(map(str, map(reference.get, _TELLING)))
+    if name not in known:
+        known[name] = tuple(sources_of(reference))
+    return known[name]
+
+
+_TELLING = ("namespace", "name", "field", "transformations")
 
 
 def sources_of(reference: Json) -> Iterator[Source]:

@@ -290,7 +290,7 @@ _ORDER = (
     "doom_job_versions",
     "drop_job_versions",
     "count_runs",
-    "put_last_runs",
+    "add_runs",
     "put_owed",
 )
 
@@ -319,8 +319,9 @@ def _statements(fold: Fold) -> list[Statement]:
         Statement("place_job_events", tuple(events)),
         Statement("doom_job_versions", ({"id": doomed},) if doomed else ()),
         Statement("drop_job_versions", tuple({"id": id_} for id_ in sorted(dropped))),
-        Statement("count_runs", _count_rows(moved, dropped)),
-        Statement("put_last_runs", _appended_lasts(fold) if fold.appended else ()),
+        Statement("add_runs", _added_runs(fold))
+        if fold.appended
+        else Statement("count_runs", _count_rows(moved, dropped)),
         Statement("put_owed", tuple(owed)),
     ]
 
@@ -354,9 +355,14 @@ def _count_rows(moved: list[tuple[Item, str | None, str]], dropped: set[str]) ->
     return tuple({"id": id_, "runs": more} for id_, more in counter.items() if more and id_ not in dropped)
 
 
-def _appended_lasts(fold: Fold) -> tuple[Row, ...]:
-    lasts = {version: item for item, _, version in fold.placed if item.run_id is not None}
-    return tuple({"id": id_, "lastRun": one.run_id, "lastRunAt": one.moment[0]} for id_, one in lasts.items())
+def _added_runs(fold: Fold) -> tuple[Row, ...]:
+    """Return how many runs an append brought to each version, and the last of them."""
+    rows: dict[str, Row] = {}
+    for item, _, version in fold.placed:
+        if item.run_id is not None:
+            row = rows.setdefault(version, {"id": version, "runs": 0})
+            row |= {"runs": row["runs"] + 1, "lastRun": item.run_id, "lastRunAt": item.moment[0]}
+    return tuple(rows.values())
 
 
 def _moves(fold: Fold) -> bool:

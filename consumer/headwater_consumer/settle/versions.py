@@ -44,6 +44,7 @@ class Read:
 class Touched:
     """What the new and vanished versions of a batch concern."""
 
+    new: list[Row] = field(default_factory=list)
     put: list[Row] = field(default_factory=list)
     gone: list[Row] = field(default_factory=list)
     appended: dict[Key, list[Made]] = field(default_factory=dict)
@@ -78,6 +79,7 @@ def settle_versions(tx: Transaction, entities: Entities, events: Iterable[Datase
     tx.write(
         (
             Statement("unmake_dataset_versions", tuple(touched.gone)),
+            Statement("create_dataset_versions", tuple(touched.new)),
             Statement("put_dataset_versions", tuple(touched.put)),
         )
     )
@@ -103,7 +105,7 @@ def _touch(touched: Touched, change: Change) -> None:
         if known == write and old is not None and old.state == new.state:
             continue
         id_ = dataset_version_id(dataset, new.id)
-        touched.put.append(_version_row(id_, dataset, new, write))
+        (touched.new if known is None else touched.put).append(_version_row(id_, dataset, new, write))
         if known is None or replace(known, schema=None) != replace(write, schema=None):
             if known is not None:
                 touched.goes(dataset, id_, (known.time, new.id), known.external)

@@ -56,15 +56,15 @@ class Listener:
 
     def _work(self) -> None:
         while True:
-            item = self._guarded(self._next, None)
-            if item is None:
-                if self._stopping.is_set():
-                    return
-            else:
+            try:
+                item = self.driver.poll(10 if self._stopping.is_set() else _POLL_MS)
+            except Exception as fault:  # noqa: BLE001 - the JVM is gone, or will not talk: there is nothing more to hear
+                self.fault(fault)
+                return
+            if item is not None:
                 self._guarded(self._handle, item)
-
-    def _next(self, _: None) -> Any:
-        return self.driver.poll(10 if self._stopping.is_set() else _POLL_MS)
+            elif self._stopping.is_set():
+                return
 
     def _guarded(self, step: Callable[[Any], Any], value: Any) -> Any:
         """The one place where faults end: the job goes on as if nobody listened, with one warning."""

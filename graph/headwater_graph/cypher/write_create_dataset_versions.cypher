@@ -1,0 +1,13 @@
+// Create versions that runs make for the first time (SPEC 5.1). `at` is [seconds, nanoseconds].
+// parameters: $rows [{id, dataset, moment, tie, at, madeBy, run, external?, externalKey?, state, schema?, drops?}]
+UNWIND $rows AS row
+MATCH (d:Dataset {key: row.dataset})
+MATCH (r:Run {key: row.run})
+CREATE (v:DatasetVersion {id: row.id})
+SET v += {
+  dataset: row.dataset, moment: row.moment, tie: row.tie, madeBy: row.madeBy, external: row.external,
+  externalKey: row.externalKey, state: row.state, schema: row.schema, drops: row.drops,
+  at: datetime({epochSeconds: row.at[0], nanosecond: row.at[1]})
+}
+CREATE (d)-[:HAS_VERSION]->(v)
+CREATE (r)-[:WROTE]->(v)

@@ -1,0 +1,128 @@
+"""What docs/deploy.md tells people to copy: values render, commands have flags that there are, settings mean what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from headwater_cli.main import headwater
+
+from .charts import CHART, SERVERS, merged, one, render, run_helm
+
+ROOT = CHART.parents[1]
+PAGE = (ROOT / "docs" / "deploy.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+VALUES = [text for kind, text in BLOCKS if kind == "yaml" and "execution." not in text]
+SETTINGS = [dict(line.split("=", 1) for line in text.split("\n") if line) for kind, text in BLOCKS if kind == "ini"]
+
+
+def commands() -> list[list[str]]:
+    """Each command of the shell blocks as its words."""
+    text = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
+    return [shlex.split(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("number", range(len(VALUES)))
+def test_values_render(number: int) -> None:
+    assert one(render(merged(SERVERS, yaml.safe_load(VALUES[number]))), "StatefulSet")
+
+
+def test_there_are_blocks_of_each_kind() -> None:
+    kinds = [kind for kind, _ in BLOCKS]
+    assert {kind: kinds.count(kind) >= 1 for kind in ("sh", "yaml", "properties", "ini")} == dict.fromkeys(
+        ("sh", "yaml", "properties", "ini"), True
+    )
+    assert len(VALUES) >= 2
+
+
+def test_helm_takes_what_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text(VALUES[0])
+    installs = [words for words in commands() if words[:2] in (["helm", "install"], ["helm", "upgrade"])]
+    assert len(installs) >= 3
+    for words in installs:
+        flags = [word for word in words[4:] if word not in ("--wait", "--reuse-values")]
+        given = [str(tmp_path / word) if word == "values.yaml" else str(ROOT / word) if "/" in word else word for word in flags]
+        least = ["--set", "kafka.bootstrapServers=k:1", "--set", "neo4j.uri=bolt://n:1"] if "--reuse-values" in words else []
+        done = run_helm("template", words[2], str(ROOT / words[3]), *given, *least)
+        assert done.returncode == 0, done.stderr
+
+
+def test_every_helm_flag_is_one_that_helm_has() -> None:
+    for words in (words for words in commands() if words[0] == "helm"):
+        known = run_helm(words[1], "--help").stdout
+        assert [flag for flag in words if flag.startswith("--") and flag not in known] == []
+
+
+def test_headwater_has_every_command_that_is_shown() -> None:
+    shown = re.findall(r"\bheadwater ((?:[a-z]+ ?)+)", "\n".join(text for kind, text in BLOCKS if kind == "sh"))
+    told = [words.split() for words in shown] + [words.split() for words in re.findall(r"`headwater ([a-z ]+)`", PAGE)]
+    told = [words for words in told if words[0] not in ("k", "https")]
+    assert len(told) >= 5
+    for words in told:
+        found: click.Command | None = headwater
+        for word in words:
+            if not isinstance(found, click.Group):
+                break
+            found = found.get_command(click.Context(found), word)
+            assert found is not None, words
+
+
+def test_names_in_commands_are_those_of_the_release() -> None:
+    trial = yaml.safe_load((ROOT / "k8s" / "examples" / "trial.yaml").read_text())
+    objects = render(trial, name="headwater")
+    names = {(item["kind"].lower(), item["metadata"]["name"]) for item in objects}
+    text = "\n".join(text for kind, text in BLOCKS if kind == "sh")
+    assert ("statefulset", "headwater") in names
+    assert "statefulset headwater " in text
+    assert ("persistentvolumeclaim", re.search(r"delete pvc (\S+)", text)[1]) in names  # type: ignore[index]
+    assert ("service", re.search(r"SERVERS=(headwater-[a-z]+):9092", text)[1]) in names  # type: ignore[index]
+    assert trial["neo4j"]["secret"] in text
+
+
+@pytest.mark.parametrize("number", range(len(SETTINGS)))
+def test_openlineage_reads_these_settings_as_a_transport_to_kafka(number: int) -> None:
+    code = (
+        "import json\nfrom openlineage.client import OpenLineageClient\n"
+        "transport = OpenLineageClient().transport\nconfig = getattr(transport, 'config', None)\n"
+        "kafka = getattr(transport, 'kafka_config', config)\n"
+        "print(json.dumps([type(transport).__module__, getattr(kafka, 'topic', None),"
+        " getattr(kafka, 'bootstrap_servers', None) or kafka.config['bootstrap.servers']]))\n"
+    )
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE"))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ | SETTINGS[number], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    module, topic, servers = json.loads(done.stdout.splitlines()[-1])
+    stock = SETTINGS[number]["OPENLINEAGE__TRANSPORT__TYPE"] == "kafka"
+    assert module == "openlineage.client.transport.kafka" if stock else module.startswith("headwater.transport")
+    assert (topic, servers) == ("lineage.events", "kafka:9092")
+
+
+def test_spark_and_flink_are_told_the_same_and_so_does_the_chart() -> None:
+    """Both have the Java client, whose Kafka transport takes exactly these."""
+    (spark_text,) = (text for kind, text in BLOCKS if kind == "properties")
+    spark = dict(line.split("=", 1) for line in spark_text.splitlines())
+    (flink,) = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml" and "execution." in text)
+    prefix = "openlineage.transport."
+    of_spark = {name.removeprefix("spark."): value for name, value in spark.items() if name.startswith(f"spark.{prefix}")}
+    assert of_spark == {name: value for name, value in flink.items() if name.startswith(prefix)}
+    assert of_spark[f"{prefix}type"] == "kafka"
+    notes = (CHART / "templates" / "NOTES.txt").read_text()
+    assert [name for name in spark if name != "spark.openlineage.namespace" and f"{name}=" not in notes] == []
+
+
+def test_the_page_leads_to_files_that_there_are() -> None:
+    links = re.findall(r"\]\(([a-z.]+\.md)(?:#[^)]*)?\)", PAGE)
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+    named = re.findall(r"`(k8s/[\w./-]+)`", PAGE)
+    assert [path for path in named if not (ROOT / path).exists()] == []
