@@ -22,6 +22,7 @@ from .stack import make_schema
 
 _JOBS = Path(__file__).parent / "demo_jobs"
 _STEPS = ("clean_orders", "enrich_orders", "revenue_by_country")
+_SPARK = "--conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=2 --driver-memory 1g"
 _COUNTRIES = ("de", "fr", "pl", "pt", "se")
 
 
@@ -94,7 +95,7 @@ def _environment(home: Path, addresses: headwater_stack.Addresses) -> dict[str, 
             "HEADWATER_KAFKA_BOOTSTRAP_SERVERS": addresses.kafka_bootstrap_servers,
             "JAVA_HOME": str(headwater_stack.spark_java_home()),
             "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_SUBMIT_ARGS": "--conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=2 --driver-memory 1g pyspark-shell",
+            "PYSPARK_SUBMIT_ARGS": f"{_SPARK} pyspark-shell",
         }
     )
 
@@ -129,8 +130,12 @@ def _finish(command: list[str], folder: Path, name: str, environment: dict[str, 
 
 def _show(folder: Path, environment: dict[str, str]) -> None:
     report, revenue = str(folder / "reports/revenue.csv"), str(folder / "tables/revenue_by_country")
-    _ask(["lineage", "upstream", "file", report], "What feeds the report, back to the files it began with:", environment)
-    _ask(["lineage", "upstream", "file", revenue, "--columns"], "Where the columns of its table come from:", environment)
+    _ask(
+        ["lineage", "upstream", "file", report], "What feeds the report, back to the files it began with:", environment
+    )
+    _ask(
+        ["lineage", "upstream", "file", revenue, "--columns"], "Where the columns of its table come from:", environment
+    )
     _ask(["run", "list", "--limit", "8"], "The last runs:", environment)
     _ask(["run", "show", _last_run(environment)], "The last run of all:", environment)
     click.echo(

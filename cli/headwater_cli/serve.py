@@ -33,6 +33,7 @@ def serve(host: str | None, port: int | None) -> None:
     settings = web_settings(**{name: value for name, value in given.items() if value is not None})
     found = settings_of({}, needs=frozenset()).settings
     with Neo4jReader(where_the_graph_is()) as reader:
+        click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
         app = create_app(reader, _outlet(found, settings), settings)
         uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
 

@@ -64,7 +64,9 @@ def main() -> int:
     except HeadwaterError as fault:
         print(f"make-topics: {fault}", file=sys.stderr)
         return 3 if isinstance(fault, ServerUnavailable) else 2
-    print(f"{settings.kafka_topic} {'was made' if made else 'is there'}; dead letters go to {settings.dead_letter_topic}")
+    print(
+        f"{settings.kafka_topic} {'was made' if made else 'is there'}; dead letters go to {settings.dead_letter_topic}"
+    )
     return 0
 
 

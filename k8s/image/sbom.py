@@ -46,7 +46,8 @@ def _package(found: Distribution) -> dict[str, Any]:
 
 def _licences(found: Distribution) -> Iterator[str]:
     # Whole licence texts stand in this field too.
-    told = found.metadata.get("License-Expression") or found.metadata.get("License") or ""
+    metadata = found.metadata
+    told = next((metadata[name] for name in ("License-Expression", "License") if name in metadata), "")
     if told and "\n" not in told:
         yield told
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -130,11 +131,17 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
                 case "GET" if key.name:
                     return cluster.get(key)
                 case "GET" if query.get("watch"):
-                    return self._watch(key, query)
+                    self._watch(key, query)
+                    return None
                 case "GET":
                     items = list(cluster.select(key, query.get("labelSelector", ""), query.get("fieldSelector", "")))
                     metadata = {"resourceVersion": str(len(cluster.changes))}
-                    return {"kind": f"{key.kind}List", "apiVersion": key.api_version, "metadata": metadata, "items": items}
+                    return {
+                        "kind": f"{key.kind}List",
+                        "apiVersion": key.api_version,
+                        "metadata": metadata,
+                        "items": items,
+                    }
                 case "POST":
                     named = Key(key.group, key.version, key.resource, key.namespace, body["metadata"]["name"])
                     return cluster.create(named, body)
@@ -186,9 +193,13 @@ def _events(cluster: Cluster, key: Key, query: dict[str, str]) -> Iterator[Objec
     end = time.monotonic() + min(float(query.get("timeoutSeconds", 30)), 30)
     while time.monotonic() < end:
         with cluster.changed:
-            cluster.changed.wait_for(lambda: len(cluster.changes) > seen, timeout=0.5)
+            cluster.changed.wait_for(partial(_has_more, cluster, seen), timeout=0.5)
             news = cluster.changes[seen:]
         for number, what, found, item in news:
             seen = number
             if matches(found, item, key, labels, fields):
                 yield {"type": what, "object": item}
+
+
+def _has_more(cluster: Cluster, seen: int) -> bool:
+    return len(cluster.changes) > seen

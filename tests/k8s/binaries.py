@@ -6,7 +6,6 @@ import fcntl
 import functools
 import hashlib
 import io
-import os
 import subprocess
 import sys
 import tarfile
@@ -62,4 +61,4 @@ def _place(binary: bytes, target: Path) -> None:
     part = target.with_suffix(".part")
     part.write_bytes(binary)
     part.chmod(0o755)
-    os.replace(part, target)
+    part.replace(target)

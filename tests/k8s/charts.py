@@ -63,7 +63,9 @@ def _rendered(values: str, major: int, kube: str, name: str) -> tuple[Object, ..
     return tuple(found for found in yaml.load_all(done.stdout, yaml.CSafeLoader) if found)
 
 
-def _template(values: str, major: int, kube: str, name: str, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+def _template(
+    values: str, major: int, kube: str, name: str, words: tuple[str, ...]
+) -> subprocess.CompletedProcess[str]:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(values)
         file.flush()

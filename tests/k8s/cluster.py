@@ -81,7 +81,9 @@ class Cluster:
 
     def there(self) -> dict[str, Object]:
         """What is there now, helm's own notes aside."""
-        return {f"{key.kind}/{key.name}": item for key, item in self.objects.items() if not key.name.startswith("sh.helm.")}
+        return {
+            f"{key.kind}/{key.name}": item for key, item in self.objects.items() if not key.name.startswith("sh.helm.")
+        }
 
     def get(self, key: Key) -> Object:
         if key not in self.objects:
@@ -146,7 +148,10 @@ class Cluster:
                 return {"observedGeneration": generation, **dict.fromkeys(counts, item["spec"]["replicas"])}
             case "Job":
                 failed = item["metadata"]["name"] in self.failing
-                return {"failed" if failed else "succeeded": 1, "conditions": [_true("Failed" if failed else "Complete")]}
+                return {
+                    "failed" if failed else "succeeded": 1,
+                    "conditions": [_true("Failed" if failed else "Complete")],
+                }
             case "Pod":
                 return {"phase": "Succeeded", "conditions": [_true("Ready")]}
             case "PersistentVolumeClaim":

@@ -28,7 +28,7 @@ SETTINGS = [dict(line.split("=", 1) for line in text.split("\n") if line) for ki
 def commands() -> list[list[str]]:
     """Each command of the shell blocks as its words."""
     text = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
-    return [shlex.split(line) for line in text.splitlines()]
+    return [shlex.split(line) for line in text.splitlines() if line]
 
 
 @pytest.mark.parametrize("number", range(len(VALUES)))
@@ -50,8 +50,15 @@ def test_helm_takes_what_it_is_told(tmp_path: Path) -> None:
     assert len(installs) >= 3
     for words in installs:
         flags = [word for word in words[4:] if word not in ("--wait", "--reuse-values")]
-        given = [str(tmp_path / word) if word == "values.yaml" else str(ROOT / word) if "/" in word else word for word in flags]
-        least = ["--set", "kafka.bootstrapServers=k:1", "--set", "neo4j.uri=bolt://n:1"] if "--reuse-values" in words else []
+        given = [
+            str(tmp_path / word) if word == "values.yaml" else str(ROOT / word) if "/" in word else word
+            for word in flags
+        ]
+        least = (
+            ["--set", "kafka.bootstrapServers=k:1", "--set", "neo4j.uri=bolt://n:1"]
+            if "--reuse-values" in words
+            else []
+        )
         done = run_helm("template", words[2], str(ROOT / words[3]), *given, *least)
         assert done.returncode == 0, done.stderr
 
@@ -63,9 +70,11 @@ def test_every_helm_flag_is_one_that_helm_has() -> None:
 
 
 def test_headwater_has_every_command_that_is_shown() -> None:
-    shown = re.findall(r"\bheadwater ((?:[a-z]+ ?)+)", "\n".join(text for kind, text in BLOCKS if kind == "sh"))
-    told = [words.split() for words in shown] + [words.split() for words in re.findall(r"`headwater ([a-z ]+)`", PAGE)]
-    told = [words for words in told if words[0] not in ("k", "https")]
+    shell = "\n".join(text for kind, text in BLOCKS if kind == "sh")
+    shown = re.findall(r"(?:^|-- |&& )headwater ([a-z ]+)", shell, re.MULTILINE) + re.findall(
+        r"`headwater ([a-z ]+)`", PAGE
+    )
+    told = [words.split() for words in shown]
     assert len(told) >= 5
     for words in told:
         found: click.Command | None = headwater
@@ -99,7 +108,12 @@ def test_openlineage_reads_these_settings_as_a_transport_to_kafka(number: int) -
     )
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE"))}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environ | SETTINGS[number], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        env=environ | SETTINGS[number],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     module, topic, servers = json.loads(done.stdout.splitlines()[-1])
@@ -108,13 +122,15 @@ def test_openlineage_reads_these_settings_as_a_transport_to_kafka(number: int) -
     assert (topic, servers) == ("lineage.events", "kafka:9092")
 
 
-def test_spark_and_flink_are_told_the_same_and_so_does_the_chart() -> None:
+def test_spark_and_flink_are_told_the_same_and_so_are_readers_of_the_notes() -> None:
     """Both have the Java client, whose Kafka transport takes exactly these."""
     (spark_text,) = (text for kind, text in BLOCKS if kind == "properties")
     spark = dict(line.split("=", 1) for line in spark_text.splitlines())
     (flink,) = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml" and "execution." in text)
     prefix = "openlineage.transport."
-    of_spark = {name.removeprefix("spark."): value for name, value in spark.items() if name.startswith(f"spark.{prefix}")}
+    of_spark = {
+        name.removeprefix("spark."): value for name, value in spark.items() if name.startswith(f"spark.{prefix}")
+    }
     assert of_spark == {name: value for name, value in flink.items() if name.startswith(prefix)}
     assert of_spark[f"{prefix}type"] == "kafka"
     notes = (CHART / "templates" / "NOTES.txt").read_text()

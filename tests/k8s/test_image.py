@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from headwater_consumer import brokers
 from headwater_stack.lock import jars_of
 
 from .charts import CHART, EXAMPLES, SERVERS, one, render
@@ -39,7 +40,9 @@ def engine() -> bool:
 
 def test_the_image_builds_and_runs_as_nobody_in_particular() -> None:
     if not engine():
-        pytest.skip("no Docker engine answers: the Dockerfile is linted and its steps are run by the tests beside this one")
+        pytest.skip(
+            "no Docker engine answers: the Dockerfile is linted and its steps are run by the tests beside this one"
+        )
     build = ["docker", "build", "--quiet", "--file", str(DOCKERFILE), str(ROOT)]
     image = subprocess.run(build, capture_output=True, text=True, timeout=1800, check=True).stdout.strip()
     run = ["docker", "run", "--rm", "--read-only", "--tmpfs", "/tmp", image]
@@ -123,9 +126,13 @@ def test_the_images_commands_are_put_beside_headwater(tmp_path: Path) -> None:
     subprocess.run(["sh", str(IMAGE / "commands.sh"), str(IMAGE), str(tmp_path)], check=True)
     assert {path.name for path in (tmp_path / "bin").iterdir()} == {"entrypoint", "drain", "make-topics", "consume.py"}
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
-    told = subprocess.run([str(tmp_path / "bin" / "entrypoint"), "echo", "a", "b c"], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [str(tmp_path / "bin" / "entrypoint"), "echo", "a", "b c"], capture_output=True, text=True, check=True
+    )
     assert told.stdout == "a b c\n"
-    failed = subprocess.run([str(tmp_path / "bin" / "entrypoint"), "no-such-program"], capture_output=True, text=True, check=False)
+    failed = subprocess.run(
+        [str(tmp_path / "bin" / "entrypoint"), "no-such-program"], capture_output=True, text=True, check=False
+    )
     assert failed.returncode == 1
     assert "no-such-program can't be run" in failed.stderr
 
@@ -227,8 +234,24 @@ def test_a_container_hands_its_signals_to_the_program() -> None:
         assert process.wait(10) == -signal.SIGTERM
 
 
+def test_topics_are_not_made_where_kafka_is_away_or_settings_are_wrong(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = script("make_topics")["main"]
+    monkeypatch.setattr(brokers, "PATIENCE", 0.5)
+    monkeypatch.setattr(sys, "argv", ["make-topics", "--partitions", "1", "--replicas", "1", "--config", "a=b"])
+    monkeypatch.setenv("HEADWATER_KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:1")
+    assert main() == 3
+    assert "Kafka" in capsys.readouterr().err
+    monkeypatch.setenv("HEADWATER_KAFKA_SECURITY_PROTOCOL", "NONE")
+    assert main() == 2
+    assert "HEADWATER_KAFKA_SECURITY_PROTOCOL" in capsys.readouterr().err
+
+
 def test_no_manifest_or_script_names_a_registry_or_downloads_at_the_start() -> None:
     assert shutil.which("sh")
-    text = "\n".join(path.read_text() for path in (*EXAMPLES.glob("*.yaml"), *CHART.rglob("*.yaml"), *CHART.rglob("*.tpl")))
+    text = "\n".join(
+        path.read_text() for path in (*EXAMPLES.glob("*.yaml"), *CHART.rglob("*.yaml"), *CHART.rglob("*.tpl"))
+    )
     assert "spark.jars.packages" not in text
     assert not re.findall(r"\b(?:docker|ghcr|quay|gcr|ecr)\.(?:io|com)\b", text)

@@ -144,7 +144,9 @@ def test_hooks_can_be_turned_off_and_the_jobs_stay() -> None:
     jobs = [item for item in render(CASES["gitops"]) if item["kind"] == "Job"]
     assert len(jobs) == 2
     assert not any("annotations" in job["metadata"] for job in jobs)
-    assert all(re.fullmatch(r"lin-headwater-(topics|graph-schema)-[0-9a-f]{8}", job["metadata"]["name"]) for job in jobs)
+    assert all(
+        re.fullmatch(r"lin-headwater-(topics|graph-schema)-[0-9a-f]{8}", job["metadata"]["name"]) for job in jobs
+    )
 
 
 def test_hooks_come_before_the_consumer_unless_their_servers_come_with_it() -> None:
@@ -160,9 +162,15 @@ def test_hooks_come_before_the_consumer_unless_their_servers_come_with_it() -> N
 def test_a_hook_needs_nothing_of_the_release(case: str) -> None:
     values = CASES[case]
     objects = render(values)
-    own = {item["metadata"]["name"] for item in objects if item["kind"] in ("ConfigMap", "ServiceAccount", "PersistentVolumeClaim")}
+    own = {
+        item["metadata"]["name"]
+        for item in objects
+        if item["kind"] in ("ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
+    }
     for job in (item for item in objects if item["kind"] == "Job"):
-        used = set(re.findall(r'"(?:name|claimName|serviceAccountName|secretName)": "([^"]+)"', json.dumps(job["spec"])))
+        used = set(
+            re.findall(r'"(?:name|claimName|serviceAccountName|secretName)": "([^"]+)"', json.dumps(job["spec"]))
+        )
         assert not used & own
 
 
@@ -180,8 +188,12 @@ def test_strimzi_is_spoken_to_in_its_v1() -> None:
 
 def test_the_trial_servers_are_the_ones_that_are_used() -> None:
     objects = render(TRIAL)
-    told = environment(objects, one(objects, "StatefulSet", "lin-headwater")["spec"]["template"]["spec"]["containers"][0])
-    services = {item["metadata"]["name"]: item["spec"]["ports"][0]["port"] for item in objects if item["kind"] == "Service"}
+    told = environment(
+        objects, one(objects, "StatefulSet", "lin-headwater")["spec"]["template"]["spec"]["containers"][0]
+    )
+    services = {
+        item["metadata"]["name"]: item["spec"]["ports"][0]["port"] for item in objects if item["kind"] == "Service"
+    }
     kafka, _, port = told["HEADWATER_KAFKA_BOOTSTRAP_SERVERS"].partition(":")
     assert services[kafka] == int(port)
     neo4j, _, bolt = told["HEADWATER_NEO4J_URI"].removeprefix("bolt://").partition(":")

@@ -30,7 +30,10 @@ def breaches(pod: Object) -> Iterator[str]:
             yield f"{name} may gain privileges"
         if own.get("capabilities", {}).get("drop") != ["ALL"] or own["capabilities"].get("add"):
             yield f"{name} keeps capabilities"
-        if not own.get("runAsNonRoot", whole.get("runAsNonRoot")) or own.get("runAsUser", whole.get("runAsUser", 1)) == 0:
+        if (
+            not own.get("runAsNonRoot", whole.get("runAsNonRoot"))
+            or own.get("runAsUser", whole.get("runAsUser", 1)) == 0
+        ):
             yield f"{name} may run as root"
         if own.get("seccompProfile", whole.get("seccompProfile", {})).get("type") != "RuntimeDefault":
             yield f"{name} has no seccomp profile"
@@ -47,7 +50,10 @@ def test_pods_pass_the_restricted_standard(case: str) -> None:
 
 def test_a_breach_would_be_found() -> None:
     pod = one(render(CASES["least"]), "Pod")
-    bad = {**pod, "spec": {**pod["spec"], "securityContext": {}, "hostNetwork": True, "volumes": [{"name": "x", "hostPath": {}}]}}
+    bad = {
+        **pod,
+        "spec": {**pod["spec"], "securityContext": {}, "hostNetwork": True, "volumes": [{"name": "x", "hostPath": {}}]},
+    }
     bad["spec"]["containers"] = [{"name": "c", "securityContext": {"capabilities": {"drop": []}}}]
     assert len(list(breaches(bad))) == 6
 
@@ -126,7 +132,11 @@ def test_network_policies_close_what_is_not_named() -> None:
         if item["kind"] == "NetworkPolicy":
             assert item["spec"]["policyTypes"] == ["Ingress", "Egress"]
             # A rule without ports and without peers would open everything.
-            assert all(rule.get("ports") or rule.get("from") or rule.get("to") for way in ("ingress", "egress") for rule in item["spec"][way])
+            assert all(
+                rule.get("ports") or rule.get("from") or rule.get("to")
+                for way in ("ingress", "egress")
+                for rule in item["spec"][way]
+            )
     policy = one(render(CASES["least"] | {"networkPolicy": {"enabled": True}}), "NetworkPolicy")
     ports = {port["port"] for rule in policy["spec"]["egress"] for port in rule["ports"]}
     assert ports == {53, 9092, 9093, 9094, 7687}

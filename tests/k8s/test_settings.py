@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import click
 import pytest
 import yaml
-
-import click
 
 from headwater_cli.main import headwater
 from headwater_consumer.config import PREFIX, ConsumerSettings, load
@@ -114,7 +113,9 @@ SAID_BY_THE_CHART = {"home", "http_host", "http_port", "log_format", "spark_mast
 def test_defaults_are_those_of_the_programs() -> None:
     """Apart from what a container has its own answer to."""
     read = load(environ=consumer(SERVERS)).settings
-    expected = load(environ={f"{PREFIX}KAFKA_BOOTSTRAP_SERVERS": "kafka:9092", f"{PREFIX}NEO4J_URI": "neo4j://neo4j:7687"})
+    expected = load(
+        environ={f"{PREFIX}KAFKA_BOOTSTRAP_SERVERS": "kafka:9092", f"{PREFIX}NEO4J_URI": "neo4j://neo4j:7687"}
+    )
     names = ConsumerSettings.model_fields.keys() - SAID_BY_THE_CHART - {"kafka_dead_letter_topic"}
     assert {name: getattr(read, name) for name in names} == {name: getattr(expected.settings, name) for name in names}
     assert read.dead_letter_topic == expected.settings.dead_letter_topic
@@ -181,11 +182,14 @@ def test_the_web_servers_defaults_are_those_of_the_program(monkeypatch: pytest.M
     assert WebSettings() == program
 
 
-def test_a_job_has_the_same_servers_as_the_consumer() -> None:
-    objects = render(CASES["secure"])
-    job = environment(objects, one(objects, "Job")["spec"]["template"]["spec"]["containers"][0])
-    assert job.items() <= consumer(CASES["secure"]).items()
-    assert job["HEADWATER_NEO4J_PASSWORD"] == "graph/password"
+@pytest.mark.parametrize("case", ["least", "secure", "gitops", "everything"])
+def test_a_job_has_the_same_servers_as_the_consumer(case: str) -> None:
+    objects = render(CASES[case])
+    prefixes = ("HEADWATER_KAFKA_", "HEADWATER_NEO4J_", "HEADWATER_HOME", "SSL_CERT_FILE")
+    servers = {name: value for name, value in consumer(CASES[case]).items() if name.startswith(prefixes)}
+    assert servers["HEADWATER_NEO4J_PASSWORD"] == "graph/password"
+    for job in (item for item in objects if item["kind"] == "Job"):
+        assert environment(objects, job["spec"]["template"]["spec"]["containers"][0]) == servers
 
 
 def test_a_setting_that_changes_rolls_the_consumer_and_a_new_chart_version_alone_does_not() -> None:
@@ -212,7 +216,9 @@ def test_values_yaml_is_what_the_schema_describes() -> None:
         if properties is None or not isinstance(value, dict):
             return []
         missing = [f"{path}.{name}" for name in value if name not in properties]
-        deeper = [known(properties[name], inner, f"{path}.{name}") for name, inner in value.items() if name in properties]
+        deeper = [
+            known(properties[name], inner, f"{path}.{name}") for name, inner in value.items() if name in properties
+        ]
         closed = [] if node.get("additionalProperties") is False else [f"{path} is open"]
         return missing + closed + [fault for faults in deeper for fault in faults]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .charts import SERVERS, merged, refusal, run_helm, CHART
+from .charts import CHART, SERVERS, merged, refusal, run_helm
 from .values import SHARED, TRIAL
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -12,13 +12,10 @@ import neo4j
 import pytest
 from confluent_kafka import Consumer
 
-from headwater_cli.main import COMMANDS, main
+from headwater_cli.main import main
 
 from ..servers import Servers
 from .graph_maker import GraphMaker
-
-MORE = ("job", "dataset", "search", "cypher", "report")
-"""Commands of this part, wherever the table of commands may list them."""
 
 
 class Done(NamedTuple):
@@ -37,9 +34,6 @@ def headwater(
     monkeypatch.setenv("HEADWATER_NEO4J_URI", servers.neo4j_uri)
     monkeypatch.setenv("HEADWATER_NEO4J_USER", servers.neo4j_user)
     monkeypatch.setenv("HEADWATER_NEO4J_PASSWORD", servers.neo4j_password)
-
-    for name in MORE:
-        monkeypatch.setitem(COMMANDS, name, (f"headwater_cli.{name}:{name}", "graph", ""))
 
     def run(*words: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["headwater", *words])

@@ -273,3 +273,17 @@ def test_a_version_ends_at_the_moment_at_which_the_next_begins(
     assert [n[2] for n in names(ask(reader, maker, "old", as_of=at_hour(5)))] == ["old"]
     assert [n[2] for n in names(ask(reader, maker, "a", "downstream", as_of=at_hour(5)))] == ["a"]
     assert [n[2] for n in names(ask(reader, maker, "new", as_of=at_hour(5)))] == ["new", "b", "move"]
+
+
+def test_an_answer_says_that_the_graph_is_being_settled(
+    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
+) -> None:
+    maker.run("load", ["raw"], ["orders"])
+    maker.store(driver)
+    assert not ask(reader, maker, "orders").notes
+    with driver.session() as session:
+        session.run("CREATE (:Owed {key: $key})", key=maker.namespace).consume()
+        try:
+            assert ask(reader, maker, "orders").notes == ("the graph is being settled: 1 pieces of work are left",)
+        finally:
+            session.run("MATCH (o:Owed {key: $key}) DELETE o", key=maker.namespace).consume()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,16 +21,16 @@ from headwater_graph.questions.runs import show_run
 from headwater_graph.settings import GraphSettings
 
 from .events import Event, run_event, write
-from .graph_maker import GraphMaker
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
 
-@pytest.fixture
-def told(graph_server: GraphSettings, driver: neo4j.Driver, maker: GraphMaker) -> str:
+@pytest.fixture(scope="module")
+def told(graph_server: GraphSettings, driver: neo4j.Driver) -> str:
     """Two days of a small warehouse; returns its namespace."""
-    write(graph_server, warehouse(maker.namespace))
-    return maker.namespace
+    namespace = f"ns-{uuid.uuid4().hex[:12]}"
+    write(graph_server, warehouse(namespace))
+    return namespace
 
 
 def warehouse(ns: str) -> list[Event]:

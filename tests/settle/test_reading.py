@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from headwater_consumer.settle.folds import FIRST_PAGE
 from headwater_consumer.settle.limits import Limits
 from headwater_graph.fake import FakeStore
 
 from .told import Watched, history, run, side, write
 
 STORED = 300
+FIRST_PAGE = 16
 
 
 def items_read(late: list[int], depth: int, outputs: str = "out", code: str | None = "1") -> int:

@@ -75,4 +75,33 @@ ON_PURPOSE: dict[str, list[tuple[str, str]]] = {
     ],
     "59_constants_only": [SCHEMA_INFERENCE],
     "63_sql_comments": [SCHEMA_INFERENCE],
+    "06_avro_roundtrip": [],
+    "11_ctas_sql": [SCHEMA_INFERENCE, NULL_CHECK],
+    "15_temp_view_chain": [SCHEMA_INFERENCE],
+    "16_drop_table": [SCHEMA_INFERENCE],
+    "17_alter_table": [SCHEMA_INFERENCE],
+    "19_join_inner": [SCHEMA_INFERENCE, NULL_CHECK],
+    "21_join_cross": [SCHEMA_INFERENCE],
+    "22_join_self": [SCHEMA_INFERENCE, NULL_CHECK],
+    "28_sort_limit": [SCHEMA_INFERENCE],
+    "33_python_udf": [
+        SCHEMA_INFERENCE,
+        (r"\+ column \| .* \| tag \| .* DIRECT TRANSFORMATION", "a Python function transforms its arguments"),
+        (r"\+ column \| .*udf_filter \| \* \| .* status \| INDIRECT FILTER", "a filter by a Python function"),
+    ],
+    "34_pandas_udf": [
+        SCHEMA_INFERENCE,
+        (r"\+ column \| .* \| p \| .* DIRECT TRANSFORMATION", "a pandas function transforms its arguments"),
+    ],
+    "43_merge_delta": [
+        SCHEMA_INFERENCE,
+        (r"\+ column \| \$WORK/wh/tgt \| .*", "MERGE, UPDATE, DELETE and the table's making, all columns"),
+    ],
+    "48_fail_udf": [
+        SCHEMA_INFERENCE,
+        (r"\+ column \| .* \| b \| .* DIRECT TRANSFORMATION", "a Python function transforms its arguments"),
+    ],
+    "60_select_star": [SCHEMA_INFERENCE, NULL_CHECK],
+    "62_wide_200": [SCHEMA_INFERENCE],
+    "67_external_and_like": [SCHEMA_INFERENCE],
 }

@@ -225,3 +225,18 @@ def test_a_plan_that_was_cut_short_tells_its_datasets_without_columns() -> None:
     result = told(Plan(whole.nodes, cut="size"))
     assert [one.name for one in result.outputs] == ["/out/t"]
     assert "columnLineage" not in result.outputs[0].facets
+
+
+def test_a_plan_of_thousands_of_steps_needs_no_deep_stack() -> None:
+    steps = 5000
+    raw = [insert(1)]
+    for number in range(steps):
+        names = {"projectList": [alias(call("Add", attribute("a", number), literal("1")), "a", number + 1)]}
+        raw.insert(1, node("Project", (0,), ((number + 1, "a"),), **names))
+    chain = [insert(1), *(dict(one, children=(index + 2,)) for index, one in enumerate(raw[1:]))]
+    made = plan(*chain, files("file:/in/t", (0, "a")))
+    assert edges(told(made))["a"] == {"a TRANSFORMATION"}
+
+
+def test_what_lies_too_deep_in_an_expression_is_told_by_its_columns() -> None:
+    assert projected(call("Add", call("Collapsed", A, B), literal("1"))) == {"a TRANSFORMATION", "b TRANSFORMATION"}

@@ -36,7 +36,9 @@ class KafkaOutlet:
     """Events into a Kafka topic; the producer is made for the first event, so that an idle server costs nothing."""
 
     def __init__(self, client: Mapping[str, Any], topic: str, settings: WebSettings) -> None:
-        self._client = {**client, "enable.idempotence": True, "compression.type": "zstd", "linger.ms": 5}
+        # Every event's fate is told to its sender; the client's own log lines would only double that on stderr.
+        self._client = {"log_level": 0, "error_cb": lambda _: None, **client}
+        self._client |= {"enable.idempotence": True, "compression.type": "zstd", "linger.ms": 5}
         self._client |= {"message.timeout.ms": int(settings.ingest_patience * 1000), "partitioner": "murmur2_random"}
         self._topic, self._most = topic, settings.ingest_in_flight
         self._lock = threading.Lock()

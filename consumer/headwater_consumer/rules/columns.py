@@ -8,11 +8,13 @@ legacy layout of the facet give one graph.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from headwater_avro.canonical import Json
+import msgspec
+
+from headwater_avro.canonical import Json, canonical, parsed
 from headwater_avro.names import Key, is_name, key_of
 
 from .facets import Members, members, text_member
@@ -42,15 +44,38 @@ def facet_edges(facet: bytes | None) -> Edges:
 
     The last ones are remembered, as edges of one large facet are written by many transactions: never change them.
     """
-    told = members(facet)
-    fields = told.get("fields")
     edges: Edges = {}
     known: dict[Hashable, tuple[Source, ...]] = {}
-    for name, lineage in (fields if isinstance(fields, dict) else {}).items():
-        if is_name(name) and isinstance(lineage, dict):
-            _add(edges, name, lineage.get("inputFields"), known)
-    _add(edges, WHOLE, told.get("dataset"), known)
+    for target, listed in _told(facet):
+        _add(edges, target, listed, known)
     return reduced(edges)
+
+
+def _told(facet: bytes | None) -> Iterator[tuple[str, Json | None]]:
+    """Yield (output field or ``*``, what is listed as its inputs); of a large facet one field is parsed at a time."""
+    told = _raw_members(facet)
+    fields = _raw_members(told.get("fields"))
+    for name, lineage in fields.items():
+        if is_name(name):
+            yield name, members(bytes(lineage)).get("inputFields")
+    if "dataset" in told:
+        yield WHOLE, parsed(bytes(told["dataset"]))
+
+
+def _raw_members(text: bytes | msgspec.Raw | None) -> Mapping[str, bytes | msgspec.Raw]:
+    """Return the members of a JSON object as texts, none for anything else."""
+    if text is None:
+        return {}
+    try:
+        return _members_of(text)
+    except msgspec.ValidationError:
+        return {}
+    except msgspec.DecodeError:
+        # A lone surrogate, which only the slower parser reads (SPEC 2.1).
+        return {name: canonical(value).encode() for name, value in members(bytes(text)).items()}
+
+
+_members_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def _add(edges: Edges, target: str, listed: Json | None, known: dict[Hashable, tuple[Source, ...]]) -> None:
@@ -65,7 +90,7 @@ def _known_sources(reference: Json, known: dict[Hashable, tuple[Source, ...]]) -
     if not isinstance(reference, dict):
         return ()
     # As text: how an input is transformed can't be a key itself.
-    name = tuple(map(str, map(reference.get, _TELLING)))
+    name = tuple(map(repr, map(reference.get, _TELLING)))
     if name not in known:
         known[name] = tuple(sources_of(reference))
     return known[name]

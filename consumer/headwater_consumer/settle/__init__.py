@@ -7,7 +7,8 @@ One file per kind of thing, in the order in which they run:
 ``told``        rows of joined records to what this batch tells
 ``entities``    runs, jobs, datasets and their names: records joined with the stored ones
 ``versions``    dataset versions and who reads which (SPEC 5)
-``folds``       job versions (SPEC 4)
+``folds``       job versions (SPEC 4); ``fold_writes`` writes their outcome
+``tellers``     who tells explicit lineage or columns of a job
 ``current``     the current graph: edges, explicit lineage, columns (SPEC 6)
 ``owed``        work left by earlier transactions
 ==============  ==============================================================================

@@ -9,32 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import TypeAlias, cast
+from itertools import islice
+from typing import cast
 
 import msgspec
 from msgspec import Struct
 
 from headwater_avro.canonical import Json, canonical
-from headwater_avro.events import JobEvent
-from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key, key_hash
 from headwater_consumer.rules import facets as read
-from headwater_consumer.rules.columns import Edges, facet_edges
+from headwater_consumer.rules.columns import Edges, Source, facet_edges
 from headwater_consumer.rules.explicit import entries_by_output, entry_edges, named_inputs
-from headwater_consumer.rules.join import job_of, sides_of
-from headwater_consumer.rules.runs import Run, read_run, run_job_facets, sides
 from headwater_graph.port import Transaction
-from headwater_graph.records import DatasetRecord, Listing, RunRecord, unpack
-from headwater_graph.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement, StoredItem
+from headwater_graph.records import DatasetRecord, unpack
+from headwater_graph.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
 
-from .entities import Change, dataset_hash, job_hash
+from .entities import dataset_hash, job_hash
 from .limits import Limits
 from .owed import ColumnsBody, owe_columns
-
-Standing: TypeAlias = tuple[bool, Moment, bytes]
-"""A source of lineage among others of its job: not failed before failed, then by moment (SPEC 6.5, 6.6); and a digest of
-what it tells."""
+from .tellers import Standing, Teller, digest_of, stored_teller
 
 
 class FoldState(Struct, array_like=True):
@@ -63,25 +56,6 @@ def state_of(packed: bytes | None) -> FoldState:
     return FoldState() if packed is None else _decode(packed)
 
 
-@dataclass(frozen=True, slots=True)
-class Teller:
-    """A versioned run or JobEvent as far as it tells explicit lineage or columns."""
-
-    good: bool
-    moment: Moment
-    entries: frozenset[str]
-    columns: dict[Key, bytes]
-
-    def explicitly(self) -> Standing | None:
-        """Its standing among those with explicit entries."""
-        return (self.good, self.moment, _digest(sorted(self.entries))) if self.entries else None
-
-    def of_columns(self, output: Key) -> Standing | None:
-        """Its standing among those whose record carries a column facet for an output."""
-        text = self.columns.get(output)
-        return None if text is None else (self.good, self.moment, _digest(text))
-
-
 @dataclass(slots=True)
 class JobNow:
     """A job whose current edges are to be settled: its state, its current version, and who tells something new of it.
@@ -95,43 +69,6 @@ class JobNow:
     version: JobVersion | None
     tellers: dict[Moment, Teller] = field(default_factory=dict)
     left: set[Moment] = field(default_factory=set)
-
-
-def teller_of_run(run: Run, record: RunRecord) -> Teller | None:
-    """Return what a run tells, None while it is not versioned."""
-    if run.moment is None:
-        return None
-    job_facets = run_job_facets(record)
-    _, outputs = sides(record, read.is_snapshot(read.living(job_facets, "jobType")))
-    return Teller(not run.failed, run.moment, frozenset(record.entries), _columns(outputs))
-
-
-def teller_of_event(event: JobEvent) -> Teller:
-    """Return what a JobEvent tells; it counts as a run that did not fail (SPEC 6.5)."""
-    job_facets = job_of(event).facets
-    _, outputs = sides_of(event)
-    retired = read.is_retired(job_facets)
-    entries = frozenset() if retired else frozenset(read.lineage_entries(event.job_facets.get("lineage")))
-    return Teller(True, (event.time, event.text), entries, {} if retired else _columns(outputs))
-
-
-def _columns(outputs: dict[Key, Listing]) -> dict[Key, bytes]:
-    """Return the column lineage facets that the outputs carry; one that is no object is absent (SPEC 1.5)."""
-    found = ((key, read.living(listing.facets, "columnLineage")) for key, listing in outputs.items())
-    return {key: text for key, text in found if text is not None and text.lstrip()[:1] == b"{"}
-
-
-def tellers(changes: Iterable[Change], events: Iterable[JobEvent]) -> Iterator[tuple[Key, Moment, Teller | None]]:
-    """Yield (job, moment, who tells there now) for all that a batch changes; None where nobody does any more."""
-    for change in changes:
-        old, new = change.old, change.new
-        if old is not None and old.moment is not None and (old.job, old.moment) != (new.job, new.moment):
-            yield old.job, old.moment, None
-        teller = teller_of_run(new, change.record)
-        if teller is not None:
-            yield new.job, teller.moment, teller
-    for event in events:
-        yield event.job, (event.time, event.text), teller_of_event(event)
 
 
 # ---- settling ------------------------------------------------------------------------------------------------------
@@ -247,7 +184,7 @@ def _search(
         for item in items:
             if item.moment < since:
                 return failed
-            teller = _teller(item)
+            teller = stored_teller(item)
             standing = standing_of(teller) if teller is not None else None
             if standing is not None and standing[0]:
                 return standing
@@ -257,18 +194,11 @@ def _search(
         before, page = items[-1].moment, min(page * 4, 1000)
 
 
-def _teller(item: StoredItem) -> Teller | None:
-    if item.run_id is None:
-        return teller_of_event(cast("JobEvent", read_event(item.body)))
-    record = unpack(item.body, RunRecord)
-    return teller_of_run(read_run(item.run_id, record), record)
-
-
 def _teller_at(tx: Transaction, job: JobNow, standing: Standing) -> Teller | None:
     if standing[1] in job.tellers:
         return job.tellers[standing[1]]
     (items,) = tx.items_from([(job.key, standing[1])], 1)
-    return _teller(items[0]) if items and items[0].moment == standing[1] else None
+    return stored_teller(items[0]) if items and items[0].moment == standing[1] else None
 
 
 # ---- table edges ---------------------------------------------------------------------------------------------------
@@ -293,8 +223,8 @@ def _settle_edges(tx: Transaction, job: JobNow, edges: _EdgeRows) -> None:
             shared | {"dataset": dataset_hash(key), "inputs": _inputs_text(entries, key, version)}
             for key in version.outputs
         ]
-    digest = _digest([feeds, produces])
-    if digest == (job.state.edges or _digest([[], []])):
+    digest = digest_of([feeds, produces])
+    if digest == (job.state.edges or digest_of([[], []])):
         return
     job.state.edges = digest
     edges.cut.append({"job": job_hash(job.key)})
@@ -311,11 +241,7 @@ def _inputs_text(entries: dict[Key, list[read.Members]] | None, output: Key, ver
 
 
 def _version_digest(version: JobVersion) -> bytes:
-    return _digest([version.id, version.since, version.outputs])
-
-
-def _digest(value: object) -> bytes:
-    return blake2b(_encode(value), digest_size=16).digest()
+    return digest_of([version.id, version.since, version.outputs])
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
@@ -331,21 +257,22 @@ def _settle_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Limi
     outputs = version.outputs if version else ()
     for output in [*outputs, *(key for key in job.state.written if key not in outputs)]:
         told = told_columns(tx, job, output) if output in outputs else None
-        digest = _digest([told.digest, version.inputs if version else ()]) if told else b""
+        digest = digest_of([told.digest, version.inputs if version else ()]) if told else b""
         before, count = job.state.written.pop(output, (b"", 0))
         if digest == before:
             if digest:
                 job.state.written[output] = (digest, count)
             continue
-        rows = column_rows(job, output, told)
+        found = told.edges() if told else {}
+        more = sum(map(len, found.values()))
         if digest:
-            job.state.written[output] = (digest, len(rows))
-        if count + len(rows) > limits.rows:
+            job.state.written[output] = (digest, more)
+        if count + more > limits.rows:
             edges.owed.append(owe_columns(ColumnsBody(job.key, output, count, 0)))
             continue
         if count:
             edges.columns_cut.append({"owner": owner_of(job.key, output)})
-        edges.columns += rows
+        edges.columns += column_rows(job, output, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +287,7 @@ def told_columns(tx: Transaction, job: JobNow, output: Key) -> ToldColumns | Non
     """Return the column edges of an output: from the entries if they give any (SPEC 6.6), else from the facet (6.5)."""
     entries = _explicit_inputs(tx, job)
     if entries and output in entries and (told := entry_edges(entries[output])):
-        return ToldColumns(_digest(sorted(canonical(cast("Json", one)) for one in entries[output])), lambda: told)
+        return ToldColumns(digest_of(sorted(canonical(cast("Json", one)) for one in entries[output])), lambda: told)
     standing = job.state.columns.get(output)
     return None if standing is None else ToldColumns(standing[2], lambda: _edges_told(tx, job, output, standing))
 
@@ -370,11 +297,10 @@ def _edges_told(tx: Transaction, job: JobNow, output: Key, standing: Standing) -
     return facet_edges(teller.columns.get(output)) if teller else {}
 
 
-def column_rows(job: JobNow, output: Key, told: ToldColumns | None) -> list[Row]:
-    """Return the rows of an output's column edges, in a fixed order."""
+def column_rows(job: JobNow, output: Key, edges: Edges, first: int = 0, limit: int | None = None) -> list[Row]:
+    """Return the rows of an output's column edges in a fixed order: ``limit`` of them, after so many first ones."""
     declared = set(job.version.inputs) if job.version else set()
     owner, job_key = owner_of(job.key, output), canonical(list(job.key))
-    found = told.edges() if told else {}
     return [
         {
             "owner": owner,
@@ -387,9 +313,16 @@ def column_rows(job: JobNow, output: Key, told: ToldColumns | None) -> list[Row]
             "description": source.description,
             "undeclared": None if source.dataset in declared else True,
         }
-        for target in sorted(found)
-        for source in sorted(found[target], key=lambda one: tuple((part is not None, part) for part in one))
+        for target, source in islice(_in_order(edges, first), limit)
     ]
+
+
+def _in_order(edges: Edges, skip: int) -> Iterator[tuple[str, Source]]:
+    for target in sorted(edges):
+        if skip < len(edges[target]):
+            by_parts = sorted(edges[target], key=lambda one: tuple((part is not None, part) for part in one))
+            yield from ((target, source) for source in by_parts[skip:])
+        skip = max(0, skip - len(edges[target]))
 
 
 def field_rows(columns: Iterable[Row]) -> list[Row]:

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 from headwater_avro.names import Key
 from headwater_graph.port import Transaction
-from headwater_graph.values import Moment, Owed, Row, Statement, StoredJob
+from headwater_graph.values import Moment, Owed, Statement, StoredJob
 
 from . import owed as work
 from .current import (
     FoldState,
     JobNow,
-    Teller,
     column_rows,
     field_rows,
     owner_of,
     settle_current,
     state_of,
-    tellers,
     told_columns,
 )
 from .entities import Change, Entities, settle_entities
-from .folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold, write_folds
+from .fold_writes import write_folds
+from .folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold
 from .limits import Limits
+from .tellers import Teller, tellers
 from .told import Told
 from .versions import Read, Touched, resolve, settle_versions
 
@@ -190,10 +190,11 @@ def _drain_columns(tx: Transaction, body: work.ColumnsBody, limits: Limits) -> N
         return
     job = _job_now(tx, body.job)
     current = job.version is not None and body.output in job.version.outputs
-    rows: list[Row] = column_rows(job, body.output, told_columns(tx, job, body.output) if current else None)
-    part = rows[body.done : body.done + limits.rows]
-    statements = [Statement("put_fields", tuple(field_rows(part))), Statement("put_columns", tuple(part))]
-    if len(rows) > body.done + limits.rows:
+    told = told_columns(tx, job, body.output) if current else None
+    edges = told.edges() if told else {}
+    rows = column_rows(job, body.output, edges, body.done, limits.rows)
+    statements = [Statement("put_fields", tuple(field_rows(rows))), Statement("put_columns", tuple(rows))]
+    if sum(map(len, edges.values())) > body.done + limits.rows:
         left = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
         statements.append(Statement("put_owed", (work.owe_columns(left),)))
     tx.write(statements)

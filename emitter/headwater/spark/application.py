@@ -126,7 +126,7 @@ class Application:
         if not run.announced and told:
             run.announced = True
             parts = self.knowledge.extensions.parts(run.happened, told.inputs, told.outputs)
-            self.emit(self.teller.run(run.subject, "START", run.started_at, parts, {}))
+            self.emit(self.teller.run(run.subject, "START", run.started_at, parts, _incomplete(told)))
 
     def job_started(self, signal: JobStarted) -> None:
         """Take a job: an RDD action, or a part of a SQL execution, whose builders want its RDDs."""
@@ -164,7 +164,9 @@ class Application:
             told = self._again(run)
         parts = self.knowledge.extensions.parts(run.happened, told.inputs, told.outputs)
         parts = with_statistics(parts, told.scans, run.metrics)
-        extra = {} if signal.error is None else {"errorMessage": facets.error_message(*signal.error)}
+        extra = _incomplete(told)
+        if signal.error is not None:
+            extra["errorMessage"] = facets.error_message(*signal.error)
         kind = "COMPLETE" if signal.error is None else "FAIL"
         self.emit(self.teller.run(run.subject, kind, signal.at, parts, extra))
 
@@ -177,6 +179,10 @@ class Application:
 
     def _job(self, command: str, told: Told) -> str:
         return ".".join(part for part in (self.teller.name, command, told.suffix) if part)
+
+
+def _incomplete(told: Told) -> dict[str, facets.Facet]:
+    return {} if told.missing is None else {"headwater_incomplete": facets.custom(reason=told.missing)}
 
 
 def _all(run: Run) -> Told:

@@ -46,14 +46,35 @@ class Columns:
     _lost: frozenset[int] | None = None
 
     def flow(self, index: int) -> Flow:
-        """The flow out of the node at ``index``."""
-        known = self._flows.get(index)
-        if known is None:
-            self._flows[index] = Flow({})  # a recursive query sees itself as empty
-            node = self.plan[index]
-            known = Flow({}) if node is None else self._resolved(node)
-            self._flows[index] = known
-        return known
+        """The flow out of the node at ``index``; what is below comes first, so that a deep plan needs no deep stack."""
+        waiting = [index]
+        while waiting:
+            node = self.plan[waiting[-1]]
+            if waiting[-1] in self._flows:
+                waiting.pop()
+                continue
+            below = [] if node is None else self._below(node)
+            if below:
+                waiting.extend(below)
+                continue
+            self._flows[waiting[-1]] = Flow({})  # a recursive query sees itself as empty
+            self._flows[waiting[-1]] = Flow({}) if node is None else self._resolved(node)
+            waiting.pop()
+        return self._flows[index]
+
+    def _below(self, node: PlanNode) -> list[int]:
+        if node.kind == "UnionLoop":
+            return []  # its two sides see each other: its rule goes down by itself
+        self._define(node)
+        return [child for child in node.children if child not in self._flows]
+
+    def _define(self, node: PlanNode) -> None:
+        """Note the definitions of a WITH before anything refers to them."""
+        definitions = node.fields.get("cteDefs") if node.kind == "WithCTE" else None
+        for held in definitions if isinstance(definitions, list) else ():
+            definition = self.plan[held["$plan"]] if isinstance(held, dict) and "$plan" in held else None
+            if definition is not None and isinstance(definition.fields.get("id"), int):
+                self.define(definition.fields["id"], held["$plan"])
 
     def _resolved(self, node: PlanNode) -> Flow:
         told = None if self.attached is None else self.attached(self, node)

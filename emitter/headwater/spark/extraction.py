@@ -25,13 +25,15 @@ MOST_SOURCES = 100_000
 class Told:
     """What one plan tells: inputs and outputs, each dataset once.
 
-    ``suffix`` is the output's part of the job's name; ``scans`` says which leaf columns (by ExprId) are which input's.
+    ``suffix`` is the output's part of the job's name; ``scans`` says which leaf columns (by ExprId) are which input's;
+    ``missing`` why something is left out (a limit that was met), or is None.
     """
 
     inputs: tuple[Dataset, ...] = ()
     outputs: tuple[Dataset, ...] = ()
     suffix: str = ""
     scans: tuple[tuple[frozenset[int], DatasetName], ...] = ()
+    missing: str | None = None
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs)
@@ -83,7 +85,16 @@ class Extraction:
         inputs = [*loaded_from(root), *self._inputs(index for one in written for index in one.sources)]
         outputs = merged(self._with_columns(one) for one in written)
         suffix = written[0].job_suffix if len(outputs) == 1 else ""
-        return Told(merged(inputs), outputs, suffix, self._scans())
+        return Told(merged(inputs), outputs, suffix, self._scans(), self._missing(written))
+
+    def _missing(self, written: list[Written]) -> str | None:
+        if self.plan.cut is not None:
+            return f"the plan was read to a limit of {self.plan.cut}: inputs and column lineage may be missing"
+        for one in written:
+            query = None if one.query is None else self.plan[one.query]
+            if query is not None and len(query.output) > MOST_COLUMNS:
+                return f"no column lineage above {MOST_COLUMNS} columns"
+        return None
 
     def _scans(self) -> tuple[tuple[frozenset[int], DatasetName], ...]:
         """Leaves that read one dataset: only their counters can be put to it."""

@@ -103,7 +103,7 @@ class Driver:
 
     def dropped(self) -> int:
         """How many listener events found the queue full."""
-        return int(self.tap.dropped.get())
+        return int(self.tap.dropped())
 
     def reader(self) -> JavaObject:
         return self._new("PlanReader", ("int", "long"), (self.limits.values, self.limits.milliseconds))

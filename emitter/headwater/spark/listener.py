@@ -51,8 +51,10 @@ class Listener:
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(max(0.0, deadline - time.monotonic()))
-            return not self._thread.is_alive()
-        return True
+        lost = self._guarded(lambda _: self.driver.dropped(), None)
+        if lost:
+            self.fault(RuntimeError(f"{lost} listener events found the queue full"))
+        return self._thread is None or not self._thread.is_alive()
 
     def _work(self) -> None:
         while True:

@@ -176,11 +176,6 @@ def _expand(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _with_cte(columns: Columns, node: PlanNode) -> Flow:
-    definitions = node.fields.get("cteDefs")
-    for held in definitions if isinstance(definitions, list) else ():
-        definition = columns.plan[held["$plan"]] if isinstance(held, dict) and "$plan" in held else None
-        if definition is not None and isinstance(definition.fields.get("id"), int):
-            columns.define(definition.fields["id"], held["$plan"])
     return columns.flow(node.children[-1])
 
 

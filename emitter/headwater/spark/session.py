@@ -85,6 +85,8 @@ def _instrument(spark: Any, transport: Transport | None) -> Instrumentation | No
         known = _active.get(context.applicationId)
         if known is not None and not known.closed:
             return known
+        for earlier in _active.values():
+            earlier.close()  # a process has one SparkContext at a time, so theirs has ended
         made = _attach(spark, context, transport or _default_transport())
         _active[context.applicationId] = made
     atexit.register(made.close)

@@ -145,7 +145,14 @@ def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetim
     nodes = with_marks(reader, walk.nodes.values(), now, scope.as_of)
     nodes = _with_writers(reader, nodes, walk, scope.as_of or now)
     question = {"direction": direction, "start": list(start.name), "kind": start.kind} | scope.value()
-    return Answer(question, (start.key,), nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))
+    edges = in_order(walk.edges.values(), nodes)
+    return Answer(question, (start.key,), nodes, edges, tuple(walk.cuts), unsettled(reader))
+
+
+def unsettled(reader: GraphReader) -> tuple[str, ...]:
+    """Return a sentence where the writer still owes work, so that the answer may change without new events."""
+    owed = sum(row["owed"] for row in reader.rows("owed"))
+    return (f"the graph is being settled: {owed} pieces of work are left",) if owed else ()
 
 
 def in_order(edges: Iterable[Edge], nodes: Iterable[Node]) -> tuple[Edge, ...]:

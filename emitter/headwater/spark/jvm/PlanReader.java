@@ -31,12 +31,14 @@ import org.apache.spark.sql.types.DataType;
  */
 public class PlanReader {
   private static final HashMap FIELDS = new HashMap();
+  private static final int DEEPEST = 100;
 
   private final ArrayList nodes = new ArrayList();
   private final ArrayList texts = new ArrayList();
   private final IdentityHashMap indexes = new IdentityHashMap();
   private final long deadline;
   private int budget;
+  private int nesting = 0;
   private String cut = null;
 
   public PlanReader(int budget, long millis) {
@@ -319,6 +321,23 @@ public class PlanReader {
       out.append("null");
       return;
     }
+    if (++nesting > DEEPEST) collapsed(out, value);
+    else told(out, value);
+    nesting--;
+  }
+
+  /** What lies too deep is told by the columns that it refers to. */
+  private void collapsed(StringBuilder out, Expression value) {
+    out.append("{\"e\":\"Collapsed\",\"of\":[");
+    scala.collection.Iterator references = ((scala.collection.Iterable) (Object) value.references()).iterator();
+    for (boolean first = true; references.hasNext() && !spent(); first = false) {
+      if (!first) out.append(',');
+      told(out, (Expression) references.next());
+    }
+    out.append("]}");
+  }
+
+  private void told(StringBuilder out, Expression value) {
     String type = value.getClass().getName();
     out.append("{\"e\":");
     string(out, type.substring(type.lastIndexOf('.') + 1));

@@ -24,12 +24,17 @@ public class Tap extends SparkListener {
   private final LinkedBlockingQueue queue;
   private final SparkContext context;
   private final SparkSession session;
-  public final AtomicLong dropped = new AtomicLong();
+  private final AtomicLong dropped = new AtomicLong();
 
   public Tap(SparkContext context, SparkSession session, int capacity) {
     this.context = context;
     this.session = session;
     this.queue = new LinkedBlockingQueue(capacity);
+  }
+
+  /** How many events found the queue full. */
+  public long dropped() {
+    return dropped.get();
   }
 
   private void put(String kind, Object event, Object extra) {
