@@ -20,7 +20,6 @@ settings.register_profile("nightly", deadline=None, suppress_health_check=_QUIET
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-
 @pytest.fixture(scope="session", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home of the session's own, so that no test finds or leaves anything in the user's."""

@@ -41,10 +41,13 @@ def init() -> None:
 
 @graph.command()
 def schema() -> None:
-    """Print the schema: what is unique, what is indexed."""
+    """Print the schema: what is unique, what is indexed, and questions to ask in Cypher."""
+    from headwater_graph.questions.recipes import recipes
     from headwater_graph.statements import cypher
 
-    click.echo(cypher("schema"), nl=False)
+    click.echo(cypher("schema"))
+    for recipe in recipes():
+        click.echo(recipe.shown())
 
 
 @graph.command()

@@ -103,7 +103,9 @@ def v2_created(at: Reading, node: PlanNode) -> Written | None:
     columns = node.fields.get("columns")
     if written is None or not isinstance(columns, list) or "schema" not in written.dataset.facets:
         return written
-    found = [_column(one) for one in columns if isinstance(one, dict)]
+    found = [_column(one) for one in columns if isinstance(one, dict) and (one.get("of") or {}).get("name")]
+    if len(found) != len(columns):
+        return written
     return replace(written, dataset=written.dataset.having(schema=facets.schema(found)))
 
 

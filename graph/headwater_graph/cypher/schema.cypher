@@ -46,4 +46,8 @@ CREATE INDEX job_name IF NOT EXISTS FOR (n:Job) ON (n.name);
 
 CREATE INDEX dataset_name IF NOT EXISTS FOR (n:Dataset) ON (n.name);
 
-CREATE INDEX run_started IF NOT EXISTS FOR (n:Run) ON (n.startedAt);
+CREATE INDEX run_heard IF NOT EXISTS FOR (n:Run) ON (n.lastEventAt);
+
+CREATE INDEX run_state IF NOT EXISTS FOR (n:Run) ON (n.state, n.lastEventAt);
+
+CREATE INDEX run_id IF NOT EXISTS FOR (n:Run) ON (n.id);
