@@ -5,7 +5,7 @@ Nodes and edges are rows in tables; a row is replaced, never changed, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -14,8 +14,9 @@ import msgspec
 from headwater_avro.names import Key, key_hash
 
 from .fake_checks import CHECK_SCANS
-from .fake_fields import cut_columns, link_fields, put_field
 from .fake_rebuild import REBUILD_SWEEPS
+from .fake_scans import SCANS, moment_of
+from .fake_writes import WRITES
 from .values import (
     JobVersion,
     Made,
@@ -62,19 +63,15 @@ class FakeStore:
     def scan(self, name: str, **parameters: object) -> Iterator[Row]:
         """Yield the rows of one of the scans of a dump or a check, as they are now: later writes don't show."""
         tables = {label: dict(table) for label, table in self.tables.items()}
-        return (_SCANS | CHECK_SCANS)[name](tables, **parameters)
+        return (SCANS | CHECK_SCANS)[name](tables, **parameters)
 
     def owes(self) -> bool:
         """Tell whether work is still owed: answers are final when none is."""
         return bool(self.tables["Owed"])
 
 
-def _moment(row: Row) -> Moment:
-    return (row["moment"], row.get("madeBy") or row.get("text") or row.get("id") or "")
-
-
 def _made(row: Row) -> Made:
-    return Made(row["id"], _moment(row), row["madeBy"], row["external"], bool(row["drops"]))
+    return Made(row["id"], moment_of(row), row["madeBy"], row["external"], bool(row["drops"]))
 
 
 class FakeTransaction:
@@ -113,7 +110,7 @@ class FakeTransaction:
         key = (job["namespace"], job["name"])
         unknown = bool(row["lineageUnknown"])
         return JobVersion(
-            row["id"], key, _moment(row), row["madeBy"], inputs, outputs, unknown, row["codeVersion"], code_since
+            row["id"], key, moment_of(row), row["madeBy"], inputs, outputs, unknown, row["codeVersion"], code_since
         )
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
@@ -200,12 +197,12 @@ class FakeTransaction:
     def _items(self, job: Key) -> list[StoredItem]:
         hash_ = key_hash("job", *job)
         items = [
-            StoredItem(_moment(row), row["id"], row["record"], self.tables["RAN"].get(key, {}).get("version"))
+            StoredItem(moment_of(row), row["id"], row["record"], self.tables["RAN"].get(key, {}).get("version"))
             for key, row in self.tables["Run"].items()
             if row.get("job") == hash_ and row.get("moment") is not None
         ]
         items += [
-            StoredItem(_moment(row), None, row["text"].encode(), row.get("version"))
+            StoredItem(moment_of(row), None, row["text"].encode(), row.get("version"))
             for row in self.tables["JobEvent"].values()
             if row["job"] == hash_ and row.get("moment") is not None
         ]
@@ -254,7 +251,7 @@ class FakeTransaction:
     def write(self, statements: Iterable[Statement]) -> int:
         rows = 0
         for statement in statements:
-            apply = _WRITES[statement.name]
+            apply = WRITES[statement.name]
             for row in statement.rows:
                 apply(self.tables, row)
             rows += len(statement.rows)
@@ -262,260 +259,3 @@ class FakeTransaction:
 
     def sweep(self, name: str, after: str, limit: int) -> str | None:
         return REBUILD_SWEEPS[name](self.tables, after, limit)
-
-
-# ---- what each statement does to the tables, as its Cypher file does to Neo4j ---------------------------------------
-
-Tables: TypeAlias = dict[str, Table]
-
-
-def _merge(label: str, *names: str, id_: str = "key") -> Callable[[Tables, Row], None]:
-    """A write that merges a node and sets the named properties, or all of the row's."""
-
-    def apply(tables: Tables, row: Row) -> None:
-        known = tables[label].get(row[id_], {})
-        tables[label][row[id_]] = known | ({name: row[name] for name in names} if names else row)
-
-    return apply
-
-
-def _set(label: str, of: str, **names: str) -> Callable[[Tables, Row], None]:
-    """A write that sets properties (name=row member) of a node that is there."""
-
-    def apply(tables: Tables, row: Row) -> None:
-        if row[of] in tables[label]:
-            tables[label][row[of]] = tables[label][row[of]] | {name: row[member] for name, member in names.items()}
-
-    return apply
-
-
-def _link(type_: str, from_: str, to: str) -> Callable[[Tables, Row], None]:
-    def apply(tables: Tables, row: Row) -> None:
-        tables[type_][(row[from_], row[to])] = row
-
-    return apply
-
-
-def _unlink(type_: str, from_: str, to: str) -> Callable[[Tables, Row], None]:
-    def apply(tables: Tables, row: Row) -> None:
-        tables[type_].pop((row[from_], row[to]), None)
-
-    return apply
-
-
-def _named(label: str) -> Callable[[Tables, Row], None]:
-    def apply(tables: Tables, row: Row) -> None:
-        tables[label].setdefault(row["key"], row)
-
-    return apply
-
-
-def _drop_unnamed(label: str, type_: str) -> Callable[[Tables, Row], None]:
-    def apply(tables: Tables, row: Row) -> None:
-        node = tables[label].get(row["key"])
-        if node is not None and node.get("record") is None and not any(to == row["key"] for _, to in tables[type_]):
-            del tables[label][row["key"]]
-
-    return apply
-
-
-def _create_dataset_version(tables: Tables, row: Row) -> None:
-    assert row["id"] not in tables["DatasetVersion"], "a version created twice"
-    _put_dataset_version(tables, row)
-
-
-def _put_dataset_version(tables: Tables, row: Row) -> None:
-    tables["DatasetVersion"][row["id"]] = row
-    if row["run"] is not None:
-        tables["WROTE"][(row["run"], row["id"])] = row
-
-
-def _unmake_dataset_version(tables: Tables, row: Row) -> None:
-    version = tables["DatasetVersion"][row["id"]]
-    tables["WROTE"].pop((version["run"], row["id"]), None)
-    gone = {"moment": None, "madeBy": None, "external": None, "run": None}
-    tables["DatasetVersion"][row["id"]] = version | gone
-
-
-def _put_unmade_version(tables: Tables, row: Row) -> None:
-    blank = dict.fromkeys(("moment", "madeBy", "text", "run", "state", "schema", "drops"))
-    tables["DatasetVersion"].setdefault(row["id"], blank | row)
-
-
-def _drop_unread_version(tables: Tables, row: Row) -> None:
-    version = tables["DatasetVersion"].get(row["id"])
-    read = any(edge["version"] == row["id"] for edge in tables["READ_BY"].values())
-    if version is not None and version["moment"] is None and not read:
-        del tables["DatasetVersion"][row["id"]]
-
-
-def _put_read(tables: Tables, row: Row) -> None:
-    assert row["version"] in tables["DatasetVersion"], "a read of a version that is not there"
-    tables["READ_BY"][(row["run"], row["dataset"])] = row
-
-
-def _put_ran(tables: Tables, row: Row) -> None:
-    assert row["version"] in tables["JobVersion"], "a run placed in a version that is not there"
-    tables["RAN"][row["run"]] = row
-
-
-def _cut_ran(tables: Tables, row: Row) -> None:
-    tables["RAN"].pop(row["run"], None)
-
-
-def _drop_job_version(tables: Tables, row: Row) -> None:
-    tables["JobVersion"].pop(row["id"], None)
-    assert not any(edge["version"] == row["id"] for edge in tables["RAN"].values()), "a version dropped under its runs"
-
-
-def _count_runs(tables: Tables, row: Row) -> None:
-    version = tables["JobVersion"].get(row["id"])
-    if version is not None:
-        tables["JobVersion"][row["id"]] = version | {"runs": version.get("runs", 0) + row["runs"]}
-
-
-def _add_runs(tables: Tables, row: Row) -> None:
-    _count_runs(tables, row)
-    _set("JobVersion", "id", lastRun="lastRun", lastRunAt="lastRunAt")(tables, row)
-
-
-def _cut_current_edges(tables: Tables, row: Row) -> None:
-    for type_ in ("FEEDS", "PRODUCES"):
-        for key in [key for key in tables[type_] if key[0] == row["job"]]:
-            del tables[type_][key]
-
-
-def _put_column(tables: Tables, row: Row) -> None:
-    tables["DERIVES"][tuple(str(value) for value in row.values())] = row
-
-
-def _cut_owed(tables: Tables, row: Row) -> None:
-    tables["Owed"].pop(row["key"], None)
-
-
-def _put_child(tables: Tables, row: Row) -> None:
-    tables["CHILD_OF"][(row.get("run") or row["key"], row["parent"])] = row
-
-
-def _cut_child(tables: Tables, row: Row) -> None:
-    tables["CHILD_OF"].pop((row.get("run") or row["key"], row["parent"]), None)
-
-
-_WRITES: dict[str, Callable[[Tables, Row], None]] = {
-    "put_jobs": _merge("Job"),
-    "put_named_jobs": _named("Job"),
-    "drop_unnamed_jobs": _drop_unnamed("Job", "CHILD_OF"),
-    "put_job_parents": _put_child,
-    "cut_job_parents": _cut_child,
-    "put_datasets": _merge("Dataset"),
-    "put_named_datasets": _named("Dataset"),
-    "drop_unnamed_datasets": _drop_unnamed("Dataset", "ALIAS_OF"),
-    "put_aliases": _link("ALIAS_OF", "key", "alias"),
-    "cut_aliases": _unlink("ALIAS_OF", "key", "alias"),
-    "put_runs": _merge("Run"),
-    "put_named_runs": _named("Run"),
-    "drop_unnamed_runs": _drop_unnamed("Run", "CHILD_OF"),
-    "put_run_job": lambda tables, row: tables["RUN_OF"].__setitem__(row["run"], row),
-    "cut_run_job": lambda tables, row: tables["RUN_OF"].__delitem__(row["run"]),
-    "put_run_parents": _put_child,
-    "put_run_parent_jobs": _put_child,
-    "cut_run_parents": _cut_child,
-    "put_dataset_versions": _put_dataset_version,
-    "create_dataset_versions": _create_dataset_version,
-    "unmake_dataset_versions": _unmake_dataset_version,
-    "put_unmade_versions": _put_unmade_version,
-    "drop_unread_versions": _drop_unread_version,
-    "put_reads": _put_read,
-    "cut_reads": _unlink("READ_BY", "run", "dataset"),
-    "put_current_dataset_versions": _set("Dataset", "dataset", current="version"),
-    "put_dropped": _set("Dataset", "dataset", dropped="dropped"),
-    "put_job_events": _merge("JobEvent"),
-    "place_job_events": _set("JobEvent", "key", version="version"),
-    "put_job_versions": _merge("JobVersion", id_="id"),
-    "doom_job_versions": lambda tables, row: _merge("JobVersion", id_="id")(tables, row | {"moment": None}),
-    "drop_job_versions": _drop_job_version,
-    "end_job_versions": _set("JobVersion", "id", end="end"),
-    "put_last_runs": _set("JobVersion", "id", lastRun="lastRun", lastRunAt="lastRunAt"),
-    "count_runs": _count_runs,
-    "add_runs": _add_runs,
-    "put_ran": _put_ran,
-    "cut_ran": _cut_ran,
-    "put_current_job_versions": _set("Job", "job", current="version"),
-    "cut_current_edges": _cut_current_edges,
-    "put_feeds": _link("FEEDS", "job", "dataset"),
-    "put_produces": _link("PRODUCES", "job", "dataset"),
-    "cut_columns": cut_columns,
-    "cut_some_columns": cut_columns,
-    "put_columns": _put_column,
-    "put_fields": put_field,
-    "link_fields": link_fields,
-    "put_fold_states": _set("Job", "job", fold="fold"),
-    "put_owed": _merge("Owed"),
-    "cut_owed": _cut_owed,
-}
-
-
-# ---- scans for the dump --------------------------------------------------------------------------------------------
-
-
-def _key(row: Row) -> Key:
-    return (row["namespace"], row["name"])
-
-
-def _scan_jobs(tables: Tables) -> Iterator[Row]:
-    for row in tables["Job"].values():
-        yield {"key": _key(row), "record": row.get("record"), "current": row.get("current")}
-
-
-def _scan_job_versions(tables: Tables) -> Iterator[Row]:
-    rows = [row for row in tables["JobVersion"].values() if row["moment"] is not None]
-    for row in sorted(rows, key=lambda row: (row["job"], _moment(row))):
-        yield row | {"job": _key(tables["Job"][row["job"]]), "runs": row.get("runs", 0), "end": row.get("end")}
-
-
-def _scan_runs(tables: Tables) -> Iterator[Row]:
-    reads: dict[str, list[Any]] = {}
-    for (run, dataset), row in tables["READ_BY"].items():
-        reads.setdefault(run, []).append([*_key(tables["Dataset"][dataset]), row["version"]])
-    writes: dict[str, list[Any]] = {}
-    for (run, id_), row in tables["WROTE"].items():
-        writes.setdefault(run, []).append([*_key(tables["Dataset"][row["dataset"]]), id_])
-    for key, row in tables["Run"].items():
-        version = tables["RAN"].get(key, {}).get("version")
-        edges = {"reads": reads.get(key, []), "writes": writes.get(key, [])}
-        yield {"id": row["id"], "record": row.get("record"), "version": version} | edges
-
-
-def _scan_datasets(tables: Tables) -> Iterator[Row]:
-    aliases: dict[str, list[Key]] = {}
-    for one, other in tables["ALIAS_OF"]:
-        aliases.setdefault(one, []).append(_key(tables["Dataset"][other]))
-        aliases.setdefault(other, []).append(_key(tables["Dataset"][one]))
-    for hash_, row in tables["Dataset"].items():
-        told = {name: row.get(name) for name in ("record", "current", "dropped")}
-        yield told | {"key": _key(row), "aliases": aliases.get(hash_, [])}
-
-
-def _scan_dataset_versions(tables: Tables) -> Iterator[Row]:
-    for row in tables["DatasetVersion"].values():
-        yield row | {"dataset": _key(tables["Dataset"][row["dataset"]])}
-
-
-def _scan_edges(tables: Tables) -> Iterator[Row]:
-    for type_ in ("FEEDS", "PRODUCES"):
-        for row in tables[type_].values():
-            version = tables["JobVersion"].get(row["version"], {})
-            keys = {"job": _key(tables["Job"][row["job"]]), "dataset": _key(tables["Dataset"][row["dataset"]])}
-            counted = {"runs": version.get("runs", 0), "lastRun": version.get("lastRun")}
-            yield row | keys | counted | {"type": type_}
-
-
-_SCANS: dict[str, Callable[..., Iterator[Row]]] = {
-    "scan_jobs": _scan_jobs,
-    "scan_job_versions": _scan_job_versions,
-    "scan_runs": _scan_runs,
-    "scan_datasets": _scan_datasets,
-    "scan_dataset_versions": _scan_dataset_versions,
-    "scan_edges": _scan_edges,
-    "scan_columns": lambda tables: iter(tables["DERIVES"].values()),
-}

@@ -18,7 +18,7 @@ from .reference import Collected
 
 # stage -> (owner, attribute)
 STAGES: dict[str, tuple[Any, str]] = {
-    "compiling the tap": (jvm, "_source"),
+    "compiling the tap": (jvm, "_compiled"),
     "the tap's queue": (jvm.Driver, "poll"),
     "reading a plan": (jvm.Driver, "plan_and_nodes"),
     "reading counters": (jvm.Driver, "metrics"),

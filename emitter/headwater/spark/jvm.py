@@ -45,6 +45,22 @@ def _source() -> str:
     return "\n".join(["package headwater.jvm;", *sorted(imports), *bodies])
 
 
+# One set of classes for a JVM's life: py4j remembers methods by class name, and would call those of an older set.
+_loaders: dict[int, tuple[JavaObject, JavaObject]] = {}
+
+
+def _compiled(gateway: JavaObject) -> JavaObject:
+    known = _loaders.get(id(gateway))
+    if known is not None and known[0] is gateway:
+        return known[1]
+    jvm = gateway.jvm
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
+    compiler.cook(_source())
+    _loaders[id(gateway)] = (gateway, compiler.getClassLoader())
+    return _loaders[id(gateway)][1]
+
+
 @dataclass(slots=True)
 class Driver:
     """The JVM behind a session; every method may raise py4j's errors."""
@@ -60,11 +76,7 @@ class Driver:
     def attach(cls, spark: Any, capacity: int = 10_000, limits: Limits | None = None) -> Driver:
         """Compile the classes and put the tap on a listener queue of its own, so that it delays no other listener."""
         gateway = spark.sparkContext._gateway
-        jvm = gateway.jvm
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
-        compiler.cook(_source())
-        loader = compiler.getClassLoader()
+        loader = _compiled(gateway)
         context = spark.sparkContext._jsc.sc()
         driver = cls(spark._jsparkSession, context, gateway, None, loader, limits or Limits())
         types = ("org.apache.spark.SparkContext", "org.apache.spark.sql.SparkSession", "int")
