@@ -4,10 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock jars chaos bench-ingest clean
+.PHONY: help setup demo test check format lock jars chaos test-airflow test-dbt test-spark-reference bench-ingest clean
 
 help: ## list these commands
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-22s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.ready ## make .venv with every dependency at its locked version
 
@@ -43,6 +43,15 @@ jars: $(VENV)/.ready ## resolve the stack's jar lock anew
 
 chaos: $(VENV)/.ready ## the long ring: faults and sizes that take minutes
 	@$(BIN)/python -m pytest -m chaos --timeout 3600
+
+test-airflow: $(VENV)/.ready ## the emitter inside real Airflow 2 and 3, each in an environment of its own
+	@HEADWATER_TEST_AIRFLOW=1 $(BIN)/python -m pytest tests/airflow
+
+test-dbt: $(VENV)/.ready ## the emitter inside real dbt
+	@HEADWATER_TEST_DBT=1 $(BIN)/python -m pytest tests/dbt
+
+test-spark-reference: $(VENV)/.ready ## every reference job of the Spark emitter, where the example data are
+	@HEADWATER_SPARK_REFERENCE=all $(BIN)/python -m pytest tests/spark/test_reference.py --timeout 3600
 
 bench-ingest: $(VENV)/.ready ## events a second from Kafka to the graph, beside what the parts do alone
 	@$(BIN)/python bench/ingest.py
