@@ -19,14 +19,20 @@ from .fake_server import FakeServer, fake_stack
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home whose servers are fakes."""
+    """A home whose servers are fakes; the schema of the graph is made by nobody."""
     monkeypatch.setattr(
         headwater_stack,
         "Stack",
         lambda home: Stack(home, (FakeServer("kafka"), FakeServer("neo4j")), topics=lambda _: None),
     )
+    monkeypatch.setattr("headwater_cli.stack.make_schema", made_for.append)
     yield tmp_path
+    made_for.clear()
     fake_stack(tmp_path).down(SILENT)
+
+
+made_for: list[headwater_stack.Addresses] = []
+"""For which addresses the graph's schema was asked for."""
 
 
 def run(command: object, *words: object) -> Result:
@@ -42,6 +48,7 @@ def test_up_prints_the_addresses_and_where_the_password_is(home: Path) -> None:
         f"Neo4j  {known.neo4j_uri}  user neo4j, password in {home}/stack/neo4j-password",
     ]
     assert "Fake kafka answers after" in shown.stderr
+    assert made_for == [known]
 
 
 def test_up_as_json_is_one_object_without_the_password(home: Path) -> None:
