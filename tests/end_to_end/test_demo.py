@@ -48,7 +48,13 @@ def current(lines: list[dict[str, Any]]) -> list[Any]:
 def readme_commands() -> list[list[str]]:
     """The commands that the README tells a new user to try after the demo, without the one that ends it."""
     text = (Path(__file__).parents[2] / "README.md").read_text()
-    lines = re.findall(r"^headwater (.+)$", text, re.MULTILINE)
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [
+        line.removeprefix("headwater ")
+        for block in blocks
+        for line in block.splitlines()
+        if line.startswith("headwater ")
+    ]
     commands = [shlex.split(line.partition("#")[0].partition("|")[0]) for line in lines]
     assert len(commands) >= 5
     return [command for command in commands if command != ["down"]]
