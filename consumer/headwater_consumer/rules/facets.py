@@ -15,7 +15,7 @@ import msgspec
 
 from headwater_avro.canonical import Json, canonical, parsed
 from headwater_avro.names import Key, is_name, key_of, key_text
-from headwater_graph.records import Facets, Instance
+from headwater_graph.records import Facets
 
 Members: TypeAlias = dict[str, Json]
 
@@ -161,11 +161,6 @@ def aliases_of(symlinks: bytes | None) -> tuple[Key, ...]:
 def says_drop(facets: Facets) -> bool:
     """Tell whether the dataset facet ``lifecycleStateChange`` says DROP (SPEC 7)."""
     return members(living(facets, "lifecycleStateChange")).get("lifecycleStateChange") == "DROP"
-
-
-def instance_time(instance: Instance) -> int:
-    """Return the eventTime of the event that carried a facet."""
-    return instance[0]
 
 
 def key_from(text: bytes) -> Key:
