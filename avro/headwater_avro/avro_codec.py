@@ -28,17 +28,27 @@ _TEXTS = ("eventTime", "eventType", "producer", "schemaURL")
 @cache
 def _schemas() -> dict[bytes, Any]:
     """Every schema ever released, under its fingerprint."""
-    import fastavro
     from fastavro.schema import fingerprint, to_parsing_canonical_form
 
     known = {}
     folder = resources.files("headwater_avro") / "schemas"
     for file in folder.iterdir():
         if file.name.startswith("event") and file.name.endswith(".avsc"):
-            schema = fastavro.parse_schema(json.loads(file.read_text()))
+            schema = parse_schema(file.read_text())
             print_ = fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO")
             known[bytes.fromhex(print_)] = (file.name, schema)
     return known
+
+
+def parse_schema(text: str) -> Any:
+    """Return an Avro schema parsed; ValueError for text that is none."""
+    import fastavro
+    from fastavro.schema import SchemaParseException
+
+    try:
+        return fastavro.parse_schema(json.loads(text))
+    except (SchemaParseException, KeyError, TypeError) as fault:
+        raise ValueError(f"{type(fault).__name__}: {fault}") from fault
 
 
 @cache
@@ -67,13 +77,25 @@ def to_json(message: bytes) -> bytes:
     Raises EventRejected: ``unknown_schema`` for a fingerprint that no released schema has, ``not_decodable`` for bytes
     that don't follow their schema.
     """
-    import fastavro
-
     known = _schemas().get(message[2:10])
     if known is None:
         raise EventRejected("unknown_schema", f"no released schema has the fingerprint {message[2:10].hex()}")
+    return read_record(message[10:], known[1])
+
+
+def read_record(body: bytes, schema: Any) -> bytes:
+    """Return the JSON text of an event from an Avro record of a parsed schema, any version of the envelope.
+
+    Raises EventRejected: ``unknown_schema`` for a schema that the newest envelope can't read, ``not_decodable`` for bytes
+    that don't follow it.
+    """
+    import fastavro
+    from fastavro.read import SchemaResolutionError
+
     try:
-        record = fastavro.schemaless_reader(io.BytesIO(message[10:]), known[1], _newest()[1])
+        record = fastavro.schemaless_reader(io.BytesIO(body), schema, _newest()[1])
+    except SchemaResolutionError as fault:
+        raise EventRejected("unknown_schema", f"no version of the envelope: {fault}") from None
     except (EOFError, ValueError, IndexError, UnicodeDecodeError, OverflowError, MemoryError, TypeError) as fault:
         raise EventRejected("not_decodable", f"no record of its schema: {type(fault).__name__}: {fault}") from None
     return _text(cast("dict[str, Any]", record))

@@ -1,8 +1,9 @@
 """A Kafka message's value and headers to an event, whatever its wire form (DESIGN 6).
 
 The form is told by the first bytes, never by trying: ``28 B5 2F FD`` zstd, ``1F 8B`` gzip, ``C3 01`` Avro single-object,
-``00`` Confluent framing, anything else JSON. CloudEvents come in both modes: in binary mode the value is the event, in
-structured mode (``application/cloudevents…+json``) it is the member ``data``.
+``00`` Confluent framing (taken off before, by `framing`, where a registry is set), anything else JSON. CloudEvents come
+in both modes: in binary mode the value is the event, in structured mode (``application/cloudevents…+json``) it is the
+member ``data``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .errors import EventRejected
 from .events import Event
 from .json_codec import read_event
 
-__all__ = ["MAX_EVENT_BYTES", "encode_avro", "event_json", "read_message"]
+__all__ = ["MAX_EVENT_BYTES", "encode_avro", "event_json", "read_message", "unfolded"]
 
 MAX_EVENT_BYTES = 128 * 1024 * 1024
 """How many bytes a compressed message may unfold to; a larger one is ``too_large``, or a bomb."""
@@ -42,7 +43,7 @@ def event_json(value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()) -
         raise EventRejected("not_decodable", "the message has no value")
     if value[0] == 0x7B and not headers:
         return value
-    value = _unfolded(value)
+    value = unfolded(value)
     if value.startswith(MAGIC):
         return to_json(value)
     if value.startswith(_CONFLUENT):
@@ -50,8 +51,8 @@ def event_json(value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()) -
     return _data(value) if _is_cloud_event(headers) else value
 
 
-def _unfolded(value: bytes) -> bytes:
-    """Return what is in a compressed message, however often it was compressed, within reason."""
+def unfolded(value: bytes) -> bytes:
+    """Return what is in a compressed message, however often it was compressed, within reason; raises EventRejected."""
     for _ in range(MAX_LAYERS):
         if value.startswith(_ZSTD):
             value = _unzstd(value)

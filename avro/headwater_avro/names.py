@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import uuid
 from functools import lru_cache
-from hashlib import blake2b
+from hashlib import blake2b, sha1
+from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from .canonical import Json, canonical
@@ -43,36 +44,42 @@ def key_hash(*parts: str) -> str:
     return blake2b(canonical(list(parts)).encode(), digest_size=16).hexdigest()
 
 
-def version_id(*parts: Json) -> str:
-    """Return the UUIDv5 of a list of parts (SPEC 4.1, 5, 9): its name is the list's canonical JSON."""
-    return str(uuid.uuid5(_IDS, canonical(list(parts))))
+def version_id(key: Key, *parts: str) -> str:
+    """Return the UUIDv5 whose name is the canonical JSON of ``[key, *parts]`` (SPEC 4.1, 5, 9)."""
+    name = ",".join((key_text(key), *map(encode_basestring, parts)))
+    # What uuid.uuid5 does, in a tenth of its time: every run needs several.
+    digest = bytearray(sha1(_IDS.bytes + f"[{name}]".encode(), usedforsecurity=False).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x50
+    digest[8] = digest[8] & 0x3F | 0x80
+    digits = digest.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def job_version_id(job: Key, run_id: str) -> str:
     """Return the id of the job version that a run made (SPEC 4.1)."""
-    return version_id(list(job), run_id)
+    return version_id(job, run_id)
 
 
 def job_event_version_id(job: Key, event: str) -> str:
     """Return the id of the job version that a JobEvent made, given the event's canonical JSON (SPEC 4.4)."""
-    return version_id(list(job), "event", event)
+    return version_id(job, "event", event)
 
 
 def dataset_version_id(dataset: Key, run_id: str) -> str:
     """Return the id of the dataset version that a run made (SPEC 5.1)."""
-    return version_id(list(dataset), run_id)
+    return version_id(dataset, run_id)
 
 
 def dataset_event_version_id(dataset: Key, event: str) -> str:
     """Return the id of the dataset version that a DatasetEvent made, given the event's canonical JSON (SPEC 5.4)."""
-    return version_id(list(dataset), "event", event)
+    return version_id(dataset, "event", event)
 
 
 def initial_version_id(dataset: Key) -> str:
     """Return the id of a dataset's initial version (SPEC 5.2)."""
-    return version_id(list(dataset), "initial")
+    return version_id(dataset, "initial")
 
 
 def external_version_id(dataset: Key, external: str) -> str:
     """Return the id of a version that only its storage knows (SPEC 5.3)."""
-    return version_id(list(dataset), "external", external)
+    return version_id(dataset, "external", external)
