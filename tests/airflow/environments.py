@@ -13,7 +13,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from confluent_kafka import Producer
+
 from headwater.transport.spool import claim, segments
+
+from ..servers import Servers
+from ..transport.events import arrived
 
 CHECKOUT = Path(__file__).parents[2]
 SOURCES = os.pathsep.join(str(CHECKOUT / part) for part in ("emitter", "avro"))
@@ -51,6 +56,15 @@ def spooled(folder: Path) -> list[bytes]:
     """The messages that emitters left in a spool, now closed."""
     found = [claim(path) for path in segments(folder, ".spool")]
     return [message.value for segment in found if segment for message in segment.messages()]
+
+
+def through_kafka(messages: list[bytes], servers: Servers, topic: str) -> list[bytes]:
+    """The messages as they come out of real Kafka."""
+    producer = Producer({"bootstrap.servers": servers.kafka_bootstrap_servers})
+    for message in messages:
+        producer.produce(topic, message)
+    assert producer.flush(30) == 0
+    return [value for _, value in arrived(servers.kafka_bootstrap_servers, topic, len(messages))]
 
 
 def _make(home: Path, requirements: Path) -> None:

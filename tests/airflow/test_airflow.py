@@ -8,6 +8,7 @@ through `HeadwaterTransport` into its spool, and the graph is the reference mode
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +18,12 @@ import pytest
 
 from headwater.operators import task_run_id, workflow_run_id
 
+from ..command_line import headwater
+from ..feeding import dumped, feed
+from ..graph.empty import emptied, opened
 from ..laws.model import dump
-from .environments import environment, run, spooled
+from ..servers import Servers
+from .environments import environment, run, spooled, through_kafka
 
 HERE = Path(__file__).parent
 PLUGIN = "from headwater.operators.airflow.plugin import HeadwaterPlugin\n"
@@ -27,13 +32,27 @@ pytestmark = pytest.mark.timeout(900)
 
 # The provider tells each event from a forked child that makes the transport anew, and that it ends by os._exit.
 BESIDE = {"OPENLINEAGE__TRANSPORT__TYPE": "headwater.transport.HeadwaterTransport"}
+# Before its version 2.3 or so the provider counts itself as switched off unless its own section names a transport.
+BESIDE_OLD = {"AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "headwater.transport.HeadwaterTransport"})}
 IN_PLACE = {"AIRFLOW__OPENLINEAGE__DISABLED": "True", "HEADWATER_AIRFLOW_LISTENER": "on"}
 WAYS = {
     "provider-3": ("3", BESIDE),
     "provider-2": ("2", BESIDE),
+    "provider-2.10": ("2.10", BESIDE_OLD),
     "listener-3": ("3", IN_PLACE),
     "listener-2": ("2", IN_PLACE),
+    "listener-2.10": ("2.10", IN_PLACE),
 }
+# HEADWATER_TEST_AIRFLOW names versions (3, 2, 2.10, with commas between them); anything else asks for all of them.
+VERSIONS = {version for version, _ in WAYS.values()}
+ASKED = set(os.environ.get("HEADWATER_TEST_AIRFLOW", "").split(",")) & VERSIONS or VERSIONS
+
+
+def ways(*names: str) -> list[str]:
+    """Those of the ways whose version is asked for."""
+    return [name for name in names or WAYS if WAYS[name][0] in ASKED]
+
+
 INSTANT = datetime(2026, 5, 1, tzinfo=UTC)
 WORKFLOW = workflow_run_id(namespace="team", workflow="four_tasks", clear_number=0, instant=INSTANT)
 # job -> for each of its runs: try number, map index, state, inputs, outputs
@@ -54,8 +73,17 @@ class Airflow:
 
     way: str
     log: str
-    events: list[dict[str, Any]]
+    messages: list[bytes]
     graph: list[dict[str, Any]]
+
+    @property
+    def is_recent(self) -> bool:
+        """Airflow 2.10's provider of its own day knows no assets of the scheme ``file``, and describes jobs less."""
+        return self.way != "provider-2.10"
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(message) for message in self.messages]
 
     def run(self, run_id: str) -> dict[str, Any]:
         (found,) = [line for line in self.graph if line["kind"] == "run" and line["id"] == run_id]
@@ -91,20 +119,20 @@ def airflow(way: str, dag: str, folder: Path) -> Airflow:
     done = run([program, "dags", "test", dag, INSTANT.date().isoformat()], whole, cwd=folder)
     messages = spooled(folder / "spool")
     graph = [json.loads(line) for line in dump(messages).splitlines()]
-    return Airflow(way, done.stdout + done.stderr, [json.loads(message) for message in messages], graph)
+    return Airflow(way, done.stdout + done.stderr, messages, graph)
 
 
-@pytest.fixture(scope="module", params=WAYS)
+@pytest.fixture(scope="module", params=ways())
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     return airflow(request.param, "four_tasks", tmp_path_factory.mktemp(request.param))
 
 
-@pytest.fixture(scope="module", params=["listener-3", "listener-2"])
+@pytest.fixture(scope="module", params=ways("listener-3", "listener-2", "listener-2.10"))
 def own_words(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     return airflow(request.param, "own_words", tmp_path_factory.mktemp(request.param))
 
 
-@pytest.fixture(scope="module", params=["provider-3", "provider-2", "listener-3"])
+@pytest.fixture(scope="module", params=ways("provider-3", "provider-2", "listener-3"))
 def client_objects(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     return airflow(request.param, "client_objects", tmp_path_factory.mktemp(request.param))
 
@@ -123,8 +151,9 @@ def test_every_attempt_is_a_run_with_its_state_and_datasets(told: Airflow, task:
     for try_number, map_index, state, inputs, outputs in EXPECTED[task]:
         line = told.run(id_of(task, try_number, map_index))
         assert line["state"] == state
-        assert [key[1] for key, *_ in line["reads"]] == inputs
-        assert [key[1] for key, *_ in line["writes"]] == outputs
+        if told.is_recent:
+            assert [key[1] for key, *_ in line["reads"]] == inputs
+            assert [key[1] for key, *_ in line["writes"]] == outputs
         assert line["startedAt"] < line["endedAt"]
 
 
@@ -140,6 +169,8 @@ def test_the_dag_run_completes(told: Airflow) -> None:
 
 
 def test_what_fed_what_is_in_the_graph(told: Airflow) -> None:
+    if not told.is_recent:
+        pytest.skip("the provider of Airflow 2.10's day tells no datasets of this DAG")
     edges = {(line["from"][-1], line["to"][-1]) for line in told.graph if line["kind"] == "edge"}
     through = [("/shop/raw.csv", "make_orders", "/shop/orders.csv"), ("/shop/orders.csv", "count", "/shop/counts.csv")]
     for source, task, target in [*through, ("/shop/counts.csv", "ship", "/shop/parts.csv")]:
@@ -156,9 +187,11 @@ def test_a_failure_is_told_with_its_reason(told: Airflow) -> None:
 def test_jobs_are_described(told: Airflow) -> None:
     facets = told.job("four_tasks.make_orders")["facets"]
     assert (facets["jobType"]["integration"], facets["jobType"]["jobType"]) == ("AIRFLOW", "TASK")
-    assert [owner["name"] for owner in facets["ownership"]["owners"]] == ["ada", "ben"]
-    assert facets["documentation"]["description"] == "Orders, counted and shipped."
-    assert [tag["key"] for tag in facets["tags"]["tags"]] == ["lineage"]
+    owners = [owner["name"] for owner in facets["ownership"]["owners"]]
+    assert owners == ["ada", "ben"] if told.is_recent else "ada,ben" in owners
+    if told.is_recent:
+        assert facets["documentation"]["description"] == "Orders, counted and shipped."
+        assert [tag["key"] for tag in facets["tags"]["tags"]] == ["lineage"]
 
 
 def test_one_listener_alone_tells_each_event(told: Airflow) -> None:
@@ -183,7 +216,7 @@ def test_what_is_carried_over_outlasts_a_real_deferral(own_words: Airflow) -> No
     line = own_words.run(id_of("waits", 1, -1, "own_words"))
     assert line["state"] == "COMPLETE"
     # Airflow 2's `dags test` goes on with the very object that waited; a real worker, and Airflow 3, make another one.
-    attribute = "lost" if own_words.way == "listener-2" else "unknown"
+    attribute = "lost" if own_words.way.startswith("listener-2") else "unknown"
     assert [key[1] for key, *_ in line["writes"]] == sorted(["kept", attribute])
 
 
@@ -194,10 +227,53 @@ def test_a_deferred_task_starts_once(own_words: Airflow) -> None:
 
 def test_a_task_that_skips_itself_completes(own_words: Airflow) -> None:
     # Airflow 2 calls no listener for a skipped task, so nobody can tell its end.
-    state = "RUNNING" if own_words.way == "listener-2" else "COMPLETE"
+    state = "RUNNING" if own_words.way.startswith("listener-2") else "COMPLETE"
     assert own_words.run(id_of("skips", 1, -1, "own_words"))["state"] == state
 
 
 def test_assets_that_airflows_own_hooks_told_are_inputs(own_words: Airflow) -> None:
     line = own_words.run(id_of("hooked", 1, -1, "own_words"))
     assert [key for key, *_ in line["reads"]] == [["s3://shop", "hooked.csv"]]
+
+
+def test_through_kafka_and_neo4j_the_products_own_questions_tell_the_same(
+    told: Airflow, servers: Servers, topic: str
+) -> None:
+    with opened(servers) as store:
+        feed(emptied(store), through_kafka(told.messages, servers, topic))
+        assert [json.loads(line) for line in dumped(store).splitlines()] == told.graph
+    _runs_and_parents(servers, told)
+    if told.is_recent:
+        _upstream(servers)
+
+
+def _asked(servers: Servers, *words: str) -> Any:
+    return json.loads(headwater(servers, *words, "--json").out)
+
+
+def _runs_and_parents(servers: Servers, told: Airflow) -> None:
+    for task, attempts in EXPECTED.items():
+        listed = _asked(servers, "run", "list", "--job", f"four_tasks.{task}")["runs"]
+        assert {(run["id"], run["state"]) for run in listed} == {
+            (id_of(task, number, index), state) for number, index, state, _, _ in attempts
+        }
+        for number, index, _, inputs, outputs in attempts:
+            shown = _asked(servers, "run", "show", id_of(task, number, index))
+            assert shown["parent"] == WORKFLOW
+            if told.is_recent:
+                assert [use["dataset"][1] for use in shown["reads"]] == inputs
+                assert [use["dataset"][1] for use in shown["writes"]] == outputs
+    assert "the press is jammed" in _asked(servers, "run", "show", id_of("bill", 1, -1))["error"]
+
+
+def _upstream(servers: Servers) -> None:
+    answer = _asked(servers, "lineage", "upstream", "/shop/parts.csv")
+    assert {(node["depth"], node["node"][2]) for node in answer["nodes"]} >= {
+        (0, "/shop/parts.csv"),
+        (1, "four_tasks.ship"),
+        (1, "/shop/counts.csv"),
+        (2, "four_tasks.count"),
+        (2, "/shop/orders.csv"),
+        (3, "four_tasks.make_orders"),
+        (3, "/shop/raw.csv"),
+    }

@@ -11,8 +11,12 @@ from typing import Any
 
 import pytest
 
-from ..airflow.environments import environment, run, spooled
+from ..airflow.environments import environment, run, spooled, through_kafka
+from ..command_line import headwater
+from ..feeding import dumped, feed
+from ..graph.empty import emptied, opened
 from ..laws.model import dump
+from ..servers import Servers
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.timeout(600)
@@ -23,6 +27,7 @@ class Built:
     """What one build told, and the graph of it."""
 
     database: str
+    messages: list[bytes]
     graph: list[dict[str, Any]]
 
     def of(self, kind: str) -> list[dict[str, Any]]:
@@ -47,8 +52,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     command = [program, "build", "--profiles-dir", ".", "--project-dir", "."]
     done = run(command, environ, cwd=folder / "project")
     assert done.returncode == 0, done.stdout + done.stderr
-    graph = [json.loads(line) for line in dump(spooled(folder / "spool")).splitlines()]
-    return Built(f"duckdb://{folder}/shop.duckdb", graph)
+    messages = spooled(folder / "spool")
+    graph = [json.loads(line) for line in dump(messages).splitlines()]
+    return Built(f"duckdb://{folder}/shop.duckdb", messages, graph)
 
 
 def test_models_are_jobs_and_their_runs_children_of_the_build(built: Built) -> None:
@@ -97,3 +103,21 @@ def test_what_dbt_knows_of_a_table_is_on_the_dataset(built: Built) -> None:
     (orders,) = [line for line in built.of("dataset") if line["key"] == [built.database, "shop.main.orders"]]
     assert [field["name"] for field in orders["facets"]["schema"]["fields"]] == ["id", "customer", "amount"]
     assert orders["facets"]["documentation"]["description"] == "Orders with tidy names."
+
+
+def test_through_kafka_and_neo4j_the_products_own_questions_tell_the_same(
+    built: Built, servers: Servers, topic: str
+) -> None:
+    with opened(servers) as store:
+        feed(emptied(store), through_kafka(built.messages, servers, topic))
+        assert [json.loads(line) for line in dumped(store).splitlines()] == built.graph
+    answer = headwater(
+        servers, "lineage", "upstream", built.database, "shop.main.spending", "--column", "total", "--json"
+    )
+    assert [(node["depth"], *node["node"][2:]) for node in json.loads(answer.out)["nodes"]][:2] == [
+        (0, "shop.main.spending", "total"),
+        (1, "shop.main.orders", "amount"),
+    ]
+    tables = headwater(servers, "lineage", "upstream", built.database, "shop.main.spending", "--json")
+    nodes = {(node["depth"], node["node"][2]) for node in json.loads(tables.out)["nodes"]}
+    assert nodes >= {(1, "shop.main.orders"), (2, "shop.main.raw_orders")}

@@ -34,6 +34,24 @@ def run(program: str, home: Path, *files: Path) -> tuple[list[Json], Json]:
     return events, output["facets"]
 
 
+def made_files(folder: Path) -> dict[str, tuple[Path, ...]]:
+    """For each example the files that it takes, made where it reads them."""
+    told = {
+        "users.csv": "UID,FirstName,LastName,DOB,Zip\n1,Ada,Lovelace,1815-12-10,12345\n",
+        "lines.txt": "to be or not\nto be\n",
+        "customers.csv": "id,name,city\n7,Ada,London\n",
+        "purchases.csv": "customer_id,item,price\n7,tea,1.50\n7,air,0\n8,pen,2\n",
+    }
+    for name, text in told.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    names = {
+        "concatenate.py": ("users.csv", "profiles.csv"),
+        "word_count.py": ("lines.txt", "counts.csv"),
+        "join_pipeline.py": ("customers.csv", "purchases.csv", "report.csv"),
+    }
+    return {program: tuple(folder / name for name in files) for program, files in names.items()}
+
+
 def made_of(facets: Json, field: str) -> list[tuple[str, str, str]]:
     return [
         (Path(one["name"]).name, one["field"], told["subtype"])
@@ -51,17 +69,18 @@ def column_edges(events: list[Json]) -> list[tuple[str, str, str]]:
 
 
 def test_the_concatenation_tells_its_columns(tmp_path: Path) -> None:
-    users, profiles = tmp_path / "users.csv", tmp_path / "profiles.csv"
-    users.write_text("UID,FirstName,LastName,DOB,Zip\n1,Ada,Lovelace,1815-12-10,12345\n", encoding="utf-8")
+    users, profiles = made_files(tmp_path)["concatenate.py"]
     events, facets = run("concatenate.py", tmp_path, users, profiles)
     assert profiles.read_text(encoding="utf-8").splitlines()[1] == "1,Ada Lovelace,1815-12-10,12345"
-    assert [event["eventType"] for event in events] == ["START", "COMPLETE"]
+    assert [event.get("eventType", "dataset") for event in events] == ["START", "dataset", "COMPLETE"]
     assert made_of(facets, "Name") == [
         ("users.csv", "FirstName", "TRANSFORMATION"),
         ("users.csv", "LastName", "TRANSFORMATION"),
     ]
     assert made_of(facets, "Zip") == [("users.csv", "Zip", "IDENTITY")]
-    dropped = facets["headwater_fieldOperations"]["dropped"]
+    told = events[1]["dataset"]
+    assert told["name"] == facets["headwater_fieldOperations"]["fingerprint"]
+    dropped = told["facets"]["headwater_fieldOperations"]["dropped"]
     assert [one["field"] for one in dropped] == ["FirstName", "LastName"]
     assert [one["name"] for one in facets["schema"]["fields"]] == ["UID", "Name", "DOB", "Zip"]
     assert column_edges(events) == [
@@ -76,8 +95,7 @@ def test_the_concatenation_tells_its_columns(tmp_path: Path) -> None:
 
 
 def test_the_word_count_tells_its_columns(tmp_path: Path) -> None:
-    lines, counts = tmp_path / "lines.txt", tmp_path / "counts.csv"
-    lines.write_text("to be or not\nto be\n", encoding="utf-8")
+    lines, counts = made_files(tmp_path)["word_count.py"]
     events, facets = run("word_count.py", tmp_path, lines, counts)
     assert column_edges(events) == [("record", "count", "TRANSFORMATION"), ("record", "word", "TRANSFORMATION")]
     assert counts.read_text(encoding="utf-8").splitlines() == ["word,count", "be,2", "not,1", "or,1", "to,2"]
@@ -87,9 +105,7 @@ def test_the_word_count_tells_its_columns(tmp_path: Path) -> None:
 
 
 def test_the_pipeline_with_a_joiner_tells_its_columns(tmp_path: Path) -> None:
-    customers, purchases, report = (tmp_path / name for name in ("customers.csv", "purchases.csv", "report.csv"))
-    customers.write_text("id,name,city\n7,Ada,London\n", encoding="utf-8")
-    purchases.write_text("customer_id,item,price\n7,tea,1.50\n7,air,0\n8,pen,2\n", encoding="utf-8")
+    customers, purchases, report = made_files(tmp_path)["join_pipeline.py"]
     events, facets = run("join_pipeline.py", tmp_path, customers, purchases, report)
     assert report.read_text(encoding="utf-8").splitlines() == ["id,customer,item,cents", "7,Ada,tea,150"]
     assert len(events[-1]["inputs"]) == 2

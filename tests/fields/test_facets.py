@@ -74,8 +74,31 @@ def test_column_lineage_has_every_field_also_one_made_from_nothing() -> None:
     assert told == {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": "Concat: full name"}
 
 
+def attached(namespace: str = "app", destination: Destination = PEOPLE) -> tuple[str, dict[str, Any]]:
+    """Under which name the operations of the one output are told, and the facet with them."""
+    run = MemoryRun()
+    apply(resolve(OPERATIONS, destination, sources=[USERS], implicit_identity=True), run, namespace=namespace)
+    ((output, (key, facets)),) = run.attached.items()
+    assert run.outputs[output]["headwater_fieldOperations"]["fingerprint"] == key[1]
+    assert key[0] == "urn:headwater:field-operations"
+    return key[1], json.loads(json.dumps(facets["headwater_fieldOperations"]))
+
+
+def test_the_operations_themselves_are_told_once_under_their_fingerprint() -> None:
+    name, facet = attached()
+    assert facet["fingerprint"] == name
+    assert attached()[0] == name
+    assert "operations" not in emitted()[1]["headwater_fieldOperations"]
+
+
+def test_a_dataset_without_namespace_is_another_one_in_another_namespace() -> None:
+    named = Destination.of("app", "people", schema=["id", "name", "made"])
+    assert attached("app") == attached("app", named)
+    assert attached("app")[0] != attached("other")[0]
+
+
 def test_the_operations_themselves_are_kept() -> None:
-    facet = emitted()[1]["headwater_fieldOperations"]
+    facet = attached()[1]
     assert [one["name"] for one in facet["operations"]] == ["read users", "Concat", "Drop first", "now", "write people"]
     assert facet["dropped"] == [{"namespace": "crm", "name": "users", "field": "first"}]
     assert len(facet["fingerprint"]) == 64

@@ -13,9 +13,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from headwater import lineage
 from headwater.fields import MemoryRun
 from headwater.fields.trace import trace
 from headwater.fields.trace_hooks import Hook, dataset_of, reads_first
+from headwater.transport.validation import faults_of_line
+from headwater.transport.wire import to_json, to_tree
+
+from ..lineage.conftest import Kept as KeptEvents
 
 needs_polars = pytest.mark.skipif(find_spec("polars") is None, reason="polars is not installed: pip install polars")
 needs_duckdb = pytest.mark.skipif(
@@ -50,7 +55,8 @@ def test_pandas_frames_are_all_to_all_and_say_so(folder: Path) -> None:
         pd.read_parquet("in.parquet").assign(c=1)[["a", "c"]].to_csv(path_or_buf="out.csv")
     assert list(run.inputs) == [("file", str(folder / "in.parquet"))]
     assert made(run, "out.csv") == {"a": EVERYTHING, "c": EVERYTHING}
-    operations = run.outputs["file", str(folder / "out.csv")]["headwater_fieldOperations"]["operations"]
+    _, facets = run.attached["file", str(folder / "out.csv")]
+    operations = facets["headwater_fieldOperations"]["operations"]
     assert operations[1]["name"] == "pandas: every column read so far feeds every column written"
     assert [one["name"] for one in run.inputs["file", str(folder / "in.parquet")]["schema"]["fields"]] == ["a", "b"]
 
@@ -273,3 +279,29 @@ def test_sql_over_a_frame_of_the_program_is_not_certain(folder: Path) -> None:
     assert told.unnamed == 1
     assert set(run.inputs) == {("file", str(folder / "in.parquet"))}
     assert ("file", str(folder / "out.parquet")) in run.outputs
+
+
+def test_a_run_traces_by_its_own_method(folder: Path) -> None:
+    kept = KeptEvents()
+    with lineage.run("shop", "report", transport=kept) as run, run.trace() as told:
+        pd.read_parquet("in.parquet")[["a"]].to_csv("out.csv")
+    assert told.unnamed == 0
+    start, operations, complete = kept.events
+    assert [Path(one["name"]).name for one in complete["inputs"] + complete["outputs"]] == ["in.parquet", "out.csv"]
+    assert operations["dataset"]["name"] == complete["outputs"][0]["facets"]["headwater_fieldOperations"]["fingerprint"]
+    assert start["eventType"] == "START"
+
+
+def test_what_runs_share_is_sent_before_the_event_that_names_it_and_once_a_run() -> None:
+    kept = KeptEvents()
+    with lineage.run("shop", "report", transport=kept) as run:
+        run.attaches(("n", "out"), ("urn:x", "1"), {"f": {"v": 1}})
+        run.attaches(("n", "out"), ("urn:x", "2"), {"f": {"v": 2}})
+        run.running()
+    assert [event.get("eventType") or event["dataset"]["name"] for event in kept.events] == [
+        "START",
+        "2",
+        "RUNNING",
+        "COMPLETE",
+    ]
+    assert faults_of_line(to_json(to_tree(kept.events[1]))) == []

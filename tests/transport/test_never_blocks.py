@@ -276,7 +276,8 @@ def test_a_fault_of_the_emitter_itself_is_counted(
 def test_avro_without_its_extra(make_transport: MakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "headwater_avro.codec", None)
     broker = MemoryBroker()
-    transport = make_transport(lambda _: broker, format="avro")
+    # The id is that of the Avro schema: JSON must not go under it.
+    transport = make_transport(lambda _: broker, format="avro", schema_id=1)
     transport.emit(run_event("r"))
     assert transport.close(5)
     assert json.loads(broker.received[0].value)["run"]["runId"] == "r"

@@ -21,7 +21,10 @@ from headwater.transport import default as default_module
 from headwater.transport.broker import MemoryBroker
 from headwater.transport.client import ClientTransport
 from headwater.transport.default import SilentTransport, build, forget_default_transport
+from headwater_avro.framing import unframed
+from headwater_avro.registry import KeptSchemas, RegisteredSchema
 
+from ..avro.registries import AVRO, JSON
 from ..servers import Servers
 from .conftest import MakeTransport
 from .events import arrived, eventually, run_event
@@ -193,3 +196,20 @@ def test_avro_by_setting(make_transport: MakeTransport) -> None:
     assert broker.received[0].value[:2] == b"\xc3\x01"
     assert broker.received[0].key == run_id.encode()
     assert json.loads(codec.event_json(broker.received[0].value))["run"]["runId"] == run_id
+
+
+@pytest.mark.parametrize(("form", "kind"), [("avro", AVRO), ("json", JSON)])
+def test_messages_are_framed_where_a_schema_id_is_set(
+    form: str, kind: RegisteredSchema, make_transport: MakeTransport
+) -> None:
+    broker = MemoryBroker()
+    transport = make_transport(lambda _: broker, format=form, schema_id=258)
+    transport.emit(run_event("r"))
+    # The envelope holds no eventType that is no text: such an event goes as plain JSON.
+    transport.emit(run_event("odd", 5 if form == "avro" else "START"))  # type: ignore[arg-type]
+    assert transport.close(5)
+    framed, odd = (message.value for message in broker.received)
+    assert framed[:5] == b"\x00\x00\x00\x01\x02"
+    opened = [unframed(value, KeptSchemas({258: kind})) for value in (framed, odd)]
+    assert [json.loads(text or b"")["run"]["runId"] for text in opened] == ["r", "odd"]
+    assert odd.startswith(b"{" if form == "avro" else b"\x00")

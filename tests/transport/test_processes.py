@@ -65,6 +65,16 @@ def test_events_emitted_by_an_exit_function_registered_later(servers: Servers, t
     assert run_ids(arrived(servers.kafka_bootstrap_servers, topic, 1)) == {"late"}
 
 
+def test_a_transport_that_nobody_holds_any_more_still_owes_its_events(spool_dir: Path) -> None:
+    program = """
+    import gc
+    HeadwaterTransport().emit(event("owed"))
+    gc.collect()
+    """
+    assert run(program, environment(spool_dir, NOBODY, "t", close_timeout=1.0)).code == 0
+    assert spooled_run_ids(spool_dir) == ["owed"]
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_multiprocessing(method: str, servers: Servers, topic: str, spool_dir: Path, tmp_path: Path) -> None:
     script = tmp_path / "job.py"

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 
 from headwater_avro.errors import ConfigError
 
+from .case_metadata import inherited_json
 from .columns import columns
-from .model import Destination, Source
+from .model import DatasetRef, Destination, Source
 from .notation import (
     Json,
     columns_json,
@@ -22,6 +23,7 @@ from .notation import (
     open_operations,
     operations_for_json,
     paths,
+    read_dataset,
     stage_field,
     stage_json,
     stage_operation,
@@ -109,10 +111,10 @@ def seed(case: Json) -> Json:
     """``sources``, ``destination``, ``operations`` with inputs as ``[source, field]`` or ``field``.
 
     ``source_schemas`` and ``destination_schema`` if known; ``implicit_identity`` true to let schema fields pass.
+    ``metadata`` by source field (``tags``, ``properties``), ``on_destination`` by destination field, ``policies`` by
+    property: a rule, or ``{"ranked": [values]}``; ``*`` stands for the properties that are not named.
     """
-    schemas = case.get("source_schemas") or {}
-    names = dict.fromkeys([*(case.get("sources") or ()), *schemas])
-    sources = {name: Source(None, name, schema=_schema(schemas.get(name))) for name in names}
+    sources = _sources(case)
     lineage = resolve(
         [field_operation(item, sources) for item in flat(case["operations"])],
         _destination(case),
@@ -120,7 +122,19 @@ def seed(case: Json) -> Json:
         implicit_identity=bool(case.get("implicit_identity")),
         strict=True,
     )
-    return lineage_json(lineage)
+    return lineage_json(lineage) | inherited_json(case, lineage)
+
+
+def _sources(case: Json) -> dict[str, Source]:
+    """The sources by the names that the operations give them; a source is a name, or ``{namespace, name}``."""
+    schemas = case.get("source_schemas") or {}
+    told = [DatasetRef(None, one) if isinstance(one, str) else read_dataset(one) for one in case.get("sources") or ()]
+    refs = {name: DatasetRef(None, name) for name in schemas}
+    refs |= {name: ref for ref in told if ref for name in (str(ref), ref.name)}
+    return {
+        name: Source(ref.namespace, ref.name, schema=_schema(schemas.get(name, schemas.get(str(ref)))))
+        for name, ref in refs.items()
+    }
 
 
 def openlineage(case: Json) -> Json:

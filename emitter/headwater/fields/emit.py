@@ -8,7 +8,13 @@ from typing import Any, Protocol
 from openlineage.client.generated.base import DatasetFacet
 from openlineage.client.serde import Serde
 
-from .facets import column_lineage_facet, field_operations_facet, metadata_facets, schema_facet
+from .facets import (
+    FieldOperationsReferenceDatasetFacet,
+    column_lineage_facet,
+    field_operations_facet,
+    metadata_facets,
+    schema_facet,
+)
 from .lineage import FieldLineage, ends
 from .metadata import FieldMetadata
 from .model import DatasetField, DatasetRef
@@ -18,12 +24,23 @@ from .schema import Schema
 Facets = dict[str, Any]
 
 
+FACET = "headwater_fieldOperations"
+OPERATIONS = "urn:headwater:field-operations"
+"""The namespace under which sets of operations are told, each once: its name is its fingerprint."""
+
+
 class Run(Protocol):
-    """The port to a run: what it reads and writes, with dataset facets (dicts) by name."""
+    """The port to a run: what it reads and writes, with dataset facets (dicts) by name.
+
+    ``attaches`` tells facets about an output that many runs share, under a key of their own; told again for the output,
+    they replace what was told before.
+    """
 
     def reads(self, namespace: str, name: str, *, facets: Mapping[str, Any]) -> object: ...
 
     def writes(self, namespace: str, name: str, *, facets: Mapping[str, Any]) -> object: ...
+
+    def attaches(self, output: tuple[str, str], key: tuple[str, str], told: Mapping[str, Any], /) -> object: ...
 
 
 class MemoryRun:
@@ -32,12 +49,16 @@ class MemoryRun:
     def __init__(self) -> None:
         self.inputs: dict[tuple[str, str], Facets] = {}
         self.outputs: dict[tuple[str, str], Facets] = {}
+        self.attached: dict[tuple[str, str], tuple[tuple[str, str], Facets]] = {}
 
     def reads(self, namespace: str, name: str, *, facets: Mapping[str, Any]) -> None:
         self.inputs.setdefault((namespace, name), {}).update(_signed(facets))
 
     def writes(self, namespace: str, name: str, *, facets: Mapping[str, Any]) -> None:
         self.outputs.setdefault((namespace, name), {}).update(_signed(facets))
+
+    def attaches(self, output: tuple[str, str], key: tuple[str, str], told: Mapping[str, Any]) -> None:
+        self.attached[output] = (key, _signed(told))
 
 
 def _signed(facets: Mapping[str, Any]) -> Facets:
@@ -51,16 +72,21 @@ def apply(
     namespace: str = "default",
     metadata: Mapping[DatasetField, FieldMetadata] | None = None,
 ) -> None:
-    """Put a lineage into a run: its sources as inputs, its destinations as outputs with columnLineage and operations.
+    """Put a lineage into a run: its sources as inputs, its destinations as outputs with columnLineage.
 
-    ``namespace`` is that of datasets which name none. Schemas go along where they were told.
+    The outputs name the fingerprint of the operations, which are attached under it, so that runs of the same operations
+    share them. ``namespace`` is that of datasets which name none. Schemas go along where they were told.
     """
+    operations = field_operations_facet(lineage, namespace)
     for source in ends(lineage.operations, OperationType.READ):
         run.reads(source.namespace or namespace, source.name, facets=_source_facets(lineage, source))
     for destination in ends(lineage.operations, OperationType.WRITE):
         facets = _destination_facets(lineage, destination, namespace)
+        facets[FACET] = FieldOperationsReferenceDatasetFacet(operations.fingerprint)
         facets |= metadata_facets(metadata or {}, destination, namespace)
-        run.writes(destination.namespace or namespace, destination.name, facets=_plain(facets))
+        key = (destination.namespace or namespace, destination.name)
+        run.writes(*key, facets=_plain(facets))
+        run.attaches(key, (OPERATIONS, operations.fingerprint), _plain({FACET: operations}))
 
 
 def _source_facets(lineage: FieldLineage, source: DatasetRef) -> Facets:
@@ -77,7 +103,6 @@ def _destination_facets(lineage: FieldLineage, destination: DatasetRef, namespac
     told = (lineage.destinations or {}).get(destination)
     facets: dict[str, DatasetFacet] = {
         "columnLineage": column_lineage_facet(lineage, destination, namespace),
-        "headwater_fieldOperations": field_operations_facet(lineage, namespace),
     }
     if told is not None and told.schema is not None:
         facets["schema"] = schema_facet(told.schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import attr
@@ -10,6 +11,7 @@ from openlineage.client.generated import column_lineage_dataset, schema_dataset,
 from openlineage.client.generated.base import DatasetFacet
 
 from .columns import Columns, Influence, columns
+from .fingerprint import fingerprint
 from .lineage import FieldLineage
 from .metadata import FieldMetadata
 from .model import DatasetField, DatasetRef
@@ -26,8 +28,19 @@ MOST_LINKS = 20_000
 
 
 @attr.define
+class FieldOperationsReferenceDatasetFacet(DatasetFacet):
+    """On an output: the fingerprint of the operations behind its columnLineage, which are told once, under it."""
+
+    fingerprint: str
+
+    @staticmethod
+    def _get_schema() -> str:
+        return "urn:headwater:facets:1-0-0:FieldOperationsReferenceDatasetFacet"
+
+
+@attr.define
 class FieldOperationsDatasetFacet(DatasetFacet):
-    """The operations behind a destination's columnLineage, nothing left out; equal sets have equal fingerprints."""
+    """A set of operations, nothing left out; equal sets have equal fingerprints."""
 
     fingerprint: str
     operations: list[dict[str, Any]]
@@ -91,7 +104,7 @@ def field_operations_facet(
     links = sum(len(operation.inputs) + len(operation.outputs) for operation in lineage.operations)
     whole = links <= most_links
     return FieldOperationsDatasetFacet(
-        fingerprint=lineage.fingerprint,
+        fingerprint=fingerprint_in(lineage, namespace),
         operations=[_operation(operation, namespace, whole) for operation in lineage.operations],
         dropped=[_field(one, namespace) for one in sorted(lineage.dropped)],
         problems=[
@@ -104,6 +117,18 @@ def field_operations_facet(
         ],
         cut=None if whole else f"{links} inputs and outputs are left out; more than {most_links} are not told",
     )
+
+
+def fingerprint_in(lineage: FieldLineage, namespace: str) -> str:
+    """The fingerprint of the operations once datasets without a namespace have this one: then they are other datasets."""
+    ends = [one.dataset for one in lineage.operations if one.dataset is not None]
+    if all(end.namespace is not None for end in ends):
+        return lineage.fingerprint
+
+    def placed(dataset: DatasetRef | None) -> DatasetRef | None:
+        return dataset and replace(dataset, namespace=dataset.namespace or namespace)
+
+    return fingerprint([replace(one, dataset=placed(one.dataset)) for one in lineage.operations])
 
 
 def schema_facet(schema: Schema) -> schema_dataset.SchemaDatasetFacet:
@@ -178,18 +203,24 @@ def _operation(operation: Operation, namespace: str, whole: bool) -> dict[str, A
     told: dict[str, Any] = {"id": operation.id, "type": operation.type.value, "name": operation.name}
     told |= _present(description=operation.description, kind=operation.kind and operation.kind.value)
     if operation.dataset is not None:
-        told["dataset"] = {"namespace": operation.dataset.namespace or namespace, "name": operation.dataset.name}
+        told["dataset"] = _dataset(operation.dataset, namespace)
     if operation.masking:
         told["masking"] = True
     if operation.inputs and whole:
         told["inputs"] = [_present(origin=link.origin, field=link.field) for link in operation.inputs]
     if operation.outputs and whole:
         told["outputs"] = list(operation.outputs)
+    if operation.reaches is not None:
+        told["reaches"] = [_dataset(one, namespace) for one in sorted(operation.reaches)]
     return told
 
 
+def _dataset(one: DatasetRef, namespace: str) -> dict[str, str]:
+    return {"namespace": one.namespace or namespace, "name": one.name}
+
+
 def _field(one: DatasetField, namespace: str) -> dict[str, str]:
-    return {"namespace": one.dataset.namespace or namespace, "name": one.dataset.name, "field": unescape(one.field)}
+    return {**_dataset(one.dataset, namespace), "field": unescape(one.field)}
 
 
 def _present(**told: str | None) -> dict[str, str]:

@@ -43,6 +43,7 @@ def _content(operation: Operation, digests: dict[str, str]) -> list[object]:
         operation.propagate_metadata,
         sorted(operation.removes_tags),
         sorted([output, told(links)] for output, links in operation.direct.items()),
+        operation.reaches and sorted([one.namespace or "", one.name] for one in operation.reaches),
     ]
 
 

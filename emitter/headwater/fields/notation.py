@@ -50,9 +50,9 @@ def wired_operation(item: Json) -> Operation:
     outputs = item.get("outputs") or ()
     match OperationType(item["type"]):
         case OperationType.READ:
-            return Operation.read(item["name"], _dataset(item.get("source")), outputs, description)
+            return Operation.read(item["name"], read_dataset(item.get("source")), outputs, description)
         case OperationType.WRITE:
-            return Operation.write(item["name"], _dataset(item.get("destination")), _links(item), description)
+            return Operation.write(item["name"], read_dataset(item.get("destination")), _links(item), description)
         case OperationType.TRANSFORM:
             return Operation.transform(item["name"], _links(item), outputs, description, kind_of(item), _masks(item))
 
@@ -79,7 +79,7 @@ def stage_operation(item: Json) -> StageOperation:
     return StageOperation(
         type=kind,
         name=item["name"],
-        dataset=_dataset(end) if kind is not OperationType.TRANSFORM else None,
+        dataset=read_dataset(end) if kind is not OperationType.TRANSFORM else None,
         inputs=tuple(dict.fromkeys(stage_field(one) for one in item.get("inputs") or ())),
         outputs=tuple(dict.fromkeys(item.get("outputs") or ())),
         description=item.get("description"),
@@ -250,7 +250,8 @@ def _field_operation(item: Json, inputs: Iterable[Input]) -> FieldOperation:
     )
 
 
-def _dataset(told: Any) -> DatasetRef | None:
+def read_dataset(told: Any) -> DatasetRef | None:
+    """A dataset as ``{namespace, name}`` or its name; None for anything else."""
     match told:
         case {"name": str(name)}:
             return DatasetRef(told.get("namespace"), name)

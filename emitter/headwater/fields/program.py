@@ -3,14 +3,16 @@
 What the seed leaves open is settled so. An input without a source is the latest earlier output of that path. A
 record holds its fields: reading ``address`` reads what was last written to it and to any of its fields since,
 reading ``address.zip`` reads what was last written to it or to a record around it. Without a schema every last
-output is a field of the destination; with one, its fields are, those that some operation makes. With
-``implicit_identity`` a schema field that no operation makes or drops comes from the source fields of its name.
+output is a field of the destination, unless it was dropped since; with one, its fields are, those that some operation
+makes. With ``implicit_identity`` a schema field that no operation makes comes from the source fields of its name that
+no operation drops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from .lineage import FieldLineage
 from .model import DatasetRef, Destination, FieldOperation, Input, Source
@@ -63,7 +65,8 @@ class _Wiring:
         self.problems: list[Problem] = []
         self._sources: dict[DatasetRef, Source] = {}
         self._taken: dict[DatasetRef, dict[str, None]] = {}
-        self._dropped: set[str] = set()
+        # Fields that were dropped by the operation of that number: of a source, or (None) as some operation made them.
+        self._dropped: dict[tuple[DatasetRef | None, FieldPath], int] = {}
         # Of each path the last operation that wrote it, and of each record the paths in it that were ever written.
         self._made: dict[FieldPath, int] = {}
         self._inside: dict[FieldPath, dict[FieldPath, None]] = {}
@@ -94,7 +97,8 @@ class _Wiring:
         )
         self.transforms.append(wired)
         if wired.drops:
-            self._dropped.update(str(item.field) for item in operation.inputs)
+            for item in operation.inputs:
+                self._dropped[None if item.source is None else item.source.ref, item.field] = number
         for output in operation.outputs:
             self._made[output.field] = number
             for record in output.field.ancestors:
@@ -108,11 +112,12 @@ class _Wiring:
     def written(self, destination: Destination, implicit_identity: bool) -> list[InputField]:
         """What the destination takes: the fields of its schema, or every last output."""
         if destination.schema is None:
-            return [link for path in self._made for link in self._made_links(path)]
+            kept = [path for path, number in self._made.items() if self._drop_of(None, path) < number]
+            return [link for path in kept for link in self._made_links(path)]
         links = []
         for path in destination.schema.leaves():
             made = self._made_links(path)
-            if not made and implicit_identity and str(path) not in self._dropped:
+            if not made and implicit_identity:
                 made = self._identity(path)
             links.extend(made)
         return links
@@ -143,15 +148,23 @@ class _Wiring:
         makers = sorted(parts if whole < 0 else parts | {whole})
         return [InputField(_transform_id(number), str(path)) for number in makers]
 
+    def _drop_of(self, source: DatasetRef | None, path: FieldPath) -> int:
+        """The last operation that dropped the field or a record around it, -1 if none did."""
+        return max(self._dropped.get((source, one), -1) for one in (path, *path.ancestors))
+
     def _identity(self, path: FieldPath) -> list[InputField]:
         """The source fields of that name: of sources whose schema has it, or of the only source if it tells none."""
-        refs = [
-            ref
+        only = len(self._sources) == 1
+        refs = [ref for ref, paths in self._source_paths.items() if (only if paths is None else path in paths)]
+        return [self._take(ref, str(path)) for ref in refs if self._drop_of(ref, path) < 0]
+
+    @cached_property
+    def _source_paths(self) -> Mapping[DatasetRef, frozenset[FieldPath] | None]:
+        """The fields of each source by its schema, None where it tells none; asked for when all sources are known."""
+        return {
+            ref: None if source.schema is None else frozenset(source.schema.paths())
             for ref, source in self._sources.items()
-            if (source.schema is None and len(self._sources) == 1)
-            or (source.schema is not None and path in set(source.schema.paths()))
-        ]
-        return [self._take(ref, str(path)) for ref in refs]
+        }
 
 
 def _direct(

@@ -13,9 +13,10 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from openlineage.client.uuid import generate_new_uuid
 
@@ -33,6 +34,9 @@ from headwater.lineage.parents import (
     sharing_variables,
 )
 from headwater.transport import DefaultTransport, default_transport
+
+if TYPE_CHECKING:
+    from headwater.fields.trace import Trace
 
 EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
 Key: TypeAlias = tuple[str, str]
@@ -95,6 +99,8 @@ class Run:
         self._job_facets: dict[str, Facet] = {}
         self._inputs: dict[Key, dict[str, dict[str, Facet]]] = {}
         self._outputs: dict[Key, dict[str, dict[str, Facet]]] = {}
+        self._attached: dict[Key, tuple[Key, dict[str, Facet]]] = {}
+        self._attached_sent: dict[Key, dict[str, Facet]] = {}
         self._lock = threading.RLock()
         self._token: contextvars.Token[Run | None] | None = None
         self._ended = False
@@ -151,6 +157,23 @@ class Run:
             dataset.setdefault("facets", {}).update(facets.complete(dataset_facets, "DatasetFacet"))
             for member, (given, container) in own.items():
                 dataset.setdefault(member, {}).update(facets.complete(given, container))
+
+    @guarded
+    def attaches(self, output: Key, key: Key, told: Mapping[str, Facet]) -> None:
+        """Tell facets about an output that many runs share, under a key of their own instead of in every run's event.
+
+        They go ahead of the run's next event, as a DatasetEvent of ``key``. Told again for the output, they replace
+        what was told before.
+        """
+        with self._lock:
+            self._attached[_checked(output)] = (_checked(key), facets.complete(told, "DatasetFacet"))
+
+    def trace(self) -> AbstractContextManager[Trace]:
+        """``with run.trace():`` the reads and writes of data frame libraries are told to this run while they happen."""
+        # The tracing knows many libraries: only those pay who trace.
+        from headwater.fields.trace import trace
+
+        return trace(self)
 
     @guarded
     def add_run_facet(self, name: str, facet: Facet) -> None:
@@ -212,16 +235,28 @@ class Run:
 
     def emit(self, event_type: EventType) -> None:
         """Send an event of this type, now, with all that is known."""
-        (self._given_transport or default_transport()).emit(self.event(event_type, dt.datetime.now(dt.UTC)))
+        transport, now = self._given_transport or default_transport(), dt.datetime.now(dt.UTC)
+        for attachment in self._attachments(now):
+            transport.emit(attachment)
+        transport.emit(self.event(event_type, now))
+
+    def _attachments(self, at: dt.datetime) -> list[dict[str, Any]]:
+        """The DatasetEvents of what was attached since the last event."""
+        with self._lock:
+            new = {key: told for key, told in self._attached.values() if self._attached_sent.get(key) != told}
+            self._attached_sent |= new
+        head = _head("DatasetEvent", at)
+        return [
+            {**head, "dataset": {"namespace": namespace, "name": name, "facets": told}}
+            for (namespace, name), told in new.items()
+        ]
 
     def event(self, event_type: EventType, at: dt.datetime) -> dict[str, Any]:
         """The OpenLineage RunEvent, as it would be sent at ``at`` (with a zone)."""
         with self._lock:
             return {
                 "eventType": event_type,
-                "eventTime": at.astimezone(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
-                "producer": facets.producer(),
-                "schemaURL": f"{facets.SPEC}#/$defs/RunEvent",
+                **_head("RunEvent", at),
                 "run": {"runId": self._run_id, "facets": dict(self._run_facets)},
                 "job": {"namespace": self._job[0], "name": self._job[1], "facets": dict(self._job_facets)},
                 "inputs": _listed(self._inputs),
@@ -293,6 +328,14 @@ def _checked(key: Key) -> Key:
         if not isinstance(part, str) or not 0 < len(part) <= 2_000 or min(part) < " ":
             raise ValueError(f"a namespace or name is a text of 1 to 2000 characters, not {part!r}")
     return key
+
+
+def _head(kind: str, at: dt.datetime) -> dict[str, str]:
+    return {
+        "eventTime": at.astimezone(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "producer": facets.producer(),
+        "schemaURL": f"{facets.SPEC}#/$defs/{kind}",
+    }
 
 
 def _listed(side: dict[Key, dict[str, dict[str, Facet]]]) -> list[dict[str, Any]]:

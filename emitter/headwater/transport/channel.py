@@ -54,6 +54,7 @@ class Channel:
     def _place(self) -> None:
         """Find out how this process will end, once in each."""
         self._placed = True
+        _in_use.add(self)
         if _is_multiprocessing_child():
             _hook_multiprocessing()
         elif self._forked and self._has_spool:
@@ -69,6 +70,7 @@ class Channel:
         limit = self._config.close_timeout if timeout is None or timeout < 0 else timeout
         engine, self._engine = self._engine, self._new_engine()
         self._placed = False
+        _in_use.discard(self)
         if engine.journal:
             engine.flush(limit * DELIVERING)
         engine.end(limit)
@@ -106,6 +108,8 @@ def _is_bare_fork() -> bool:
 
 
 _channels: weakref.WeakSet[Channel] = weakref.WeakSet()
+# A host may let go of a transport that still has events: they are owed until it is closed or the process ends.
+_in_use: set[Channel] = set()
 
 
 _hooked = False
@@ -136,6 +140,7 @@ def _after_fork_in_child() -> None:
     _hooked = False
     for channel in list(_channels):
         channel.renew_in_child()
+    _in_use.clear()
 
 
 def _at_exit() -> None:

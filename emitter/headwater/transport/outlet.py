@@ -86,7 +86,7 @@ class KafkaOutlet:
                 self._preparation = Preparation(self._config, self._ledger)
             except ImportError as fault:
                 self._say(f"events are sent as JSON: {self._config.format} needs {fault.name}")
-                self._preparation = Preparation(replace(self._config, format="json"), self._ledger)
+                self._preparation = Preparation(replace(self._config, format="json", schema_id=0), self._ledger)
         return self._preparation
 
     def _send(self, message: Message) -> None:

@@ -25,7 +25,7 @@ class Preparation:
     def __init__(self, config: HeadwaterConfig, ledger: Ledger) -> None:
         self._config = config
         self._ledger = ledger
-        self._encode = encoder(config.format)
+        self._encode = encoder(config.format, config.schema_id)
         self._throttle = Throttle(config.running_interval)
         self._redaction = Redaction(config.redact_patterns) if config.redact else None
 
@@ -60,9 +60,25 @@ def _was_cut(tree: Tree) -> bool:
     return isinstance(facets, dict) and "headwater_cut" in facets
 
 
-def encoder(form: str) -> Callable[[bytes], bytes]:
-    """From JSON bytes to the bytes on the wire; raises ImportError without the extra that ``avro`` needs."""
+def encoder(form: str, schema_id: int = 0) -> Callable[[bytes], bytes]:
+    """From JSON bytes to the bytes on the wire, framed where a schema registry has their schema under an id.
+
+    Raises ImportError without the extra that ``avro`` needs.
+    """
+    frame = b"\x00" + schema_id.to_bytes(4, "big") if schema_id else b""
     if form == "json":
-        return bytes
-    encode: Callable[[bytes], bytes] = importlib.import_module("headwater_avro.codec").encode_avro
+        return (lambda text: frame + text) if frame else bytes
+    encode_avro: Callable[[bytes], bytes] = importlib.import_module("headwater_avro.codec").encode_avro
+
+    def encode(text: bytes) -> bytes:
+        try:
+            single = encode_avro(text)
+        except ValueError:
+            return text  # what the envelope can't hold stays JSON
+        return frame + single[_SINGLE_OBJECT_HEAD:] if frame else single
+
     return encode
+
+
+_SINGLE_OBJECT_HEAD = 10
+"""Bytes before the record: ``C3 01`` and the fingerprint."""

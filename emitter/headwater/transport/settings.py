@@ -36,6 +36,9 @@ class HeadwaterConfig(Config):
     topic: str = "lineage.events"
     format: str = "json"
     """``json`` (stock OpenLineage) or ``avro`` (the envelope; needs the extra ``avro``)."""
+    schema_id: int = 0
+    """The id under which a schema registry has the schema of what is sent (the envelope, or a JSON schema): messages are
+    framed with it, as Confluent's serializers do. 0: no frame."""
     kafka: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the Kafka client (librdkafka's names: ``security.protocol``, ``sasl.mechanism``, …), also
     read as ``config``, and from ``HEADWATER_KAFKA_SECURITY_PROTOCOL`` and the like. They win over ours."""
@@ -167,6 +170,12 @@ def _count(value: Any) -> int:
     return int(value)
 
 
+def _schema_id(value: Any) -> int:
+    if not 0 <= int(value) < 1 << 31:
+        raise ValueError("must be an id of a schema registry, or 0")
+    return int(value)
+
+
 def _seconds(value: Any) -> float:
     if not 0 <= float(value) <= 86_400:
         raise ValueError("must be from 0 to 86400 seconds")
@@ -194,6 +203,7 @@ _BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "Mapping[str, Any]": _mapping,
     "tuple[str, ...]": _patterns,
 }
+_BY_NAME: dict[str, Callable[[Any], Any]] = {"format": _format, "schema_id": _schema_id}
 _READERS: dict[str, Callable[[Any], Any]] = {
-    f.name: _format if f.name == "format" else _BY_TYPE[str(f.type)] for f in fields(HeadwaterConfig)
+    f.name: _BY_NAME.get(f.name) or _BY_TYPE[str(f.type)] for f in fields(HeadwaterConfig)
 }

@@ -1,0 +1,252 @@
+"""Which operations made a field: the choice among them, and the walk from writer to writer, over answers given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from headwater.fields import (
+    DatasetRef,
+    Destination,
+    FieldLineage,
+    FieldOperation,
+    MemoryRun,
+    OpKind,
+    Pipeline,
+    Source,
+    apply,
+    resolve,
+)
+from headwater.fields.shapes import drop, generate, influence
+from headwater_avro.names import Key
+from headwater_cli.field_operations import operations_text
+from headwater_consumer.rules.coalesce import Coalescer
+from headwater_consumer.told_by_run import told_by_run
+from headwater_graph.questions.answers import Node
+from headwater_graph.questions.field_operations import made_by, operations_in
+from headwater_graph.questions.finding import NotFound
+from headwater_graph.questions.keys import dataset_key
+from headwater_graph.questions.operations import OperationsAnswer, field_operations, find_field
+from headwater_graph.questions.reader import GivenAnswers, Row
+from headwater_graph.questions.walk import Limits
+
+RAW, MID, OUT = Source.of("n", "raw"), Source.of("n", "mid"), Source.of("n", "out")
+
+
+def told(lineage: FieldLineage) -> MemoryRun:
+    run = MemoryRun()
+    apply(lineage, run)
+    return run
+
+
+def program(source: Source, destination: Source, *operations: FieldOperation) -> FieldLineage:
+    return resolve(operations, Destination.of("n", destination.name), sources=[source])
+
+
+FIRST = program(
+    RAW,
+    MID,
+    FieldOperation("Split", [RAW["line"]], ["a", "b"]),
+    FieldOperation("Upper", ["a"], ["a"], description="louder"),
+    FieldOperation("Dotted", [RAW[r"v\.1"]], [r"v\.2"]),
+    *generate("Now", "at"),
+    *drop(RAW["junk"]),
+)
+SECOND = program(MID, OUT, FieldOperation("Copy", [MID["a"]], ["x"]), FieldOperation("Clock", [MID["at"]], ["t"]))
+
+
+def names(lineage: FieldLineage, dataset: Key, *columns: str) -> list[str]:
+    ((_, facets),) = [told(lineage).attached[dataset]]
+    operations = operations_in(json.loads(json.dumps(facets)))
+    assert operations is not None
+    return [one.name for one in made_by(operations, dataset, frozenset(columns)).operations]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (["a"], ["read raw", "Split", "Upper", "write mid"]),
+        (["b"], ["read raw", "Split", "write mid"]),
+        (["at"], ["Now", "write mid"]),
+        (["v.2"], ["read raw", "Dotted", "write mid"]),
+        (["b", "at"], ["read raw", "Split", "Now", "write mid"]),
+        (["nobody"], []),
+    ],
+)
+def test_what_made_a_column_is_chosen_back_through_the_wiring(columns: list[str], expected: list[str]) -> None:
+    assert names(FIRST, ("n", "mid"), *columns) == expected
+
+
+def test_an_influence_counts_for_every_field_of_what_it_reaches_and_for_nothing_else() -> None:
+    pipeline = Pipeline()
+    pipeline.stage("in", source=Source.of("n", "raw"), output_schema=["k", "v"])
+    pipeline.stage("few", inputs=["in"]).record(influence(OpKind.FILTER, "k"))
+    pipeline.stage("small", inputs=["few"], destination=Destination.of("n", "small", schema=["v"]))
+    pipeline.stage("whole", inputs=["in"], destination=Destination.of("n", "whole", schema=["v"]))
+    lineage = pipeline.resolve()
+    assert names(lineage, ("n", "small"), "v") == ["in.read", "few.Filter", "small.write"]
+    assert names(lineage, ("n", "whole"), "v") == ["in.read", "whole.write"]
+
+
+@dataclass
+class Graph:
+    """A graph of some runs, each the events of one job that wrote one dataset; newest first."""
+
+    runs: dict[Key, list[Row]] = field(default_factory=dict)
+    attached: dict[str, str] = field(default_factory=dict)
+    aliases: list[tuple[Key, Key]] = field(default_factory=list)
+
+    def ran(self, job: str, lineage: FieldLineage | None, *, state: str = "COMPLETE", inline: bool = False) -> Graph:
+        run = MemoryRun() if lineage is None else told(lineage)
+        output = next(iter(run.outputs), ("n", "mid"))
+        facets: Mapping[str, Any] = run.outputs.get(output, {})
+        if inline:
+            facets = {**facets, **run.attached[output][1]}
+        for (_, name), whole in () if inline else run.attached.values():
+            self.attached[name] = json.dumps(whole)
+        number = sum(map(len, self.runs.values()))
+        row: dict[str, Any] = {"namespace": "n", "name": job, "id": f"run-{number}", "state": state}
+        row |= {"lastEventAt": datetime(2026, 1, 1, tzinfo=UTC), "record": _record(output, facets)}
+        self.runs.setdefault(output, []).insert(0, row)
+        return self
+
+    def reader(self) -> GivenAnswers:
+        known = {dataset_key(*key): key for key in [*self.runs, ("n", "raw"), ("n", "late")]}
+        whole = {dataset_key("urn:headwater:field-operations", name): text for name, text in self.attached.items()}
+
+        def last_runs(datasets: list[str], failed: bool, limit: int, window: int) -> list[Row]:
+            rows = [row for key in datasets for row in self.runs.get(known.get(key, ("", "")), ())]
+            chosen = [row for row in rows if (row["state"] == "FAIL") == failed]
+            assert limit <= window
+            return sorted(chosen[:limit], key=lambda row: str(row["name"]))
+
+        def other_names(keys: list[str], rows: int) -> list[Row]:
+            both = [*self.aliases, *((b, a) for a, b in self.aliases)]
+            found: list[Row] = [{"namespace": b[0], "name": b[1]} for a, b in both if dataset_key(*a) in keys]
+            return found[:rows]
+
+        def by_key(keys: list[str]) -> list[Row]:
+            return [{"key": key, "namespace": known[key][0], "name": known[key][1]} for key in keys if key in known]
+
+        return GivenAnswers(
+            last_runs_of_writers=last_runs,
+            dataset_facets=lambda key: [{"facets": whole[key]}] if key in whole else [],
+            aliases=other_names,
+            dataset_by_key=by_key,
+        )
+
+    def ask(self, name: str, *columns: str, **limits: Any) -> OperationsAnswer:
+        node = Node(dataset_key("n", name), "dataset", ("n", name))
+        return field_operations(self.reader(), told_by_run, node, columns, Limits(**limits))
+
+
+def _record(output: Key, facets: Mapping[str, Any]) -> bytes:
+    event = {
+        "eventTime": "2026-01-01T00:00:00Z",
+        "eventType": "COMPLETE",
+        "run": {"runId": "r"},
+        "job": {"namespace": "n", "name": "j"},
+        "outputs": [{"namespace": output[0], "name": output[1], "facets": facets}],
+    }
+    coalescer = Coalescer()
+    coalescer.add(json.dumps(event).encode())
+    (row,) = [row for row in coalescer.rows() if row[0] == "run"]
+    return row[2]
+
+
+def steps(answer: OperationsAnswer) -> list[tuple[int, str, tuple[str, ...], list[str]]]:
+    return [(one.depth, one.run, one.columns, [each.name for each in one.operations]) for one in answer.steps]
+
+
+def test_the_walk_goes_on_with_the_columns_that_were_taken() -> None:
+    answer = Graph().ran("first", FIRST).ran("second", SECOND).ask("out", "x")
+    assert steps(answer) == [
+        (1, "run-1", ("x",), ["read mid", "Copy", "write out"]),
+        (2, "run-0", ("a",), ["read raw", "Split", "Upper", "write mid"]),
+    ]
+    assert answer.value()["complete"]
+    assert "      Upper      a → a  (louder)" in operations_text(answer).splitlines()
+
+
+def test_all_columns_where_none_is_named_and_a_cut_by_depth_says_so() -> None:
+    answer = Graph().ran("first", FIRST).ran("second", SECOND).ask("out", depth=1)
+    assert [one.columns for one in answer.steps] == [("t", "x")]
+    assert not answer.value()["complete"]
+    assert operations_text(answer).splitlines()[-1].startswith("cut: depth")
+
+
+def test_it_is_the_last_run_that_told_operations_and_did_not_fail() -> None:
+    graph = Graph().ran("first", SECOND, state="FAIL").ran("first", FIRST).ran("first", FIRST, state="FAIL")
+    assert [one.run for one in graph.ran("first", None).ask("mid", "b").steps] == ["run-1"]
+    assert [one.run for one in graph.ask("out", "x", depth=1).steps] == ["run-0"]
+
+
+def test_every_writer_counts_and_circles_end() -> None:
+    back = program(OUT, MID, FieldOperation("Back", [OUT["x"]], ["a"]))
+    answer = Graph().ran("first", FIRST).ran("second", SECOND).ran("third", back).ask("mid", "a")
+    assert [(one.depth, one.job[1]) for one in answer.steps] == [(1, "first"), (1, "third"), (2, "second")]
+
+
+def test_another_name_of_the_dataset_costs_no_depth() -> None:
+    graph = Graph(aliases=[(("n", "late"), ("n", "mid"))]).ran("first", FIRST)
+    assert steps(graph.ask("late", "at")) == [(1, "run-0", ("at",), ["Now", "write mid"])]
+
+
+def test_operations_in_the_runs_own_facet_are_read_too_and_what_is_cut_is_told_whole() -> None:
+    assert [one.run for one in Graph().ran("first", FIRST, inline=True).ask("mid", "b").steps] == ["run-0"]
+    whole = {"fingerprint": "f", "cut": "too many", "operations": [{"id": "1", "type": "read", "name": "r"}]}
+    found = operations_in({"headwater_fieldOperations": whole})
+    assert found is not None
+    assert [one.name for one in made_by(found, ("n", "mid"), frozenset({"a"})).operations] == ["r"]
+
+
+@pytest.mark.parametrize("facet", [None, [], {"fingerprint": 1}, {"fingerprint": "f", "operations": [{"id": "x"}]}])
+def test_a_facet_of_another_form_tells_nothing(facet: object) -> None:
+    assert operations_in({"headwater_fieldOperations": facet}) is None
+
+
+def test_where_no_run_told_operations_the_answer_is_no() -> None:
+    graph = Graph().ran("first", FIRST)
+    with pytest.raises(NotFound, match="nobody of n mid"):
+        graph.ask("mid", "nobody")
+    graph.attached.clear()
+    with pytest.raises(NotFound, match="no run told operations"):
+        graph.ask("mid", "a")
+
+
+@pytest.mark.parametrize(
+    ("words", "columns", "expected"),
+    [
+        (("n", "mid"), (), ("mid", ())),
+        (("n", "mid", "a"), (), ("mid", ("a",))),
+        (("n#mid",), (), ("mid", ())),
+        (("n#mid#a",), (), ("mid", ("a",))),
+        (("n#mid", "a"), (), ("mid", ("a",))),
+        (("n", "mid"), ("a", "b"), ("mid", ("a", "b"))),
+    ],
+)
+def test_a_field_is_written_behind_its_dataset(
+    words: tuple[str, ...], columns: tuple[str, ...], expected: tuple[str, tuple[str, ...]]
+) -> None:
+    node, found = find_field(Graph().ran("first", FIRST).reader(), words, columns)
+    assert (node.name[1], found) == expected
+
+
+def test_what_is_no_field_is_told_as_it_was_written() -> None:
+    with pytest.raises(NotFound, match="nowhere#a"):
+        find_field(Graph().reader(), ("nowhere#a",))
+
+
+def test_two_destinations_of_one_program_share_their_operations() -> None:
+    pipeline = Pipeline()
+    pipeline.stage("in", source=Source.of("n", "raw"), output_schema=["k"])
+    for name in ("one", "two"):
+        pipeline.stage(name, inputs=["in"], destination=Destination.of("n", name))
+    run = told(pipeline.resolve())
+    assert run.attached["n", "one"] == run.attached["n", "two"]
+    assert DatasetRef("n", "one") in pipeline.resolve().destination_fields
