@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from headwater_avro.errors import EventRejected
 from headwater_consumer.batch import BatchPosition, BatchReport, GraphWriter
 from headwater_consumer.dump import Scanner, dump
-from headwater_consumer.rules.coalesce import Coalescer
+from headwater_consumer.messages import Message
+from headwater_consumer.parting import part
+from headwater_consumer.rules.coalesce import Coalescer, unpack_sources
 from headwater_consumer.settle.limits import Limits
 from headwater_graph.port import Store
 
@@ -15,12 +17,19 @@ from headwater_graph.port import Store
 def feed(store: Store, messages: Iterable[bytes], limits: Limits | None = None) -> BatchReport:
     """Write one batch of messages; those that can't be used are left out."""
     coalescer = Coalescer()
-    for message in messages:
+    told = [Message("told", 0, at, -1, None, message, ()) for at, message in enumerate(messages)]
+    for message in told:
         try:
-            coalescer.add(message)
+            coalescer.add(message.value, source=message.position)
         except EventRejected:
             continue
-    return GraphWriter(store, limits).apply(coalescer.rows(), BatchPosition("test", 0, {}))
+    writer, position = GraphWriter(store, limits), BatchPosition("test", 0, {})
+    report = writer.apply(coalescer.rows(), position)
+    while report.parted:
+        sources = {at for one in report.parted for at in unpack_sources(one.sources)}
+        rows, _ = part((message for message in told if message.position in sources), report.parted)
+        report = report.then(writer.apply(rows, position))
+    return report
 
 
 def dumped(store: Scanner) -> bytes:

@@ -10,7 +10,8 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 
 import msgspec
 
@@ -18,8 +19,11 @@ from headwater_avro.errors import RejectionCode, StoreRefused
 from headwater_graph.neo4j_port import StoreBusy, StoreExhausted
 from headwater_graph.port import Store
 
+from .collection import collection_paused
 from .rules.coalesce import Kind, Row
+from .rules.horizon import Beyond
 from .settle.limits import Limits
+from .settle.owed import RetentionUnfinished
 from .settle.settle import Settled, drain, settle
 from .settle.told import portions, told
 
@@ -30,6 +34,10 @@ TRIES = 8
 
 FIRST_PAUSE = 0.05
 """Seconds before the second try; doubled each time."""
+
+
+FINE_BEFORE_GROWING = 20
+"""Batches without a shortage after which transactions that were made smaller may be twice as large again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,18 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Parted:
+    """A run of which the events older than ``bound`` are refused and the others not (SPEC 7): nothing of its row is written.
+
+    Its messages, at ``sources``, are to be joined again one by one, and what is left of them applied.
+    """
+
+    run_id: str
+    sources: bytes
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
 class BatchReport:
     """What a batch came to: runs written, jobs with a late one, versions folded again, work still owed, seconds by phase."""
 
@@ -62,6 +82,21 @@ class BatchReport:
     phase_seconds: dict[str, float]
     refused: list[Refused]
     runs: int = 0
+    parted: list[Parted] = field(default_factory=list)
+
+    def then(self, other: BatchReport) -> BatchReport:
+        """Return what this and what was left of its parted runs came to."""
+        phases = self.phase_seconds.keys() | other.phase_seconds.keys()
+        seconds = {name: self.phase_seconds.get(name, 0.0) + other.phase_seconds.get(name, 0.0) for name in phases}
+        return BatchReport(
+            self.late_runs + other.late_runs,
+            self.refolded_versions + other.refolded_versions,
+            other.owed_left,
+            seconds,
+            self.refused + other.refused,
+            self.runs + other.runs,
+            other.parted,
+        )
 
 
 @dataclass(slots=True)
@@ -69,6 +104,17 @@ class _Progress:
     settled: Settled = field(default_factory=Settled)
     seconds: dict[str, float] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
+    parted: list[Parted] = field(default_factory=list)
+
+    def lies_beyond(self, portion: Iterable[Row], beyond: Iterable[Beyond]) -> None:
+        """Note what of a portion lies before the horizon; a run may be told by several of its rows."""
+        found = {(one.kind, one.key): one for one in beyond}
+        for kind, key, _, sources in portion if found else ():
+            one = found.get((kind, key.decode()))
+            if one is not None and one.bound is not None:
+                self.parted.append(Parted(one.key, sources, one.bound))
+            elif one is not None:
+                self.refused.append(Refused(kind, key, sources, "before_horizon", one.detail))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -83,9 +129,10 @@ class GraphWriter:
     """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back."""
 
     def __init__(self, store: Store, limits: Limits | None = None) -> None:
-        self._store = store
+        self.store = self._store = store
         self._limits = limits or Limits()
         self._now = self._limits
+        self._fine = 0
 
     def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
         """Write a batch; the graph is settled before it and after it, so nothing is owed in the end.
@@ -93,14 +140,20 @@ class GraphWriter:
         Raises ServerUnavailable while the graph can't be reached: nothing of the portion under way is written then, and
         the same batch may be applied again.
         """
-        self._store.announce(position.batch_id, msgspec.json.encode(position.offsets).decode())
+        self._store.announce(position.batch_id, "")
         progress = _Progress()
-        self.settle_owed(progress)
-        for portion in portions(rows, self._limits.runs, self._limits.bytes):
-            self._apply(portion, progress)
-        self._now = self._limits
+        with collection_paused():
+            self.settle_owed(progress)
+            for portion, following in pairwise(chain(portions(rows, self._now.runs, self._now.bytes), [None])):
+                if following is None:
+                    # What is in up to there is said by the transaction that brings the last of it.
+                    self._store.announce(position.batch_id, msgspec.json.encode(position.offsets).decode())
+                self._apply(portion or [], progress)
+        self._grow()
         settled = progress.settled
-        return BatchReport(settled.late, settled.refolded, 0, progress.seconds, progress.refused, settled.runs)
+        return BatchReport(
+            settled.late, settled.refolded, 0, progress.seconds, progress.refused, settled.runs, progress.parted
+        )
 
     def settle_owed(self, progress: _Progress | None = None) -> None:
         """Do all work that earlier transactions left, each piece in transactions of its own."""
@@ -124,8 +177,14 @@ class GraphWriter:
         smaller = self._now.halved()
         if smaller == self._now:
             raise
-        self._now = smaller
+        self._now, self._fine = smaller, 0
         logger.warning("the graph ran out of memory or time: smaller transactions", extra={"rows": smaller.rows})
+
+    def _grow(self) -> None:
+        """Let transactions grow back after enough batches that fitted: each try that fails costs a whole transaction."""
+        self._fine += 1
+        if self._now != self._limits and self._fine >= FINE_BEFORE_GROWING:
+            self._now, self._fine = self._now.doubled(self._limits), 0
 
     def _drain_one(self, progress: _Progress) -> bool:
         with self._store.transaction() as tx:
@@ -156,9 +215,14 @@ class GraphWriter:
     def _settle(self, portion: list[Row], progress: _Progress) -> bool:
         with progress.phase("join"):
             all_told = told(portion)
-        with progress.phase("write"), self._store.transaction() as tx:
-            settled = settle(tx, all_told, self._now)
-        progress.settled += settled
+        try:
+            with progress.phase("write"), self._store.transaction() as tx:
+                settled = settle(tx, all_told, self._now)
+        except RetentionUnfinished:
+            self.settle_owed(progress)
+            raise
+        progress.lies_beyond(portion, settled.beyond)
+        progress.settled += replace(settled, beyond=())
         return True
 
     def _again(self, step: Callable[[_Progress], bool], progress: _Progress) -> bool:

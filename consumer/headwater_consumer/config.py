@@ -16,10 +16,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from headwater_avro.errors import ConfigError
+from headwater_avro.registry import RegistrySettings
 
 PREFIX = "HEADWATER_"
 FILE = "headwater.toml"
-SECTIONS = ("kafka", "neo4j", "spark", "consumer")
+SECTIONS = ("kafka", "schema_registry", "neo4j", "spark", "consumer")
 """The tables of ``headwater.toml`` that are read here; other parts have their own."""
 
 Layer: TypeAlias = tuple[str, Mapping[str, Any]]
@@ -62,6 +63,15 @@ class ConsumerSettings(BaseModel):
     kafka_ssl_ca: Path | None = Field(None, description="PEM file of the authorities that sign Kafka's certificates")
     kafka_ssl_keystore: Path | None = Field(None, description="PEM file with the own certificate and its key")
 
+    schema_registry_url: str | None = Field(
+        None, description="address of a schema registry with Confluent's API, for messages framed with a schema id"
+    )
+    schema_registry_user: str | None = Field(None, description="user in the schema registry")
+    schema_registry_password: Secret = Field(None, description="password in the schema registry")
+    schema_registry_ca: Path | None = Field(
+        None, description="PEM file of the authorities that sign the schema registry's certificate"
+    )
+
     neo4j_uri: Text = Field(description="Neo4j's address, bolt://host:port or neo4j+s://…")
     neo4j_user: Text = Field("neo4j", description="user in Neo4j")
     neo4j_password: SecretStr = Field(SecretStr(""), description="password in Neo4j")
@@ -75,7 +85,7 @@ class ConsumerSettings(BaseModel):
         None, description="folder or URL of Spark's offsets; if lost, the topic is read again"
     )
     starting_offsets: Literal["earliest", "latest"] = Field("earliest", description="where a first start begins")
-    max_offsets_per_trigger: Annotated[int, Field(ge=1)] = Field(20_000, description="messages in a batch at most")
+    max_offsets_per_trigger: Annotated[int, Field(ge=1)] = Field(30_000, description="messages in a batch at most")
     trigger_milliseconds: Annotated[int, Field(ge=0)] = Field(200, description="least time from one batch to the next")
     fail_on_data_loss: bool = Field(True, description="stop where Kafka has deleted messages that were not read yet")
 
@@ -99,6 +109,13 @@ class ConsumerSettings(BaseModel):
         prefix = "neo4j_"
         names = (name for name in type(self).model_fields if name.startswith(prefix))
         return {name.removeprefix(prefix): getattr(self, name) for name in names}
+
+    def registry(self) -> RegistrySettings | None:
+        """Return where the schema registry is, None where none is set."""
+        if self.schema_registry_url is None:
+            return None
+        password, ca = _open(self.schema_registry_password), _path(self.schema_registry_ca)
+        return RegistrySettings(self.schema_registry_url, self.schema_registry_user, password, ca)
 
     def librdkafka(self) -> dict[str, str]:
         """Return Kafka's security settings in the words of librdkafka."""

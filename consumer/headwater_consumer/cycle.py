@@ -11,24 +11,27 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
 from headwater_avro.errors import ServerUnavailable
+from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_graph.neo4j_port import StoreBusy, StoreExhausted
 
 from .dead_letters import Clock, DeadLetter, DeadLetterSink, now
 from .health import Status
+from .holder import HeldBy, told_while_held
 from .messages import Messages, Position
 from .metrics import BatchSummary
-from .partition import DEAD, TALLY, Rejected, Tally
+from .partition import DEAD, TALLY, UNREAD, Rejected, Tally
 from .rules.coalesce import Row, unpack_sources
 
 if TYPE_CHECKING:
-    from .batch import BatchPosition, BatchReport, Refused
+    from .batch import BatchPosition, BatchReport, Parted, Refused
 
 Result = TypeVar("Result")
 
@@ -65,10 +68,15 @@ class Tagged:
 
     def rows(self) -> Iterator[Row]:
         """Yield the joined rows."""
+        return (row for row in self._rows() if row[0] not in (DEAD, TALLY, UNREAD))
+
+    def unread(self) -> list[Position]:
+        """Return where the messages are that no task could read, since the schema registry was away."""
+        return [position for row in self._rows() if row[0] == UNREAD for position in unpack_sources(row[3])]
+
+    def _rows(self) -> Iterator[Any]:
         for batch in self._table.to_batches():
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                if row[0] not in (DEAD, TALLY):
-                    yield row
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def offsets(self) -> dict[str, dict[int, int]]:
         """Return the offset after the last message read, by topic and partition."""
@@ -97,6 +105,8 @@ class BatchCycle:
         status: Status,
         *,
         stop: threading.Event,
+        schemas: Schemas = NO_REGISTRY,
+        held_by: HeldBy | None = None,
         clock: Clock = now,
         first_wait: float = FIRST_WAIT,
     ) -> None:
@@ -105,12 +115,18 @@ class BatchCycle:
         self._messages = messages
         self._status = status
         self._stop = stop
+        self._schemas = schemas
+        self._held_by = held_by
         self._clock = clock
         self._first_wait = first_wait
         self._offsets: dict[str, dict[int, int]] = {}
         self.written: int | None = None
         self.failure: BaseException | None = None
         self.busy = threading.Lock()
+
+    def go_on_from(self, offsets: dict[str, dict[int, int]]) -> None:
+        """Take over what the graph has already, so that each batch says of all partitions up to where they are in."""
+        self._offsets = _merged(self._offsets, offsets)
 
     def __call__(self, frame: Any, batch_id: int) -> None:
         with self.busy:
@@ -135,17 +151,40 @@ class BatchCycle:
             with _timed(seconds, "dead_letters"):
                 self._bury(tagged, dead)
             query_id = str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
-            report = self._write(tagged, query_id, batch_id)
+            report = self._write(tagged, query_id, batch_id, dead)
             with _timed(seconds, "refused"):
                 self._bury_refused(report.refused, dead)
         self._conclude(tagged, report, query_id, batch_id, dead, {**report.phase_seconds, **seconds})
 
-    def _write(self, tagged: Tagged, query_id: str, batch_id: int) -> BatchReport:
+    def _write(self, tagged: Tagged, query_id: str, batch_id: int, dead: Counter[str]) -> BatchReport:
         from .batch import BatchPosition
 
         self._offsets = _merged(self._offsets, tagged.offsets())
         position = BatchPosition(query_id=query_id, batch_id=batch_id, offsets=self._offsets)
-        return self._patiently(lambda: self._writer.apply(tagged.rows(), position))
+        again = self._read_again(tagged.unread(), dead)
+        with told_while_held(self._status, self._held_by):
+            report = self._patiently(lambda: self._writer.apply(chain(tagged.rows(), again), position))
+            while report.parted:
+                report = report.then(self._write_parted(report.parted, position, dead))
+        return report
+
+    def _read_again(self, positions: list[Position], dead: Counter[str]) -> list[Row]:
+        """Read the messages that the tasks left unread, once the registry tells their schemas."""
+        from .parting import part
+
+        if not positions:
+            return []
+        rows, refused = self._patiently(lambda: part(self._messages.fetch(positions), (), self._schemas))
+        self._bury_by_position(refused, dead)
+        return rows
+
+    def _write_parted(self, parted: list[Parted], position: BatchPosition, dead: Counter[str]) -> BatchReport:
+        from .parting import part
+
+        sources = [source for one in parted for source in unpack_sources(one.sources)]
+        rows, older = self._patiently(lambda: part(self._messages.fetch(sources), parted, self._schemas))
+        self._bury_by_position(older, dead)
+        return self._patiently(lambda: self._writer.apply(rows, position))
 
     def _bury(self, tagged: Tagged, dead: Counter[str]) -> None:
         carried: list[DeadLetter] = []
@@ -165,8 +204,11 @@ class BatchCycle:
         for one in refused:
             for position in unpack_sources(one.sources):
                 reasons[position] = (one.code, one.detail)
+        self._bury_by_position(reasons, dead)
+
+    def _bury_by_position(self, reasons: Mapping[Position, tuple[str, str]], dead: Counter[str]) -> None:
         dead.update(code for code, _ in reasons.values())
-        self._fetch_and_bury(reasons)
+        self._fetch_and_bury(dict(reasons))
 
     def _fetch_and_bury(self, reasons: dict[Position, tuple[str, str]]) -> None:
         if reasons:

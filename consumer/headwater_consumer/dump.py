@@ -71,7 +71,9 @@ def _jobs(rows: Iterator[Row]) -> Iterator[Line]:
 
 def _job_versions(rows: Iterator[Row]) -> Iterator[Line]:
     for job, versions in groupby(rows, key=lambda row: tuple(row["job"])):
-        for number, row in enumerate(versions, 1):
+        number = 0
+        for row in versions:
+            number = max(number + 1, row.get("keptNumber") or 0)
             inputs, outputs = cast("list[Json]", parsed(row["lineage"].encode()))
             yield {
                 "kind": "jobVersion",

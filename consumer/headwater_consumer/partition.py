@@ -9,12 +9,14 @@ run              the entity's key      the joined events                   packe
 job_event        the entity's key      the joined events                   packed (partition, offset)s
 dataset_event    the entity's key      the joined events                   packed (partition, offset)s
 dead             the reason code       MessagePack of `Rejected`           empty
+unread           empty                 empty                               packed (partition, offset)s
 tally            empty                 MessagePack of `Tally`              empty
 ===============  ====================  ==================================  ============================
 
 Nothing here looks at which partition a message is in: joining is the graph's business, this is only the cheap first
 step of it, near the data. Memory is bounded by ``Limits``: rows are given out whenever they hold enough bytes, so that
-one key may have several rows, and a large dead letter goes by its position instead of its bytes.
+one key may have several rows, and a large dead letter goes by its position instead of its bytes. A message whose schema
+the registry can't tell now is ``unread``: the driver, which can wait, reads it again by its position.
 """
 
 from __future__ import annotations
@@ -27,15 +29,19 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 import pyarrow as pa
 
-from headwater_avro.errors import EventRejected
+from headwater_avro.errors import EventRejected, ServerUnavailable
+from headwater_avro.framing import unframed
+from headwater_avro.registry import RegistrySettings, Schemas, schemas_of
 
+from .collection import collection_paused
 from .messages import Headers, Message
-from .rules.coalesce import Coalescer, Kind
+from .rules.coalesce import Coalescer, Kind, pack_sources
 
-Row: TypeAlias = tuple[Kind | Literal["dead", "tally"], bytes, bytes, bytes]
+Row: TypeAlias = tuple[Kind | Literal["dead", "unread", "tally"], bytes, bytes, bytes]
 """Kind, key, payload, sources."""
 
 DEAD: Final = "dead"
+UNREAD: Final = "unread"
 TALLY: Final = "tally"
 
 TAGGED = pa.schema([("kind", pa.string()), ("key", pa.binary()), ("payload", pa.binary()), ("sources", pa.binary())])
@@ -81,12 +87,22 @@ class Tally(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def tag_partition(batches: Iterable[pa.RecordBatch], limits: Limits = DEFAULT_LIMITS) -> Iterator[pa.RecordBatch]:
-    """Turn messages (columns of `READ_DDL`) into tagged rows (`TAGGED`)."""
-    return _in_batches(_tagged(batches, limits), limits.row_batch)
+def tag_partition(
+    batches: Iterable[pa.RecordBatch], limits: Limits = DEFAULT_LIMITS, schemas: Schemas | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Turn messages (columns of `READ_DDL`) into tagged rows (`TAGGED`); ``schemas`` reads those that are framed."""
+    with collection_paused():
+        yield from _in_batches(_tagged(batches, limits, schemas), limits.row_batch)
 
 
-def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[Row]:
+def tag_partition_with(
+    registry: RegistrySettings, batches: Iterable[pa.RecordBatch], limits: Limits = DEFAULT_LIMITS
+) -> Iterator[pa.RecordBatch]:
+    """As `tag_partition`, with a schema registry; what one task learned of it the next one in the process knows."""
+    return tag_partition(batches, limits, schemas_of(registry))
+
+
+def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits, schemas: Schemas | None) -> Iterator[Row]:
     started = time.thread_time()
     joined, carried = Coalescer(), 0
     counts: dict[tuple[str, int], list[int]] = {}
@@ -94,7 +110,10 @@ def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits) -> Iterator[Row]:
         size = len(message.value or b"")
         _count(counts, message, size)
         try:
-            joined.add(message.value, headers_of(message), source=message.position)
+            value = message.value if schemas is None else unframed(message.value, schemas)
+            joined.add(value, headers_of(message), source=message.position)
+        except ServerUnavailable:
+            yield (UNREAD, b"", b"", pack_sources([message.position]))
         except EventRejected as fault:
             carried += size + len(message.key or b"")
             yield dead_row(message, fault, whole=carried <= limits.dead)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol, cast
 
 from msgspec import Struct
@@ -20,7 +21,8 @@ from headwater_avro.names import Key
 from headwater_graph.neo4j_port import StoreExhausted
 from headwater_graph.port import Store, Transaction
 from headwater_graph.records import DatasetRecord, JobRecord, RunRecord, unpack
-from headwater_graph.values import EARLIEST, Moment, Owed, Statement, StoredDataset, StoredJob, StoredRun
+from headwater_graph.stored import version_of
+from headwater_graph.values import EARLIEST, JobVersion, Moment, Owed, Statement, StoredDataset, StoredJob, StoredRun
 
 from .batch import BatchPosition, GraphWriter
 from .rederive.facts import Scans
@@ -28,8 +30,10 @@ from .rederive.spill import Spill, moment_parts
 from .rules.coalesce import Kind, Row
 from .rules.runs import read_run
 from .settle.entities import put_names, run_hash
+from .settle.kept import by_dataset, put_kept_datasets, put_kept_jobs
 from .settle.limits import Limits
-from .settle.owed import REBUILD
+from .settle.owed import REBUILD, RETAIN
+from .settle.settle import drain
 
 SWEEPS = ("owed", "edges", "nodes", "dataset_versions", "runs", "jobs", "datasets", "job_events")
 """What is taken away, in this order: edges before nodes, so that no deletion is larger than it looks."""
@@ -63,15 +67,27 @@ def rebuild(
     records; the mark stands then, and only another rebuild goes on.
     """
     limits = limits or Limits()
-    with store.transaction() as tx:
-        tx.write((Statement("put_owed", (REBUILD,)),))
+    while not _mark(store, limits):
+        progress("retention", 1)
     for name in SWEEPS:
         _sweep(store, name, limits, progress)
     jobs, datasets = _put_names(store, limits, progress)
+    _put_kept(store, limits, progress)
     told = _settle_again(store, limits, progress)
     with store.transaction() as tx:
         tx.write((Statement("cut_owed", ({"key": REBUILD["key"]},)),))
     return Rebuilt(jobs, datasets, told)
+
+
+def _mark(store: Store, limits: Limits) -> bool:
+    """Set the mark; what lies before the horizon is removed before that, a piece at a time."""
+    with store.transaction() as tx:
+        owed = [one for one in tx.owed(1) if one.kind == RETAIN]
+        if owed:
+            drain(tx, owed[0], limits)
+        else:
+            tx.write((Statement("put_owed", (REBUILD,)),))
+    return not owed
 
 
 def _sweep(store: Store, name: str, limits: Limits, progress: Progress) -> None:
@@ -125,6 +141,32 @@ def _named(store: Scans, scan: str, limits: Limits) -> Iterator[list[tuple[Key, 
         portion.append(((row["key"][0], row["key"][1]), row["record"]))
         size += len(row["record"])
     if portion:
+        yield portion
+
+
+# ---- what retention keeps ------------------------------------------------------------------------------------------
+
+
+def _put_kept(store: RebuiltStore, limits: Limits, progress: Progress) -> None:
+    """Put what retention keeps (SPEC 7): of a job or dataset all at once, for as many as one transaction takes."""
+    jobs: dict[Key, list[JobVersion]] = {}
+    for row in store.scan("check_kept_job_versions"):
+        key = (row["job"][0], row["job"][1])
+        jobs.setdefault(key, []).append(version_of(row, key))
+    for count, page in enumerate(_portions(sorted(jobs), limits.runs), 1):
+        with store.transaction() as tx:
+            put_kept_jobs(tx, {key: sorted(jobs[key], key=lambda one: one.since) for key in page}, limits)
+        progress("kept versions of jobs", count)
+    datasets = by_dataset(store.scan("check_kept_dataset_versions"))
+    for count, page in enumerate(_portions(sorted(datasets), limits.runs), 1):
+        with store.transaction() as tx:
+            put_kept_datasets(tx, {key: datasets[key] for key in page})
+        progress("kept versions of datasets", count)
+
+
+def _portions(keys: Iterable[Key], size: int) -> Iterator[list[Key]]:
+    waiting = iter(keys)
+    while portion := list(islice(waiting, size)):
         yield portion
 
 
@@ -198,6 +240,8 @@ def _pages(recorded: Iterable[tuple[str, Recorded]], max_bytes: int) -> Iterator
 
 class _Forgetful:
     """A transaction that knows no run yet, so that its stored record is news, and owes nothing but what settling owes."""
+
+    horizon = None
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx

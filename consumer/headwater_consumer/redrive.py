@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from confluent_kafka import KafkaError, Producer
-
-from headwater_avro.errors import ServerUnavailable
-
-from .dead_letters import DELIVERY, REDRIVEN, DeadLetter, Identity, send_message, writing
+from .dead_letters import REDRIVEN, DeadLetter, Identity
 from .messages import Headers
+from .sending import Outgoing, send_all, timestamp_of
 
 
 def redrive(
@@ -21,41 +18,23 @@ def redrive(
     The message comes back with one header more, which names the letter: unusable again, it is still that letter. What
     the graph knows already changes nothing in it, so sending a letter twice is as good as once.
     """
-    producer, faults, done = Producer(writing(client)), _Faults(), set[Identity]()
-    for letter in letters:
-        if letter.identity in done:
-            continue
-        done.add(letter.identity)
-        message = letter.message
-        timestamp = {"timestamp": message.timestamp} if message.timestamp > 0 else {}
-        send_message(
-            producer,
-            message.topic,
-            value=message.value,
-            key=message.key,
-            headers=list(marked(letter)),
-            on_delivery=faults,
-            **timestamp,
-        )
-        sent(letter)
-    if producer.flush(DELIVERY) or faults.found:
-        reason = faults.found[0].str() if faults.found else "some messages were not acknowledged"
-        raise ServerUnavailable("Kafka", str(client["bootstrap.servers"]), f"{reason}; do the same again")
+    done = set[Identity]()
+    send_all(client, _returning(letters, done, sent))
     return done
+
+
+def _returning(
+    letters: Iterable[DeadLetter], done: set[Identity], sent: Callable[[DeadLetter], None]
+) -> Iterator[Outgoing]:
+    for letter in letters:
+        if letter.identity not in done:
+            done.add(letter.identity)
+            message = letter.message
+            yield Outgoing(message.topic, message.key, message.value, marked(letter), timestamp_of(message))
+            sent(letter)
 
 
 def marked(letter: DeadLetter) -> Headers:
     """Return the headers of the message, with the one that names the letter."""
     kept = tuple(header for header in letter.message.headers if header[0] != REDRIVEN)
     return (*kept, (REDRIVEN, "/".join(map(str, letter.identity)).encode()))
-
-
-class _Faults:
-    """What went wrong with single messages; called for each one by the producer."""
-
-    def __init__(self) -> None:
-        self.found: list[KafkaError] = []
-
-    def __call__(self, fault: KafkaError | None, _: object) -> None:
-        if fault is not None:
-            self.found.append(fault)

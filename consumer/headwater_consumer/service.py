@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from headwater_avro.errors import ConfigError
+from headwater_avro.registry import NO_REGISTRY, Schemas, schemas_of
 
 from .brokers import Client, cluster_of, kafka_client, prepare_topics
 from .cycle import BatchCycle, Writer
@@ -21,10 +22,14 @@ from .dead_letters import KafkaDeadLetters
 from .health import HealthServer, Status
 from .messages import KafkaMessages
 from .metrics import Metrics
+from .restored import committed_offsets, refuse_behind
 from .session import jars_of, spark_session
 from .stream import Stream
 
 if TYPE_CHECKING:
+    from headwater_graph.store import Neo4jStore
+    from headwater_graph.writers import Offsets
+
     from .config import ConsumerSettings
 
 logger = logging.getLogger("headwater.consumer")
@@ -50,12 +55,14 @@ def consume(
 ) -> None:
     """Keep the graph until asked to stop (SIGTERM, SIGINT), or with ``available_now`` until the topic is read.
 
-    Raises ServerUnavailable where Kafka or Neo4j is away at the start, ConfigError for wrong settings, StreamFailed
-    where the stream ends by itself. A server that goes away later is waited for.
+    Raises ServerUnavailable where Kafka or Neo4j is away at the start, ConfigError for wrong settings, GraphBehind where the
+    graph lacks what the checkpoint counts as done, StreamFailed where the stream ends by itself. A server that goes away
+    later is waited for.
     """
     found = spark or Spark(jars_of(settings.spark_jars))
     if not found.jars:
         raise ConfigError("HEADWATER_SPARK_JARS is not set: `headwater consume` fetches the jars, or name them")
+    schemas = schemas_for(settings)
     stop, metrics = threading.Event(), Metrics()
     status = Status(metrics)
     kafka = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
@@ -70,11 +77,38 @@ def consume(
         exits.enter_context(_stopped_by_signals(stop))
         dead_letters = KafkaDeadLetters(settings.dead_letter_topic, kafka)
         messages = KafkaMessages(settings.kafka_topic, kafka)
-        cycle = BatchCycle(writer, dead_letters, messages, status, stop=stop)
-        stream = Stream(session, settings, cycle, status, kafka, checkpoint=checkpoint_of(settings, kafka), stop=stop)
+        graph = _neo4j_of(writer)
+        cycle = BatchCycle(
+            writer, dead_letters, messages, status, stop=stop, schemas=schemas, held_by=graph.held_by if graph else None
+        )
+        checkpoint = checkpoint_of(settings, kafka)
+        if graph is not None:
+            _look_behind(graph, cycle, settings.kafka_topic, committed_offsets(session, checkpoint), messages)
+        stream = Stream(session, settings, cycle, status, kafka, checkpoint=checkpoint, stop=stop)
         logger.info("consuming", extra={"topic": settings.kafka_topic, "kafka": settings.kafka_bootstrap_servers})
         stream.run(available_now=available_now)
     logger.info("stopped")
+
+
+def _look_behind(graph: Neo4jStore, cycle: BatchCycle, topic: str, committed: Offsets, messages: KafkaMessages) -> None:
+    """Let the cycle go on from what the graph has; refuses one that lacks what is committed."""
+    written = graph.written()
+    refuse_behind(topic, written, committed, messages)
+    cycle.go_on_from(written)
+
+
+def _neo4j_of(writer: Writer) -> Neo4jStore | None:
+    """Return the graph behind a writer; None where it is none that tells who holds it and what is in."""
+    from headwater_graph.store import Neo4jStore
+
+    store = getattr(writer, "store", None)
+    return store if isinstance(store, Neo4jStore) else None
+
+
+def schemas_for(settings: ConsumerSettings) -> Schemas:
+    """Return the schema registry that is set, or what stands in for none; ConfigError where its settings are wrong."""
+    registry = settings.registry()
+    return NO_REGISTRY if registry is None else schemas_of(registry)
 
 
 def open_graph(settings: ConsumerSettings) -> Writer:

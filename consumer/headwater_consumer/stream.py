@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headwater_avro.errors import HeadwaterError, ServerUnavailable
@@ -17,7 +18,7 @@ from headwater_avro.errors import HeadwaterError, ServerUnavailable
 from .brokers import Client, partitions_of
 from .cycle import FIRST_WAIT, LONGEST_WAIT, BatchCycle, Draining
 from .health import Status
-from .partition import READ_DDL, TAGGED_DDL, tag_partition
+from .partition import READ_DDL, TAGGED_DDL, tag_partition, tag_partition_with
 from .progress import ProgressLog
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def tagged_stream(spark: SparkSession, settings: ConsumerSettings) -> DataFrame:
     from pyspark.sql import functions as sql
 
     messages = spark.readStream.format("kafka").options(**source_options(settings)).load().selectExpr(*READ_DDL)
-    tagged = messages.mapInArrow(tag_partition, TAGGED_DDL)
+    registry = settings.registry()
+    tag = tag_partition if registry is None else partial(tag_partition_with, registry)
+    tagged = messages.mapInArrow(tag, TAGGED_DDL)
     counts = [
         sql.count_if(sql.col("kind") == kind).alias(kind) for kind in ("run", "job_event", "dataset_event", "dead")
     ]

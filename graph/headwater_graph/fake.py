@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-import msgspec
-
 from headwater_avro.names import Key, key_hash
 
 from .fake_checks import CHECK_SCANS
 from .fake_rebuild import REBUILD_SWEEPS
+from .fake_retain import FINDS
 from .fake_scans import SCANS, moment_of
 from .fake_writes import WRITES
+from .stored import past_read, version_of
 from .values import (
     JobVersion,
     Made,
@@ -54,7 +54,8 @@ class FakeStore:
             self.tables = before
             raise
         writer = self.tables["Writer"]
-        writer["consumer"] = {"epoch": writer.get("consumer", {}).get("epoch", 0) + 1}
+        known = writer.get("consumer", {})
+        writer["consumer"] = known | {"epoch": known.get("epoch", 0) + 1}
 
     def announce(self, batch: int, offsets: str) -> None:
         """Say which batch the next transactions belong to; kept for tests to see."""
@@ -63,7 +64,7 @@ class FakeStore:
     def scan(self, name: str, **parameters: object) -> Iterator[Row]:
         """Yield the rows of one of the scans of a dump or a check, as they are now: later writes don't show."""
         tables = {label: dict(table) for label, table in self.tables.items()}
-        return (SCANS | CHECK_SCANS)[name](tables, **parameters)
+        return (SCANS | CHECK_SCANS | FINDS)[name](tables, **parameters)
 
     def owes(self) -> bool:
         """Tell whether work is still owed: answers are final when none is."""
@@ -80,13 +81,19 @@ class FakeTransaction:
     def __init__(self, tables: dict[str, Table]) -> None:
         self.tables = tables
         self.items_read = 0
+        self.horizon: int | None = tables["Writer"].get("consumer", {}).get("horizon")
 
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
         found = {id_: (key, self.tables["Run"].get(key)) for id_ in ids for key in (key_hash("run", id_),)}
         return {
-            id_: StoredRun(row.get("record"), self.tables["RAN"].get(key, {}).get("version"))
+            id_: StoredRun(
+                row.get("record"),
+                self.tables["RAN"].get(key, {}).get("version"),
+                bool(row.get("removed")),
+                row.get("horizon"),
+            )
             for id_, (key, row) in found.items()
             if row is not None
         }
@@ -94,7 +101,7 @@ class FakeTransaction:
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
         found = {key: self.tables["Job"].get(key_hash("job", *key)) for key in keys}
         return {
-            key: StoredJob(row.get("record"), row.get("fold"), self._job_version(row.get("current")))
+            key: StoredJob(row.get("record"), row.get("fold"), self._job_version(row.get("current")), row.get("past"))
             for key, row in found.items()
             if row is not None
         }
@@ -105,18 +112,18 @@ class FakeTransaction:
 
     def _version(self, row: Row) -> JobVersion:
         job = self.tables["Job"][row["job"]]
-        inputs, outputs = msgspec.json.decode(row["lineage"], type=tuple[tuple[Key, ...], tuple[Key, ...]])
-        code_since = None if row["codeMoment"] is None else (row["codeMoment"], row["codeTie"])
-        key = (job["namespace"], job["name"])
-        unknown = bool(row["lineageUnknown"])
-        return JobVersion(
-            row["id"], key, moment_of(row), row["madeBy"], inputs, outputs, unknown, row["codeVersion"], code_since
-        )
+        return version_of(row, (job["namespace"], job["name"]))
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
         found = {key: self.tables["Dataset"].get(key_hash("dataset", *key)) for key in keys}
         return {
-            key: StoredDataset(row.get("record"), self._latest(key), row.get("current"), bool(row.get("saysDrop")))
+            key: StoredDataset(
+                row.get("record"),
+                self._latest(key),
+                row.get("current"),
+                bool(row.get("saysDrop")),
+                past_read(row.get("past")),
+            )
             for key, row in found.items()
             if row is not None
         }
@@ -259,3 +266,6 @@ class FakeTransaction:
 
     def sweep(self, name: str, after: str, limit: int) -> str | None:
         return REBUILD_SWEEPS[name](self.tables, after, limit)
+
+    def find(self, name: str, **parameters: object) -> list[Row]:
+        return list(FINDS[name](self.tables, **parameters))

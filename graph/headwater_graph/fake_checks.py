@@ -82,6 +82,8 @@ def _run_nodes(tables: Tables) -> Iterator[Row]:
         owner = tables["RUN_OF"].get(hash_)
         yield {name: row.get(name) for name in _OF_RUN} | {
             "placeholder": row.get("record") is None,
+            "removed": row.get("removed"),
+            "made": row.get("made"),
             "runOf": [_key(tables["Job"][owner["job"]])] if owner else [],
             "parents": [tables["Run"][parent]["id"] for parent in named if parent in tables["Run"]],
             "parentJobs": [_key(tables["Job"][parent]) for parent in named if parent in tables["Job"]],
@@ -90,7 +92,9 @@ def _run_nodes(tables: Tables) -> Iterator[Row]:
 
 def _job_versions(tables: Tables) -> Iterator[Row]:
     for id_, row in tables["JobVersion"].items():
-        yield {name: row.get(name) for name in ("tie", "codeMoment", "codeTie", "lastRun", "lastRunAt")} | {
+        yield {
+            name: row.get(name) for name in ("tie", "codeMoment", "codeTie", "lastRun", "lastRunAt", "keptNumber")
+        } | {
             "id": id_,
             "from": row["moment"],
             "to": row.get("end"),
@@ -102,7 +106,23 @@ def _job_versions(tables: Tables) -> Iterator[Row]:
 
 def _dataset_versions(tables: Tables) -> Iterator[Row]:
     for row in tables["DatasetVersion"].values():
-        yield {name: row.get(name) for name in ("id", "dataset", "tie", "drops")} | {"at": row["moment"]}
+        yield {name: row.get(name) for name in ("id", "dataset", "tie", "drops", "kept")} | {"at": row["moment"]}
+
+
+def _pasts(tables: Tables, keys: Sequence[str]) -> Iterator[Row]:
+    yield from ({"past": tables["Job"][key]["past"]} for key in keys if tables["Job"].get(key, {}).get("past"))
+
+
+def _kept_job_versions(tables: Tables) -> Iterator[Row]:
+    for row in tables["JobVersion"].values():
+        if row.get("keptNumber") is not None:
+            yield row | {"job": _key(tables["Job"][row["job"]])}
+
+
+def _kept_dataset_versions(tables: Tables) -> Iterator[Row]:
+    for row in tables["DatasetVersion"].values():
+        if row.get("kept"):
+            yield row | {"dataset": _key(tables["Dataset"][row["dataset"]])}
 
 
 def _placed_events(tables: Tables) -> Iterator[Row]:
@@ -142,11 +162,15 @@ CHECK_SCANS: dict[str, Callable[..., Iterator[Row]]] = {
     "check_dataset_events": _dataset_events,
     "check_owed": _owed,
     "check_epoch": _epoch,
+    "read_horizon": lambda tables: iter([{"horizon": row.get("horizon")} for row in tables["Writer"].values()]),
     "check_jobs": _jobs,
     "check_datasets": _datasets,
     "check_run_nodes": _run_nodes,
     "check_job_versions": _job_versions,
     "check_dataset_versions": _dataset_versions,
+    "check_pasts": _pasts,
+    "check_kept_job_versions": _kept_job_versions,
+    "check_kept_dataset_versions": _kept_dataset_versions,
     "check_placed_events": _placed_events,
     "check_fields": _fields,
     "check_reads": _reads,

@@ -23,7 +23,13 @@ def _edges(tables: Tables, _after: str, limit: int) -> str | None:
 
 
 def _nodes(tables: Tables, _after: str, limit: int) -> str | None:
-    return _cut(tables, ((name, key) for name in ("Field", "JobVersion") for key in tables[name]), limit)
+    bare = (
+        (name, key)
+        for name in ("Field", "JobVersion")
+        for key, row in tables[name].items()
+        if row.get("keptNumber") is None
+    )
+    return _cut(tables, bare, limit)
 
 
 def _cut(tables: Tables, rows: Iterable[tuple[str, Any]], limit: int) -> str | None:
@@ -39,9 +45,10 @@ def _forget(name: str, holder: str, **gone: None) -> Sweep:
     def sweep(tables: Tables, after: str, limit: int) -> str | None:
         page = sorted(key for key in tables[name] if key > after)[:limit]
         for key in page:
-            if tables[name][key].get(holder) is None:
+            row = tables[name][key]
+            if row.get(holder) is None and not row.get("kept"):
                 del tables[name][key]
-            else:
+            elif not row.get("kept"):
                 tables[name][key] = tables[name][key] | gone
         return page[-1] if page else None
 

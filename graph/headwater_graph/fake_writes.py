@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from .fake_fields import cut_columns, link_fields, put_field
+from .fake_retain import RETAIN_WRITES
 from .values import Row
 
 Tables: TypeAlias = dict[str, dict[Any, Row]]
@@ -55,7 +56,8 @@ def _named(label: str) -> Callable[[Tables, Row], None]:
 def _drop_unnamed(label: str, type_: str) -> Callable[[Tables, Row], None]:
     def apply(tables: Tables, row: Row) -> None:
         node = tables[label].get(row["key"])
-        if node is not None and node.get("record") is None and not any(to == row["key"] for _, to in tables[type_]):
+        bare = node is not None and node.get("record") is None and not node.get("removed")
+        if bare and not any(to == row["key"] for _, to in tables[type_]):
             del tables[label][row["key"]]
 
     return apply
@@ -67,7 +69,7 @@ def _create_dataset_version(tables: Tables, row: Row) -> None:
 
 
 def _put_dataset_version(tables: Tables, row: Row) -> None:
-    tables["DatasetVersion"][row["id"]] = row
+    tables["DatasetVersion"][row["id"]] = tables["DatasetVersion"].get(row["id"], {}) | row
     if row["run"] is not None:
         tables["WROTE"][(row["run"], row["id"])] = row
 
@@ -87,7 +89,7 @@ def _put_unmade_version(tables: Tables, row: Row) -> None:
 def _drop_unread_version(tables: Tables, row: Row) -> None:
     version = tables["DatasetVersion"].get(row["id"])
     read = any(edge["version"] == row["id"] for edge in tables["READ_BY"].values())
-    if version is not None and version["moment"] is None and not read:
+    if version is not None and version["moment"] is None and not version.get("kept") and not read:
         del tables["DatasetVersion"][row["id"]]
 
 
@@ -194,4 +196,4 @@ WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "put_fold_states": _set("Job", "job", fold="fold"),
     "put_owed": _merge("Owed"),
     "cut_owed": _cut_owed,
-}
+} | RETAIN_WRITES

@@ -16,6 +16,7 @@ from .values import (
     Made,
     Moment,
     Owed,
+    Row,
     Statement,
     StoredDataset,
     StoredItem,
@@ -26,7 +27,13 @@ from .values import (
 
 
 class Transaction(Protocol):
-    """One atomic change of the graph: what was written within it is seen by its own reads."""
+    """One atomic change of the graph: what was written within it is seen by its own reads.
+
+    ``horizon`` is that of SPEC 7 as it was when the transaction began, in microseconds since 1970-01-01 UTC.
+    """
+
+    @property
+    def horizon(self) -> int | None: ...
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
         """Return the runs that are there, by runId."""
@@ -93,12 +100,15 @@ class Transaction(Protocol):
         after, None where nothing was left.
         """
 
+    def find(self, name: str, **parameters: object) -> list[Row]:
+        """Return the rows of one of retention's questions, ``retain_...``; ``horizon`` is one of its parameters."""
+
 
 class Store(Protocol):
     """A graph that transactions change one at a time."""
 
     def announce(self, batch: int, offsets: str) -> None:
-        """Say which batch the next transactions belong to, and up to which offsets it reads."""
+        """Say which batch the next transactions belong to, and up to which offsets all is in with them; ``""``: as before."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction, with the writer's lock held; leaving it by an exception undoes all.

@@ -1,24 +1,117 @@
-"""The graph's schema: uniqueness and indexes made before anything is written (DESIGN 7)."""
+"""The graph's schema: uniqueness and indexes made before anything is written, and the way from an older one (DESIGN 7).
+
+A graph knows the version of its schema, in the node ``HeadwaterSchema``. Only a graph of this version is written to: an older
+one is migrated first, step by step, a newer one needs a newer headwater.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import neo4j
+
+from headwater_avro.errors import ConfigError
 
 from .neo4j_port import connected, translated
 from .settings import GraphSettings
 from .statements import schema_statements
 
-VERSION = 1
-"""Which schema the graph has; kept in the graph, so that a newer headwater can migrate it."""
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """The way from one version of the schema to the next: what it is for, and its statements.
+
+    Each statement runs in a transaction of its own and does no harm when run again: a migration that was broken off is
+    begun anew. Large ones say ``IN TRANSACTIONS``.
+    """
+
+    purpose: str
+    statements: tuple[str, ...]
 
 
-def init(settings: GraphSettings) -> int:
+MIGRATIONS: tuple[Migration, ...] = ()
+"""The first leads from version 1 to 2, and so on; what a released headwater did is never changed here."""
+
+VERSION = 1 + len(MIGRATIONS)
+"""Which schema this headwater writes."""
+
+
+def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> int:
     """Make the schema where it is not there yet, wait until its indexes answer, and return how many statements ran.
 
-    Raises ServerUnavailable where Neo4j does not answer.
+    Raises ServerUnavailable where Neo4j does not answer, ConfigError where the graph has another version of the schema.
     """
     statements = schema_statements()
-    with connected(settings) as driver, translated(settings), driver.session(database=settings.database) as session:
-        for statement in statements:
-            session.run(statement).consume()
-        session.run("CALL db.awaitIndexes(300)").consume()
-        session.run("MERGE (s:HeadwaterSchema) SET s.version = $version", version=VERSION).consume()
+    with _session(settings) as session:
+        if _pending(_version(session), migrations):
+            raise ConfigError(_older(_version(session), 1 + len(migrations)))
+        _make(session, statements)
+        _put_version(session, 1 + len(migrations))
     return len(statements)
+
+
+def pending(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> list[tuple[int, Migration]]:
+    """Return what a graph lacks: (version it leads to, migration), none for a graph that has no schema yet.
+
+    Raises ServerUnavailable where Neo4j does not answer, ConfigError where the graph is newer than this headwater.
+    """
+    with _session(settings) as session:
+        return _pending(_version(session), migrations)
+
+
+def migrate(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[tuple[int, Migration]]:
+    """Lead a graph to this headwater's schema, and yield each step when it is done; broken off, it goes on where it was.
+
+    Raises as :func:`pending` does.
+    """
+    with _session(settings) as session:
+        steps = _pending(_version(session), migrations)
+        for version, step in steps:
+            for statement in step.statements:
+                session.run(statement).consume()
+            _put_version(session, version)
+            yield version, step
+        if steps:
+            _make(session, schema_statements())
+
+
+@contextmanager
+def _session(settings: GraphSettings) -> Iterator[neo4j.Session]:
+    with connected(settings) as driver, translated(settings), driver.session(database=settings.database) as session:
+        yield session
+
+
+def _version(session: neo4j.Session) -> int | None:
+    found = session.run("MATCH (s:HeadwaterSchema) RETURN s.version AS version").single()
+    return None if found is None else int(found["version"])
+
+
+def _pending(version: int | None, migrations: Sequence[Migration]) -> list[tuple[int, Migration]]:
+    newest = 1 + len(migrations)
+    if version is None:
+        return []
+    if version > newest:
+        raise ConfigError(
+            f"the graph has schema version {version}, this headwater knows {newest}: use a headwater as new as the one "
+            "that wrote it"
+        )
+    return [(at + 1, migrations[at - 1]) for at in range(version, newest)]
+
+
+def _older(version: int | None, newest: int) -> str:
+    return (
+        f"the graph has schema version {version}, this headwater needs {newest}: stop what writes to it, then run "
+        "`headwater graph migrate --apply`"
+    )
+
+
+def _make(session: neo4j.Session, statements: Sequence[str]) -> None:
+    for statement in statements:
+        session.run(statement).consume()
+    session.run("CALL db.awaitIndexes(300)").consume()
+
+
+def _put_version(session: neo4j.Session, version: int) -> None:
+    session.run("MERGE (s:HeadwaterSchema) SET s.version = $version", version=version).consume()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
-import msgspec
 import neo4j
 
 from headwater_avro.names import Key, key_hash
@@ -14,6 +13,7 @@ from headwater_avro.names import Key, key_hash
 from .neo4j_port import connected, translated
 from .settings import GraphSettings, graph_settings
 from .statements import cypher
+from .stored import past_read, version_of
 from .values import (
     EARLIEST,
     JobVersion,
@@ -28,6 +28,7 @@ from .values import (
     StoredRead,
     StoredRun,
 )
+from .writers import Offsets, holder_before, written_offsets
 
 TIE_LENGTH = 256
 """How much of a moment's text is in an index; longer ones that begin alike are told apart by their whole texts."""
@@ -40,7 +41,7 @@ class Neo4jStore:
         self.settings = settings
         self.holder = holder
         self.batch = -1
-        self.offsets = "{}"
+        self.offsets = ""
         self._exits = ExitStack()
         self._driver: neo4j.Driver | None = None
 
@@ -76,15 +77,25 @@ class Neo4jStore:
         with (
             translated(self.settings),
             self.driver.session(database=self.settings.database) as session,
-            session.begin_transaction(timeout=self.settings.write_timeout) as tx,
+            session.begin_transaction(metadata={"writer": self.holder}, timeout=self.settings.write_timeout) as tx,
         ):
-            tx.run(cypher("write_lock"), holder=self.holder, batch=self.batch, offsets=self.offsets).consume()
-            yield Neo4jTransaction(tx)
+            locked = tx.run(cypher("write_lock"), holder=self.holder, batch=self.batch, offsets=self.offsets)
+            yield Neo4jTransaction(tx, next(locked)["horizon"])
             tx.commit()
 
     def announce(self, batch: int, offsets: str) -> None:
         """Say which batch the next transactions belong to, and its offsets as JSON: operators read it from the Writer."""
         self.batch, self.offsets = batch, offsets
+
+    def held_by(self) -> str | None:
+        """Return who else writes now, so that this one waits; None: nobody. Raises ServerUnavailable."""
+        with translated(self.settings):
+            return holder_before(self.driver, self.settings.database, self.holder)
+
+    def written(self) -> Offsets:
+        """Return up to which offsets messages are in the graph. Raises ServerUnavailable."""
+        with translated(self.settings):
+            return written_offsets(self.driver, self.settings.database)
 
     def scan(self, name: str, **parameters: Any) -> Iterator[Row]:
         """Yield the rows of one of the scans of a dump or a check, streaming."""
@@ -92,7 +103,7 @@ class Neo4jStore:
             translated(self.settings),
             self.driver.session(database=self.settings.database, fetch_size=1000) as session,
         ):
-            for record in session.run(cypher(name), parameters):
+            for record in session.run(cypher(name), _with_horizon(parameters)):
                 yield record.data()
 
     def owes(self) -> bool:
@@ -107,33 +118,42 @@ class Neo4jStore:
 class Neo4jTransaction:
     """Reads and writes of one Neo4j transaction."""
 
-    def __init__(self, tx: neo4j.Transaction) -> None:
+    def __init__(self, tx: neo4j.Transaction, horizon: int | None = None) -> None:
         self._tx = tx
+        self.horizon = horizon
 
-    def _rows(self, name: str, **parameters: Any) -> list[neo4j.Record]:
-        return list(self._tx.run(cypher(name), parameters))
+    def _rows(self, name: str, **parameters: Any) -> list[Row]:
+        return self._tx.run(cypher(name), parameters).data()
 
-    def _many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[neo4j.Record]:
-        return self._rows(name, rows=rows, **parameters) if rows else []
+    def _many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[Row]:
+        """Ask for many things at once. The answer is one record: a record each costs the driver more than what is in it."""
+        if not rows:
+            return []
+        (record,) = self._tx.run(cypher(name), {"rows": rows, **parameters})
+        found: list[Row] = record["rows"]
+        return found
 
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
         found = self._many("read_runs", [{"key": key_hash("run", id_)} for id_ in ids])
-        return {row["id"]: StoredRun(row["record"], row["version"]) for row in found}
+        return {
+            row["id"]: StoredRun(row["record"], row["version"], bool(row["removed"]), row["horizon"]) for row in found
+        }
 
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
         jobs = {}
         for row in self._many("read_jobs", [{"key": key_hash("job", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
-            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key))
+            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["past"])
         return jobs
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
         datasets = {}
         for row in self._many("read_datasets", [{"key": key_hash("dataset", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
-            datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]))
+            past = past_read(row["past"])
+            datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]), past)
         return datasets
 
     def made_before(self, asked: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
@@ -263,13 +283,17 @@ class Neo4jTransaction:
                 continue
             form = _FORMS.get(statement.name)
             rows = [form(row) for row in statement.rows] if form else list(statement.rows)
-            self._tx.run(cypher("write_" + statement.name), rows=rows).consume()
+            # Its outcome is awaited by whatever is asked next, the commit at the latest: meanwhile the next rows are made.
+            self._tx.run(cypher("write_" + statement.name), rows=rows)
             written += len(rows)
         return written
 
     def sweep(self, name: str, after: str, limit: int) -> str | None:
         (row,) = self._rows(f"rebuild_{name}", after=after, limit=limit)
         return None if row["next"] is None else str(row["next"])
+
+    def find(self, name: str, **parameters: object) -> list[Row]:
+        return self._rows(name, **_with_horizon(parameters))
 
 
 # ---- rows as Neo4j wants them --------------------------------------------------------------------------------------
@@ -292,6 +316,10 @@ def _seconds(micros: int | None) -> list[int] | None:
         return None
     seconds, rest = divmod(micros, 1_000_000)
     return [seconds, rest * 1000]
+
+
+def _with_horizon(parameters: dict[str, Any]) -> dict[str, Any]:
+    return parameters | {"at": _seconds(parameters["horizon"])} if "horizon" in parameters else parameters
 
 
 def _tied(row: Row) -> Row:
@@ -334,6 +362,7 @@ _FORMS: Mapping[str, Callable[[Row], Row]] = {
     "put_job_versions": lambda row: _tied(row) | {"since": _seconds(row["moment"])},
     "end_job_versions": lambda row: row | {"endAt": _seconds(row["end"])},
     "put_last_runs": lambda row: row | {"at": _seconds(row["lastRunAt"])},
+    "put_horizon": lambda row: row | {"at": _seconds(row["horizon"])},
     "put_feeds": lambda row: row | {"sinceAt": _seconds(row["since"])},
     "put_produces": lambda row: row | {"sinceAt": _seconds(row["since"])},
     "put_fields": _field_form,
@@ -343,33 +372,25 @@ _FORMS: Mapping[str, Callable[[Row], Row]] = {
 
 # ---- records as values ---------------------------------------------------------------------------------------------
 
-_lineage = msgspec.json.Decoder(tuple[tuple[Key, ...], tuple[Key, ...]]).decode
+
+def _version(row: Row, job: Key) -> JobVersion | None:
+    return None if row["id"] is None else version_of(row, job)
 
 
-def _version(row: neo4j.Record, job: Key) -> JobVersion | None:
-    if row["id"] is None:
-        return None
-    inputs, outputs = _lineage(row["lineage"])
-    code_since = None if row["codeMoment"] is None else (row["codeMoment"], row["codeTie"])
-    since = (row["moment"], row["madeBy"] or row["text"])
-    unknown = bool(row["lineageUnknown"])
-    return JobVersion(row["id"], job, since, row["madeBy"], inputs, outputs, unknown, row["codeVersion"], code_since)
-
-
-def _made(row: neo4j.Record) -> Made | None:
+def _made(row: Row) -> Made | None:
     if row["moment"] is None:
         return None
     moment = (row["moment"], row["madeBy"] or row["text"])
     return Made(row["id"], moment, row["madeBy"], row["external"], bool(row["drops"]))
 
 
-def _run_item(row: neo4j.Record) -> StoredItem:
+def _run_item(row: Row) -> StoredItem:
     return StoredItem((row["moment"], row["id"]), row["id"], row["body"], row["version"])
 
 
-def _event_item(row: neo4j.Record) -> StoredItem:
+def _event_item(row: Row) -> StoredItem:
     return StoredItem((row["moment"], row["id"]), None, row["id"].encode(), row["version"])
 
 
-def _read(row: neo4j.Record) -> StoredRead:
+def _read(row: Row) -> StoredRead:
     return StoredRead(row["run"], (row["moment"], row["run"]), row["version"], row["external"])

@@ -29,10 +29,20 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What retention keeps of a job version's past (SPEC 7): its number, how many of its runs are gone, and the last of them."""
+
+    number: int
+    runs: int
+    last: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobVersion:
     """A job version as the fold sees it (SPEC 4).
 
-    ``code_since`` is the moment at which it took its code version; ``made_by`` is None where a JobEvent made it.
+    ``code_since`` is the moment at which it took its code version; ``made_by`` is None where a JobEvent made it; ``kept``
+    is there where what made it is gone, so that the fold takes it as it is (SPEC 7).
     """
 
     id: str
@@ -44,6 +54,7 @@ class JobVersion:
     unknown: bool
     code: str | None
     code_since: Moment | None
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +70,40 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in the store: its packed record (None on a placeholder) and the job version it ran."""
+    """A run in the store: its packed record (None on a placeholder) and the job version it ran.
+
+    ``removed``: retention removed it, and what it made is kept. ``horizon``: the one behind which it was first heard of
+    (SPEC 7).
+    """
 
     record: bytes | None
     version: str | None
+    removed: bool = False
+    horizon: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job in the store: its packed record (None where only a parent facet names it), its fold state, its current version."""
+    """A job in the store: its packed record (None where only a parent facet names it), its fold state, its current version.
+
+    ``past`` is what its current edges stand on and runs told that are gone (SPEC 7).
+    """
 
     record: bytes | None
     fold: bytes | None
     current: JobVersion | None
+    past: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastRead:
+    """The read that made a version current which nobody made, though the run may be gone (SPEC 5.5, 7).
+
+    ``external`` is None where that is the initial version.
+    """
+
+    moment: Moment
+    external: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +117,7 @@ class StoredDataset:
     latest: Made | None
     current: str | None
     says_drop: bool
+    past: PastRead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +145,8 @@ class Owed:
     """Work that the graph still owes: done by later transactions before anything else (DESIGN 2).
 
     ``kind`` is ``fold`` (a job, from a moment on), ``reads`` (a dataset, the readers between two moments),
-    ``exact`` (a dataset, the readers of an external version), or ``columns`` (a job's output). ``body`` says from where on.
+    ``exact`` (a dataset, the readers of an external version), ``columns`` (a job's output), or ``retain`` (what lies before the
+    horizon). ``body`` says from where on.
     """
 
     key: str

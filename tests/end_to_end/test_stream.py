@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,26 +15,13 @@ from headwater_graph.store import Neo4jStore
 
 from ..feeding import differences, dumped
 from ..golden.cases import all_cases
-from ..graph.empty import emptied, opened
 from ..laws.model import dump as model_dump
-from ..servers import Servers
 from .consuming import Room, until_batch
 
 pytestmark = pytest.mark.end_to_end
 
 MESSAGES = [message for case in all_cases() for message in case.messages]
 FEW = MESSAGES[:10]
-
-
-@pytest.fixture
-def graph(servers: Servers) -> Iterator[Neo4jStore]:
-    with opened(servers) as store:
-        yield emptied(store)
-
-
-@pytest.fixture
-def room(servers: Servers, topic: str, tmp_path: Path) -> Room:
-    return Room(servers, topic, tmp_path)
 
 
 def agrees(graph: Neo4jStore, messages: list[bytes]) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from headwater_avro.errors import ServerUnavailable, StoreRefused
-from headwater_consumer.batch import BatchPosition, GraphWriter
+from headwater_consumer.batch import FINE_BEFORE_GROWING, BatchPosition, GraphWriter
 from headwater_consumer.rules.coalesce import Coalescer, Row
 from headwater_consumer.settle.limits import Limits
 from headwater_graph.fake import FakeStore, FakeTransaction
@@ -109,6 +109,21 @@ def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
     assert GraphWriter(store, Limits(runs=8)).apply(given, POSITION).refused == []
     assert max(sizes) == 8
     assert dumped(store) == graph_of(given)
+
+
+def test_transactions_made_smaller_stay_so_for_a_while_and_then_grow_back() -> None:
+    sizes: list[int] = []
+
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if runs := runs_in(statements):
+            sizes.append(len(runs))
+            if len(sizes) == 1:
+                raise StoreExhausted("out of memory")
+
+    writer = GraphWriter(TroubledStore(trouble), Limits(runs=8))
+    for batch in range(FINE_BEFORE_GROWING + 2):
+        writer.apply(rows(*(f"{batch}-{number}" for number in range(8))), POSITION)
+    assert sizes == [8, *[4, 4] * FINE_BEFORE_GROWING, 8, 8]
 
 
 def test_a_store_that_can_do_nothing_at_all_is_an_error_and_no_dead_letter() -> None:

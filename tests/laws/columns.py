@@ -92,21 +92,26 @@ def named_inputs(entries: list[dict[str, Any]]) -> set[Key]:
     return {key for key in found if key is not None}
 
 
-def entries_told(members: list[Step]) -> list[dict[str, Any]] | None:
-    """6.6: the entries of the last member of the version that has any, failed ones only if there is no other."""
-    telling = [step for step in members if step.entries]
+def last_telling(telling: list[Step]) -> Step | None:
+    """6.5, 6.6: the last by moment, failed ones only if there is no other."""
     chosen = [step for step in telling if not step.failed] or telling
-    return list(max(chosen, key=lambda step: step.moment).entries) if chosen else None
+    return max(chosen, key=lambda step: step.moment, default=None)
 
 
-def facet_told(steps: list[Step], output: Key) -> Any:
-    """6.5: the facet of the job's last step that carries one for this output, failed ones only if there is no other."""
-    telling = [step for step in steps if isinstance(step.output_facets.get(output, {}).get("columnLineage"), dict)]
-    chosen = [step for step in telling if not step.failed] or telling
-    return max(chosen, key=lambda step: step.moment).output_facets[output]["columnLineage"] if chosen else None
+def entry_teller(members: list[Step]) -> Step | None:
+    """6.6: the last member of the version that has any entry."""
+    return last_telling([step for step in members if step.entries])
+
+
+def facet_teller(steps: list[Step], output: Key) -> Step | None:
+    """6.5: the job's last step that carries a facet for this output."""
+    return last_telling(
+        [step for step in steps if isinstance(step.output_facets.get(output, {}).get("columnLineage"), dict)]
+    )
 
 
 def output_edges(steps: list[Step], entries: list[dict[str, Any]] | None, output: Key) -> set[tuple[str, Influence]]:
     """6.5, 6.6: the column edges of one output of the current version; `entries` are those that its runs tell."""
     explicit = entry_edges([entry for entry in entries or [] if key_of(entry) == output])
-    return explicit or facet_edges(facet_told(steps, output))
+    teller = facet_teller(steps, output)
+    return explicit or facet_edges(teller.output_facets[output]["columnLineage"] if teller else None)

@@ -1,20 +1,22 @@
 """G(E), the second implementation of SPEC: the whole set of events folded at once, written from its text alone.
 
 It never imports the rules: two readings of one law check each other. Simple, slow, obvious; each function names the
-rule that it implements. `wire` reads a message (1, 2.1), `records` joins a run (2, 3), `datasets` makes dataset
-versions (5), `columns` reads column lineage (6.5, 6.6). Standard library only; no horizon (H absent).
+rule that it implements. `wire` reads a message (1, 2.1), `records` joins a run (2, 3), `folding` folds jobs (4), `datasets`
+makes dataset versions (5), `columns` reads column lineage (6.5, 6.6), `horizon` sets a horizon (7). Standard library only.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
-from .columns import entries_told, named_inputs, output_edges
+from .columns import entry_teller, named_inputs, output_edges
 from .datasets import DatasetVersion, drops, event_made, identifier, latest, reads_of, run_made
-from .records import Run, Step, coalesce, event_step, joined, last_key, parent_of, run_step, standing
+from .folding import JobVersion, fold
+from .records import Moment, Run, Step, coalesce, event_step, joined, last_key, parent_of, run_step, standing
 from .wire import Event, Facets, Key, canonical, key_of, member, objects, read_event, reject, shown_time
 
 __all__ = ["dump", "reject"]
@@ -22,25 +24,21 @@ __all__ = ["dump", "reject"]
 Line = dict[str, Any]
 
 
-@dataclass(slots=True)
-class JobVersion:
-    """4.1: made by `step`; `members` are the steps that belong to it, in order."""
+@dataclass(frozen=True, slots=True)
+class Past:
+    """7: what is kept of what is gone: all that was `told`, of which only names and facets count; job versions and dataset
+    versions; reads that make an unmade version current; those who tell what is current; runs that made what is kept.
+    """
 
-    step: Step
-    inputs: frozenset[Key]
-    outputs: frozenset[Key]
-    code: str | None
-    unknown: bool
-    members: list[Step] = field(default_factory=list)
+    told: list[Event] = field(default_factory=list)
+    kept: dict[Key, list[JobVersion]] = field(default_factory=dict)
+    made: list[DatasetVersion] = field(default_factory=list)
+    read: dict[Key, tuple[Moment, DatasetVersion]] = field(default_factory=dict)
+    tellers: dict[Key, list[Step]] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
 
-    @property
-    def id(self) -> str:
-        return identifier(*self.step.identity)
 
-    @property
-    def runs(self) -> list[str]:
-        """4.4: a JobEvent is not counted among the runs."""
-        return [step.run for step in self.members if step.run is not None]
+NOTHING = Past()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +51,48 @@ class Graph:
     versions: dict[Key, list[JobVersion]]
     made: list[DatasetVersion]
     reads: dict[str, dict[Key, DatasetVersion]]
+    past: Past
 
 
 def dump(messages: Iterable[bytes]) -> bytes:
     """9: the canonical dump of the graph of these messages, rejected ones left out."""
+    return dump_of(folded(accepted(messages), NOTHING))
+
+
+def accepted(messages: Iterable[bytes]) -> list[Event]:
+    """1: the events, each once."""
     events = {event.text: event for event in map(read_event, messages) if event is not None}
-    graph = folded([events[text] for text in sorted(events)])
+    return [events[text] for text in sorted(events)]
+
+
+def dump_of(graph: Graph) -> bytes:
+    """9: the canonical dump."""
     lines = [*job_lines(graph), *run_lines(graph), *dataset_lines(graph), *edge_lines(graph)]
     return b"".join(sorted(canonical(line).encode() + b"\n" for line in lines))
 
 
-def folded(events: list[Event]) -> Graph:
-    """Sections 2 to 5."""
+def folded(events: list[Event], past: Past) -> Graph:
+    """Sections 2 to 5 of the events that are there, on what is kept of those that are gone (7)."""
     by_run: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         if event.run is not None:
             by_run[event.run].append(event)
     runs = {run_id: coalesce(run_id, told) for run_id, told in by_run.items()}
     steps = steps_of(events, runs)
-    made = [*run_made(runs), *event_made(events)]
+    made = [*run_made(runs), *event_made(events), *past.made]
     return Graph(
-        events=events,
+        events=list({event.text: event for event in [*past.told, *events]}.values()),
         runs=runs,
         steps=steps,
-        versions={job: fold(taken) for job, taken in steps.items()},
+        versions={
+            job: fold(
+                steps.get(job, []), [replace(one, members=[], code=one.first_code) for one in past.kept.get(job, [])]
+            )
+            for job in {*steps, *past.kept}
+        },
         made=made,
         reads={run.id: reads_of(run, made) for run in runs.values() if run.moment is not None},
+        past=past,
     )
 
 
@@ -92,55 +106,23 @@ def steps_of(events: list[Event], runs: dict[str, Run]) -> dict[Key, list[Step]]
     return dict(by_job)
 
 
-def fold(steps: list[Step]) -> list[JobVersion]:
-    """4: the versions that the steps of one job make."""
-    versions: list[JobVersion] = []
-    for step in steps:
-        made = successor(versions[-1] if versions else None, step)
-        if made is not None:
-            versions.append(made)
-        current = versions[-1]
-        current.code = current.code or step.code
-        current.members.append(step)
-    return versions
-
-
-def successor(cur: JobVersion | None, step: Step) -> JobVersion | None:
-    """4: the table, row by row; None where the step belongs to `cur`."""
-    if cur is None:
-        return JobVersion(step, step.inputs, step.outputs, step.code, unknown=not step.knows)
-    inputs, outputs = sides(cur, step)
-    same = (inputs, outputs) == (cur.inputs, cur.outputs)
-    recoded = step.code is not None and cur.code is not None and step.code != cur.code
-    if step.knows and not same:
-        return JobVersion(step, inputs, outputs, step.code or cur.code, unknown=False)
-    if step.knows and not cur.unknown and recoded:
-        return JobVersion(step, inputs, outputs, step.code, unknown=False)
-    if not step.knows and recoded:
-        return JobVersion(step, cur.inputs, cur.outputs, step.code, unknown=True)
-    if step.knows and cur.unknown:
-        return JobVersion(step, inputs, outputs, step.code or cur.code, unknown=False)
-    return None
-
-
-def sides(cur: JobVersion, step: Step) -> tuple[frozenset[Key], frozenset[Key]]:
-    """3.2: an empty side of a failed run is unknown, hence that of `cur`."""
-    if not step.failed:
-        return (step.inputs, step.outputs)
-    return (step.inputs or cur.inputs, step.outputs or cur.outputs)
-
-
 def current_dataset_version(graph: Graph, key: Key) -> DatasetVersion | None:
     """5.5."""
     made = latest([version for version in graph.made if version.dataset == key])
     if made is not None:
         return made
+    taken = last_read(graph, key)
+    return taken[1] if taken else None
+
+
+def last_read(graph: Graph, key: Key) -> tuple[Moment, DatasetVersion] | None:
+    """5.5: the external version that the run with the greatest moment read, else the initial one; 7: a read may be kept."""
     readers = [
         (graph.runs[run_id].moment or (0, ""), found[key]) for run_id, found in graph.reads.items() if key in found
     ]
+    readers += [graph.past.read[key]] if key in graph.past.read else []
     external = [(moment, version) for moment, version in readers if version.external is not None]
-    taken = max(external or readers, key=lambda pair: pair[0], default=None)
-    return taken[1] if taken else None
+    return max(external or readers, key=lambda pair: pair[0], default=None)
 
 
 def dataset_facets(events: list[Event], key: Key) -> Facets:
@@ -211,18 +193,18 @@ def job_lines(graph: Graph) -> Iterator[Line]:
             "current": versions[-1].id if versions else None,
             "facets": job_facets(graph.events, job),
         }
-        for number, version in enumerate(versions):
-            following = versions[number + 1] if number + 1 < len(versions) else None
-            yield job_version_line(version, number + 1, following)
+        for version, following in pairwise([*versions, None]):
+            assert version is not None
+            yield job_version_line(version, following)
 
 
-def job_version_line(version: JobVersion, number: int, following: JobVersion | None) -> Line:
+def job_version_line(version: JobVersion, following: JobVersion | None) -> Line:
     """4.1, 4.2."""
     return {
         "kind": "jobVersion",
         "id": version.id,
         "job": version.step.job,
-        "number": number,
+        "number": version.number,
         "from": shown_time(version.step.moment[0]),
         "to": shown_time(following.step.moment[0]) if following else None,
         "madeBy": version.step.run,
@@ -230,7 +212,7 @@ def job_version_line(version: JobVersion, number: int, following: JobVersion | N
         "lineageUnknown": version.unknown or None,
         "inputs": sorted(version.inputs),
         "outputs": sorted(version.outputs),
-        "runs": len(version.runs),
+        "runs": version.gone + len(version.runs),
     }
 
 
@@ -243,7 +225,7 @@ def run_lines(graph: Graph) -> Iterator[Line]:
             for key, listed in datasets.items():
                 if listed.side_facets:
                     yield {"kind": "runSide", "run": run.id, "side": side, "dataset": key, "facets": listed.side_facets}
-    for parent in {run.parent[0] for run in graph.runs.values()} - {None, *graph.runs}:
+    for parent in {*(run.parent[0] for run in graph.runs.values()), *graph.past.removed} - {None, *graph.runs}:
         yield {"kind": "run", "id": parent, "placeholder": True}
 
 
@@ -283,6 +265,7 @@ def dataset_lines(graph: Graph) -> Iterator[Line]:
             "facets": standing(dataset_facets(graph.events, key)),
         }
     versions = [*graph.made, *(version for found in graph.reads.values() for version in found.values())]
+    versions += [version for _, version in graph.past.read.values()]
     for version in {version.id: version for version in versions}.values():
         yield dataset_version_line(version)
 
@@ -305,7 +288,8 @@ def edge_lines(graph: Graph) -> Iterator[Line]:
     """6.1, 6.2, 6.5, 6.6: `edge` and `columnEdge`, of each job's current version."""
     for job, versions in graph.versions.items():
         current = versions[-1]
-        entries = entries_told(current.members)
+        teller = entry_teller(tellers(graph, job, current.step.moment))
+        entries = list(teller.entries) if teller else None
         for key in current.inputs:
             yield edge_line(current, ["dataset", *key], ["job", *job], None)
         for key in current.outputs:
@@ -313,7 +297,13 @@ def edge_lines(graph: Graph) -> Iterator[Line]:
             if entries is not None:
                 fed = sorted(named_inputs([entry for entry in entries if key_of(entry) == key]) & current.inputs)
             yield edge_line(current, ["job", *job], ["dataset", *key], fed)
-            yield from column_lines(current, graph.steps[job], entries, key)
+            yield from column_lines(current, tellers(graph, job), entries, key)
+
+
+def tellers(graph: Graph, job: Key, since: Moment | None = None) -> list[Step]:
+    """6.5, 6.6: who may tell columns and entries of a job; 7: some are gone."""
+    steps = [*graph.steps.get(job, []), *graph.past.tellers.get(job, [])]
+    return [step for step in steps if since is None or step.moment >= since]
 
 
 def edge_line(version: JobVersion, source: list[str], target: list[str], inputs: list[Key] | None) -> Line:
@@ -324,8 +314,8 @@ def edge_line(version: JobVersion, source: list[str], target: list[str], inputs:
         "to": target,
         "version": version.id,
         "since": shown_time(version.step.moment[0]),
-        "lastRun": version.runs[-1] if version.runs else None,
-        "runs": len(version.runs),
+        "lastRun": version.last_run,
+        "runs": version.gone + len(version.runs),
         "inputs": inputs,
     }
 

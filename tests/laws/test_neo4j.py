@@ -1,21 +1,27 @@
-"""The theorem of SPEC over real Neo4j: the same law as in memory, and the same bytes."""
+"""The theorem of SPEC over real Neo4j: the same laws as in memory, and the same bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from headwater_avro.times import parse_time
+from headwater_consumer.check import check
+from headwater_consumer.rebuild import rebuild
+from headwater_consumer.retain import retain, would_go
 from headwater_consumer.settle.limits import Limits
 from headwater_graph.store import Neo4jStore
 
 from ..feeding import differences, dumped, feed
 from ..graph.empty import emptied, opened
 from ..servers import Servers
+from .horizon import dump_behind
 from .model import dump as model_dump
 from .strategies import deliveries, event_sets
+from .test_horizon import HORIZONS, LIMITS, time_of
 
 pytestmark = pytest.mark.end_to_end
 
@@ -36,3 +42,26 @@ def test_any_delivery_gives_the_dump_of_the_whole_set_at_once_in_neo4j(data: st.
         feed(graph, batch, limits)
     expected, actual = model_dump(messages), dumped(graph)
     assert actual == expected, differences(expected, actual)
+
+
+@settings(max_examples=80, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@given(data=st.data())
+def test_what_comes_after_horizons_gives_one_dump_in_neo4j(data: st.DataObject, graph: Neo4jStore) -> None:
+    first, then = data.draw(event_sets()), []
+    emptied(graph)
+    feed(graph, first)
+    for horizon in sorted(data.draw(st.lists(st.sampled_from(HORIZONS), min_size=1, max_size=2)), key=parse_time):
+        going = would_go(graph, parse_time(horizon))
+        removed = retain(graph, parse_time(horizon), data.draw(st.sampled_from(LIMITS)))
+        assert (removed["runs"], removed["job versions"]) == (going["runs"].count, going["job versions"].count)
+        messages = data.draw(event_sets(6))
+        for batch in data.draw(deliveries(messages)):
+            feed(graph, batch, data.draw(st.sampled_from(LIMITS)))
+        then.append((time_of(horizon), messages))
+    expected, actual = dump_behind(first, then), dumped(graph)
+    assert actual == expected, differences(expected, actual)
+    assert list(check(graph)) == []
+    if data.draw(st.booleans()):
+        rebuild(graph)
+        assert dumped(graph) == expected, differences(expected, dumped(graph))
+        assert list(check(graph)) == []

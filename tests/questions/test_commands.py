@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import neo4j
@@ -13,6 +14,9 @@ import pytest
 from confluent_kafka import Consumer
 
 from headwater_cli.main import main
+from headwater_consumer.brokers import kafka_client
+from headwater_consumer.dead_letters import DeadLetter, KafkaDeadLetters
+from headwater_consumer.messages import Message
 
 from ..servers import Servers
 from .graph_maker import GraphMaker
@@ -274,3 +278,64 @@ def test_reports_are_printed(headwater: Headwater, stored: GraphMaker) -> None:
     found = json.loads(headwater("report", "missing", "--json", "--limit", "100000").out)
     assert {"namespace": ns, "dataset": "raw"} in next(each for each in found if each["report"] == "unmade")["rows"]
     assert headwater("report", "nothing").code == 2
+
+
+def test_search_show_and_reports_of_what_is_in_use(headwater: Headwater, stored: GraphMaker) -> None:
+    ns = stored.namespace
+    shown = json.loads(
+        headwater("dataset", "show", ns, "orders", "--active-since", "2026-01-01T01:30:00Z", "--json").out
+    )
+    assert (shown["upstream"], shown["downstream"]) == ([], [["job", ns, "report"]])
+    assert json.loads(headwater("report", "unread", "--active-since", "9998-01-01", "--json").out)[0]["rows"] == []
+    columns = ("lineage", "upstream", ns, "orders", "--columns")
+    assert len(headwater(*columns, "--active-since", "2026-01-01T01:30:00Z").out.splitlines()) == 1
+    assert headwater("report", "coverage", "--format", "csv").out.startswith("report,producer,")
+
+
+def test_names_are_completed_from_the_graph(
+    headwater: Headwater, maker: GraphMaker, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = GraphMaker(f"{maker.namespace}-other")
+    unique = f"t{maker.namespace}"
+    run_id = maker.run("load", ["raw"], [f"{unique}-one", f"{unique}-two"])
+    other.run("load", [], [f"{unique}-two"])
+    for each in (maker, other):
+        each.store(driver)
+
+    def completed(words: str) -> list[str]:
+        monkeypatch.setenv("_HEADWATER_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", f"headwater {words}")
+        monkeypatch.setenv("COMP_CWORD", str(len(f"headwater {words}".split(" ")) - 1))
+        return [line.partition(",")[2] for line in headwater().out.splitlines() if line]
+
+    names = [f"{unique}-one", f"{maker.namespace}#{unique}-two", f"{other.namespace}#{unique}-two"]
+    assert completed(f"lineage upstream {unique}") == names
+    assert completed(f"dataset show {maker.namespace} {unique}") == [f"{unique}-one", f"{unique}-two"]
+    assert completed(f"job show {maker.namespace}#lo") == [f"{maker.namespace}#load"]
+    assert completed(f"run show {run_id[:-1]}") == [run_id]
+    assert "lineage" in completed("lin")
+    monkeypatch.setenv("HEADWATER_NEO4J_URI", "bolt://127.0.0.1:1")
+    assert completed(f"lineage upstream {unique}") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_is_printed(headwater: Headwater, shell: str) -> None:
+    done = headwater("completion", shell)
+    assert done.code == 0
+    assert "_HEADWATER_COMPLETE" in done.out
+
+
+def test_dead_letters_are_counted_by_reason_each_once(
+    headwater: Headwater, servers: Servers, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWATER_KAFKA_BOOTSTRAP_SERVERS", servers.kafka_bootstrap_servers)
+    monkeypatch.setenv("HEADWATER_KAFKA_TOPIC", topic)
+    assert headwater("report", "dead-letters").out.endswith(": none\n")
+    sink = KafkaDeadLetters(f"{topic}.dead", kafka_client(servers.kafka_bootstrap_servers))
+    letters = [
+        DeadLetter(Message(topic, 0, offset, 1, None, b"{", ()), code, "why", datetime.now(UTC))
+        for offset, code in enumerate(("not_decodable", "not_decodable", "too_large"))
+    ]
+    sink.send([*letters, letters[0]])
+    rows = json.loads(headwater("report", "dead-letters", "--json").out)[0]["rows"]
+    assert rows == [{"code": "not_decodable", "messages": "2"}, {"code": "too_large", "messages": "1"}]

@@ -55,6 +55,7 @@ SCANS = {
     "dataset_by_tail",
     "job_by_tail",
     "report_conflicts",
+    "report_coverage",
     "report_no_outputs",
     "report_orphaned",
     "report_stale",

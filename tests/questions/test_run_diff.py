@@ -8,6 +8,7 @@ from typing import Any
 import neo4j
 import pytest
 
+from headwater_consumer.told_by_run import told_by_run
 from headwater_graph.questions.finding import NotFound, find_run
 from headwater_graph.questions.reader import Neo4jReader
 from headwater_graph.questions.run_diff import last_that_worked, run_diff
@@ -70,7 +71,7 @@ def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, mak
     maker.store(driver)
     last = last_that_worked(reader, find_run(reader, failed))
     assert last.name == (worked,)
-    diff = run_diff(reader, last, find_run(reader, failed), NOW)
+    diff = run_diff(reader, last, find_run(reader, failed), NOW, told_by_run)
     assert [fact[0] for fact in diff.facts] == ["state", "job version", "code version"]
     assert diff.sides == (f"inputs changed: + {ns} more",)
     assert diff.read_versions == (
@@ -89,7 +90,7 @@ def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, mak
     )
     assert "gone" not in diff.after.told.job
     assert not diff.is_empty
-    assert run_diff(reader, last, last, NOW).is_empty
+    assert run_diff(reader, last, last, NOW, told_by_run).is_empty
 
 
 def test_a_job_that_never_worked_says_so(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import neo4j
 import pytest
 
+from headwater_consumer.told_by_run import told_by_run
 from headwater_graph.questions.answers import Answer
 from headwater_graph.questions.columns import column_lineage
 from headwater_graph.questions.finding import find, find_run
@@ -126,25 +127,25 @@ def test_columns_are_those_of_the_last_run_that_did_not_fail(reader: Neo4jReader
 
 
 def test_runs_show_their_versions_parents_and_facets(reader: Neo4jReader, told: str) -> None:
-    shown = show_run(reader, find_run(reader, f"{told}-split-1"), NOW)
+    shown = show_run(reader, find_run(reader, f"{told}-split-1"), NOW, told_by_run)
     assert [(use.dataset[1], use.made_by) for use in shown.writes] == [
         ("x", f"{told}-split-1"),
         ("y", f"{told}-split-1"),
     ]
     assert [use.dataset[1] for use in shown.reads] == ["db.orders", "other"]
-    dag = show_run(reader, find_run(reader, f"{told}-dag-1"), NOW)
+    dag = show_run(reader, find_run(reader, f"{told}-dag-1"), NOW, told_by_run)
     assert [child.run.id for child in dag.children] == [f"{told}-load-1"]
-    failed = show_run(reader, find_run(reader, f"{told}-load-2"), NOW)
+    failed = show_run(reader, find_run(reader, f"{told}-load-2"), NOW, told_by_run)
     assert failed.error == "boom"
     assert failed.told.job["sourceCodeLocation"] == {"version": "c2"}
     assert failed.told.outputs[told, "s3/orders"][0]["schema"] == {"fields": [{"name": "id", "type": "long"}]}
-    still = show_run(reader, find_run(reader, f"{told}-open-2"), NOW)
+    still = show_run(reader, find_run(reader, f"{told}-open-2"), NOW, told_by_run)
     assert still.run.marks == ("silent",)
 
 
 def test_what_has_changed_since_a_job_last_worked(reader: Neo4jReader, told: str) -> None:
     failed = find_run(reader, f"{told}-load-2")
-    diff = run_diff(reader, last_that_worked(reader, failed), failed, NOW)
+    diff = run_diff(reader, last_that_worked(reader, failed), failed, NOW, told_by_run)
     assert ("code version", "c1", "c2") in diff.facts
     assert diff.sides == (f"inputs changed: + {told} more",)
     assert diff.schemas == ((f"{told} s3/orders", "id int to long"),)

@@ -16,10 +16,10 @@ from headwater_consumer.rules.explicit import entries_by_output, entry_edges, na
 from headwater_consumer.rules.facets import Members
 from headwater_consumer.rules.job_versions import Item
 from headwater_consumer.rules.runs import read_run
-from headwater_consumer.settle.entities import run_hash
-from headwater_consumer.settle.tellers import Teller, teller_of_event, teller_of_run
+from headwater_consumer.settle.entities import job_hash, run_hash
+from headwater_consumer.settle.tellers import Teller, past_of, teller_of_event, teller_of_run
 from headwater_graph.records import RunRecord, unpack
-from headwater_graph.values import Row
+from headwater_graph.values import Moment, Row
 
 from .facts import Scans
 from .folds import Current
@@ -47,11 +47,20 @@ def telling_jobs(store: Scans, currents: Iterable[Current]) -> Iterator[TellingJ
     waiting = iter(currents)
     while portion := list(islice(waiting, JOBS_AT_ONCE)):
         wanted = {item.moment: item for current in portion for item in _items(current)}
-        tellers = {item.moment: teller for item, teller in _tellers(store, wanted.values())}
+        tellers = _past_tellers(store, portion)
+        present = [item for moment, item in wanted.items() if moment not in tellers]
+        tellers |= {item.moment: teller for item, teller in _tellers(store, present)}
         for current in portion:
             explicit = tellers[current.explicit.moment] if current.explicit else None
             columns = {output: tellers[item.moment] for output, item in current.columns.items()}
             yield TellingJob(current, entries_by_output(explicit.entries) if explicit else None, columns)
+
+
+def _past_tellers(store: Scans, portion: Iterable[Current]) -> dict[Moment, Teller]:
+    """Return by moment those who are gone, but told what current edges stand on (SPEC 7)."""
+    keys = [job_hash(current.folded.version.job) for current in portion]
+    rows = store.scan("check_pasts", keys=keys)
+    return {teller.moment: teller for row in rows for teller in past_of(row["past"])}
 
 
 def _items(current: Current) -> Iterator[Item]:
@@ -83,7 +92,7 @@ def edge_rows(job: TellingJob) -> Iterator[Row]:
         "version": version.id,
         "since": version.since[0],
         "runs": folded.runs,
-        "lastRun": folded.last.run_id if folded.last else None,
+        "lastRun": folded.last[1] if folded.last else None,
     }
     for dataset in version.inputs:
         yield shared | {"type": "FEEDS", "dataset": dataset, "inputs": None}

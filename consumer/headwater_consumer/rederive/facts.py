@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Protocol, Self, TypeAlias, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.json_codec import read_event
@@ -16,9 +16,10 @@ from headwater_consumer.rules.job_versions import Item, item_of_event, item_of_r
 from headwater_consumer.rules.join import dataset_of, sides_of
 from headwater_consumer.rules.runs import Run, read_run
 from headwater_consumer.settle.entities import dataset_hash, job_hash, run_hash
-from headwater_consumer.settle.tellers import Teller, teller_of_event, teller_of_run
+from headwater_consumer.settle.tellers import Teller, past_of, teller_of_event, teller_of_run
 from headwater_graph.records import DatasetRecord, JobRecord, RunRecord, unpack
-from headwater_graph.values import Moment, Row
+from headwater_graph.stored import past_read, version_of
+from headwater_graph.values import JobVersion, Moment, PastRead, Row
 
 from .spill import Spill, moment_parts
 
@@ -31,11 +32,16 @@ class Scans(Protocol):
 
 
 class ToldItem(Struct, array_like=True):
-    """An item of a job's fold, whether it tells entries (SPEC 6.6), and of which outputs it tells columns (SPEC 6.5)."""
+    """An item of a job's fold, whether it tells entries (SPEC 6.6), and of which outputs it tells columns (SPEC 6.5).
+
+    ``gone``: it tells these alone, for it is gone; ``opens``: a kept version begins there (SPEC 7).
+    """
 
     item: Item
-    entries: bool
-    columns: list[Key]
+    entries: bool = False
+    columns: list[Key] = field(default_factory=list)
+    gone: bool = False
+    opens: JobVersion | None = None
 
 
 class Point(Struct, array_like=True):
@@ -52,12 +58,14 @@ class Point(Struct, array_like=True):
     state: str | None = None
     schema: str | None = None
     drops: bool = False
+    kept: bool = False
 
 
 PartOfRun: TypeAlias = list[str]
-"""Of a run: [its id] where another names it as parent, [namespace, name, version id] read or written, [job version id]."""
+"""Of a run: [its id] where another names it as parent, [namespace, name, version id] read or written, [job version id]; [its
+id, and perhaps what] where it was removed and made a version that is kept."""
 
-PARENT, RAN, READ, WROTE = "a", "b", "c", "d"
+PARENT, RAN, READ, WROTE, REMOVED = "a", "b", "c", "d", "e"
 """The kinds of parts of a run, the second part of their keys."""
 
 
@@ -78,9 +86,11 @@ class Facts:
         self.datasets: dict[Key, bool] = {}
         self.drop_told: dict[Key, int] = {}
         self.aliases: dict[Key, list[Key]] = {}
+        self.past_reads: dict[Key, PastRead] = {}
 
     def __enter__(self) -> Self:
         self._read_names()
+        self._read_kept()
         for row in self.store.scan("check_runs"):
             self._add_run(row["id"], unpack(row["record"], RunRecord))
         for row in self.store.scan("check_job_events"):
@@ -96,12 +106,16 @@ class Facts:
 
     def _read_names(self) -> None:
         for row in self.store.scan("scan_jobs"):
+            self._add_past(_key(row["key"]), past_of(row["past"]))
             if row["record"]:
                 record = unpack(row["record"], JobRecord)
                 self._name_jobs([_key(row["key"])])
                 if record.parent:
                     self.jobs.setdefault(read.key_from(record.parent[2]), False)
         for row in self.store.scan("scan_datasets"):
+            past = past_read(row["past"])
+            if past is not None:
+                self.past_reads[_key(row["key"])] = past
             if row["record"]:
                 self._add_dataset(_key(row["key"]), unpack(row["record"], DatasetRecord))
 
@@ -114,6 +128,30 @@ class Facts:
                 self.datasets.setdefault(alias, False)
                 self.aliases.setdefault(key, []).append(alias)
                 self.aliases.setdefault(alias, []).append(key)
+
+    # -- what retention keeps -------------------------------------------------------------------------------------
+
+    def _read_kept(self) -> None:
+        for row in self.store.scan("check_kept_job_versions"):
+            version = version_of(row, _key(row["job"]))
+            item = _bare_item(version.job, version.since, version.made_by)
+            self._put_item(ToldItem(item, opens=version), "a")
+            if version.made_by is not None:
+                self.of_runs.add((run_hash(version.made_by), REMOVED), [version.made_by, "job"])
+        for row in self.store.scan("check_kept_dataset_versions"):
+            if row["moment"] is not None:
+                self._add_kept(row)
+
+    def _add_kept(self, row: Row) -> None:
+        made_by, dataset = row["madeBy"], _key(row["dataset"])
+        told = (row["external"], row["id"], row["state"], row["schema"], bool(row["drops"]))
+        self._add_point(Point(dataset, (row["moment"], made_by), made_by, *told, kept=True), WROTE)
+        self.of_runs.add((run_hash(made_by), REMOVED), [made_by])
+
+    def _add_past(self, job: Key, tellers: Iterable[Teller]) -> None:
+        for teller in tellers:
+            item = _bare_item(job, teller.moment, None, failed=not teller.good)
+            self._put_item(ToldItem(item, bool(teller.entries), sorted(teller.columns), gone=True), "c")
 
     def _name_jobs(self, keys: Iterable[Key]) -> None:
         self.jobs.update(dict.fromkeys(keys, True))
@@ -143,8 +181,11 @@ class Facts:
         self._add_item(item_of_event(event), teller_of_event(event))
 
     def _add_item(self, item: Item, teller: Teller) -> None:
-        told = ToldItem(item, bool(teller.entries), sorted(teller.columns))
-        self.items.add((job_hash(item.job), *moment_parts(item.moment)), told)
+        self._put_item(ToldItem(item, bool(teller.entries), sorted(teller.columns)), "b")
+
+    def _put_item(self, told: ToldItem, order: str) -> None:
+        # At one moment a kept version comes first: what its maker still tells is told within it.
+        self.items.add((job_hash(told.item.job), *moment_parts(told.item.moment), order), told)
 
     def _add_points(self, run: Run, moment: Moment) -> None:
         for dataset, write in run.writes.items():
@@ -176,6 +217,10 @@ class Facts:
     def _add_point(self, point: Point, kind: str) -> None:
         # At one moment reads come before versions: only what is less than a run's moment is read (SPEC 5.2).
         self.timeline.add((dataset_hash(point.dataset), *moment_parts(point.moment), kind), point)
+
+
+def _bare_item(job: Key, moment: Moment, run_id: str | None, *, failed: bool = False) -> Item:
+    return Item(job, moment, run_id, (), (), known=False, failed=failed, code=None)
 
 
 def _key(listed: Iterable[str]) -> Key:

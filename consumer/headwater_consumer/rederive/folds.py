@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headwater_avro.names import Key
-from headwater_consumer.rules.job_versions import Item, step
+from headwater_consumer.rules.job_versions import Item, kept_as_it_was, step
 from headwater_graph.values import JobVersion, Moment
 
 from .facts import ToldItem
@@ -18,7 +18,7 @@ class FoldedVersion:
 
     version: JobVersion
     runs: int = 0
-    last: Item | None = None
+    last: Moment | None = None
     end: Moment | None = None
 
 
@@ -40,11 +40,14 @@ class JobFold:
         self._explicit: Item | None = None
         self._columns: dict[Key, Item] = {}
 
-    def add(self, told: ToldItem) -> str:
-        """Fold the next item by moment; returns the id of the version it belongs to."""
-        version = self._place(told.item).version
+    def add(self, told: ToldItem) -> str | None:
+        """Fold the next item by moment; returns the id of the version it belongs to, None for what is no item any more."""
+        if told.opens is not None:
+            self._open(kept_as_it_was(told.opens))
+            return None
+        version = None if told.gone else self._place(told.item).version
         self._tell(told)
-        return version.id
+        return version.id if version else None
 
     def take_closed(self) -> Iterator[FoldedVersion]:
         """Yield the versions that ended since this was last asked."""
@@ -59,14 +62,15 @@ class JobFold:
         self.now.version = version
         if item.run_id is not None:
             self.now.runs += 1
-            self.now.last = item
+            self.now.last = max(self.now.last or item.moment, item.moment)
         return self.now
 
     def _open(self, version: JobVersion) -> None:
         if self.now is not None:
             self.now.end = version.since
             self._closed.append(self.now)
-        self.now = FoldedVersion(version)
+        gone = version.kept
+        self.now = FoldedVersion(version, gone.runs, gone.last) if gone else FoldedVersion(version)
         self._explicit = None
 
     def _tell(self, told: ToldItem) -> None:

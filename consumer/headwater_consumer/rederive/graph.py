@@ -11,11 +11,12 @@ from msgspec import Struct
 
 from headwater_avro.canonical import Json, canonical
 from headwater_avro.names import Key
+from headwater_consumer.rules.dataset_versions import unmade_id
 from headwater_consumer.settle.entities import job_hash, run_hash
-from headwater_graph.values import JobVersion, Moment, Row
+from headwater_graph.values import EARLIEST, JobVersion, Moment, Row
 
 from .edges import TellingJob, column_rows, edge_rows, telling_jobs
-from .facts import PARENT, RAN, READ, WROTE, Facts, PartOfRun, Point, Scans, ToldItem
+from .facts import PARENT, RAN, READ, REMOVED, WROTE, Facts, PartOfRun, Point, Scans, ToldItem
 from .folds import Current, FoldedVersion, JobFold
 from .spill import Spill, SpillKey, moment_parts
 from .timelines import Timeline, timeline_of
@@ -41,6 +42,7 @@ class DatasetVersionRow(Struct, array_like=True):
     state: str | None
     schema: str | None
     drops: bool
+    kept: bool
 
 
 class PlacedEvent(Struct, array_like=True):
@@ -77,8 +79,13 @@ class RederivedGraph:
         self._exits.enter_context(self.facts)
         for _, items in self.facts.items.groups():
             self._fold(told for _, told in items)
+        pasts = dict(self.facts.past_reads)
         for _, points in self.facts.timeline.groups():
-            self._keep_timeline(timeline_of(point for _, point in points))
+            rows = iter(point for _, point in points)
+            first = next(rows)
+            self._keep_timeline(timeline_of(first.dataset, chain([first], rows), pasts.pop(first.dataset, None)))
+        for dataset, past in pasts.items():
+            self._keep_timeline(timeline_of(dataset, (), past))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,7 +95,9 @@ class RederivedGraph:
         fold = JobFold()
         for told in items:
             version, item = fold.add(told), told.item
-            if item.run_id is None:
+            if version is None:
+                pass
+            elif item.run_id is None:
                 self.placed_events.add((item.moment[1],), PlacedEvent(item.job, item.moment[0], version))
             else:
                 self.facts.of_runs.add((run_hash(item.run_id), RAN), [version])
@@ -100,15 +109,17 @@ class RederivedGraph:
 
     def _keep_versions(self, versions: Iterable[FoldedVersion]) -> None:
         for one in versions:
-            last = (one.last.run_id or "", one.last.moment[0]) if one.last else None
+            last = (one.last[1], one.last[0]) if one.last else None
             row = VersionRow(one.version, one.end[0] if one.end else None, one.runs, last)
             self.job_versions.add((job_hash(one.version.job), *moment_parts(one.version.since)), row)
 
     def _keep_timeline(self, line: Timeline) -> None:
         for point in line.made:
             self._keep_version(point, point.id or "", point.moment)
-        for id_, reader in line.unmade.items():
-            self._keep_version(Point(line.dataset, reader.moment, None, reader.external), id_, None)
+        past = unmade_id(line.dataset, line.past.external) if line.past else None
+        for id_, external in line.unmade.items():
+            point = Point(line.dataset, EARLIEST, None, external, kept=id_ == past)
+            self._keep_version(point, id_, None)
         for reader, id_ in line.reads:
             run = run_hash(reader.run_id or "")
             self.reads.add((run,), ReadRow(reader, id_))
@@ -120,7 +131,15 @@ class RederivedGraph:
 
     def _keep_version(self, point: Point, id_: str, moment: Moment | None) -> None:
         row = DatasetVersionRow(
-            point.dataset, id_, moment, point.run_id, point.external, point.state, point.schema, point.drops
+            point.dataset,
+            id_,
+            moment,
+            point.run_id,
+            point.external,
+            point.state,
+            point.schema,
+            point.drops,
+            point.kept,
         )
         self.dataset_versions.add((id_,), row)
 
@@ -183,6 +202,7 @@ class RederivedGraph:
                 "lineageUnknown": version.unknown,
                 "lineage": canonical(sides),
                 "runs": row.runs,
+                "keptNumber": version.kept.number if version.kept else None,
             }
 
     def _dataset_versions(self) -> Iterator[Row]:
@@ -215,7 +235,11 @@ class RederivedGraph:
             parts: dict[str, list[PartOfRun]] = {}
             for key, part in told:
                 parts.setdefault(key[1], []).append(part)
-            yield (row["id"], row["record"], parts) if row else (parts[PARENT][0][0], None, parts)
+            yield (row["id"], row["record"], parts) if row else (_id_told(parts), None, parts)
+
+
+def _id_told(parts: dict[str, list[PartOfRun]]) -> str:
+    return (parts.get(PARENT) or parts[REMOVED])[0][0]
 
 
 ToldParts: TypeAlias = list[tuple[SpillKey, PartOfRun]]

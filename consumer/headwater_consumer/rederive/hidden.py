@@ -20,7 +20,7 @@ from headwater_graph.store import TIE_LENGTH
 from headwater_graph.values import Row
 
 from .edges import column_rows, edge_rows
-from .facts import Scans
+from .facts import REMOVED, Scans
 from .graph import RederivedGraph
 from .spill import Spill
 
@@ -106,9 +106,11 @@ _OF_RUN = (
 
 
 def _runs(graph: RederivedGraph) -> Iterator[Row]:
-    for id_, packed, _ in graph.runs():
+    for id_, packed, parts in graph.runs():
         if packed is None:
-            yield {"id": id_, "placeholder": True}
+            told = parts.get(REMOVED, [])
+            made = any(len(part) > 1 for part in told)
+            yield {"id": id_, "placeholder": True, "removed": bool(told), "made": made}
             continue
         record = unpack(packed, RunRecord)
         run = read_run(id_, record)
@@ -137,6 +139,7 @@ def _job_versions(graph: RederivedGraph) -> Iterator[Row]:
             "outputs": [list(key) for key in version.outputs],
             "lastRun": row.last[0] if row.last else None,
             "lastRunAt": row.last[1] if row.last else None,
+            "keptNumber": version.kept.number if version.kept else None,
         }
 
 
@@ -148,6 +151,7 @@ def _dataset_versions(graph: RederivedGraph) -> Iterator[Row]:
             "at": row.moment[0] if row.moment else None,
             "tie": row.moment[1][:TIE_LENGTH] if row.moment else None,
             "drops": row.drops,
+            "kept": row.kept,
         }
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import chain
 
 from headwater_avro.names import Key, initial_version_id
 from headwater_consumer.rules.dataset_versions import unmade_id
+from headwater_graph.values import PastRead
 
 from .facts import Point
 
 
 @dataclass(slots=True)
 class Timeline:
-    """What comes of one dataset's points: ``reads`` are (point, version id), ``unmade`` version id -> a reader.
+    """What comes of one dataset's points: ``reads`` are (point, version id), ``unmade`` version id -> the external version.
 
     ``kept_until`` is the greatest time of a version that does not itself say DROP (SPEC 7).
     """
@@ -23,21 +23,20 @@ class Timeline:
     dataset: Key
     reads: list[tuple[Point, str]] = field(default_factory=list)
     made: list[Point] = field(default_factory=list)
-    unmade: dict[str, Point] = field(default_factory=dict)
+    unmade: dict[str, str | None] = field(default_factory=dict)
+    past: PastRead | None = None
     current: str | None = None
     kept_until: int | None = None
 
 
-def timeline_of(points: Iterable[Point]) -> Timeline:
+def timeline_of(dataset: Key, points: Iterable[Point], past: PastRead | None = None) -> Timeline:
     """Resolve the reads of a dataset among its versions.
 
-    There is at least one point; they come by moment, and reads before versions where these tie.
+    Points come by moment, and reads before versions where these tie; ``past`` is a read that is kept (SPEC 7).
     """
-    rows = iter(points)
-    first = next(rows)
-    line = Timeline(first.dataset)
+    line = Timeline(dataset, past=past)
     exactly = []
-    for point in chain([first], rows):
+    for point in points:
         if point.id is not None:
             line.made.append(point)
         elif point.external is not None:
@@ -81,7 +80,9 @@ def _finish(line: Timeline, exactly: list[Point]) -> None:
     made_ids = {point.id for point in line.made}
     for point, id_ in line.reads:
         if id_ not in made_ids:
-            line.unmade[id_] = point
+            line.unmade[id_] = point.external
+    if line.past is not None:
+        line.unmade[unmade_id(line.dataset, line.past.external)] = line.past.external
     line.current = _current(line, exactly)
     line.kept_until = max((point.moment[0] for point in line.made if not point.drops), default=None)
 
@@ -90,6 +91,9 @@ def _current(line: Timeline, exactly: list[Point]) -> str | None:
     """SPEC 5.5."""
     if line.made:
         return line.made[-1].id
-    if exactly:
-        return unmade_id(exactly[-1].dataset, exactly[-1].external)
-    return initial_version_id(line.reads[-1][0].dataset) if line.reads else None
+    named = [(point.moment, point.external) for point in exactly[-1:]]
+    if line.past is not None and line.past.external is not None:
+        named.append((line.past.moment, line.past.external))
+    if named:
+        return unmade_id(line.dataset, max(named)[1])
+    return initial_version_id(line.dataset) if line.reads or line.past else None

@@ -8,6 +8,7 @@
 ``dataset_versions``  which version of a dataset a run reads (5)
 ``columns``         column edges of a facet, both layouts (6.5)
 ``explicit``        the job facet ``lineage`` (6.6)
+``horizon``         what retention removes, keeps and refuses (7)
 ``coalesce``        messages in, joined records out
 ==================  =======================================================
 """

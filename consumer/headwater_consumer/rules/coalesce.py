@@ -6,15 +6,17 @@ added stays. Records of one key from several coalescers are joined again by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from headwater_avro.codec import read_message
+from headwater_avro.errors import EventRejected
 from headwater_avro.events import JobEvent, RunEvent
 from headwater_graph.records import RunRecord, pack
 
+from .horizon import older_than
 from .join import absorb_run, run_of
 
 Kind: TypeAlias = Literal["run", "job_event", "dataset_event"]
@@ -27,9 +29,13 @@ Row: TypeAlias = tuple[Kind, bytes, bytes, bytes]
 
 
 class Coalescer:
-    """Joins messages by what they are about; ``size`` estimates the bytes held, so that a caller can stay within bounds."""
+    """Joins messages by what they are about; ``size`` estimates the bytes held, so that a caller can stay within bounds.
 
-    def __init__(self) -> None:
+    ``bounds`` are times by runId: older events of these runs are refused (SPEC 7).
+    """
+
+    def __init__(self, bounds: Mapping[str, int] | None = None) -> None:
+        self._bounds = bounds or {}
         self.size = 0
         self.events = 0
         self._runs: dict[str, RunRecord] = {}
@@ -42,6 +48,7 @@ class Coalescer:
         """Join one message. Raises EventRejected where it can't be used (SPEC 8)."""
         event = read_message(value, headers)
         if isinstance(event, RunEvent):
+            self._check_bound(event)
             self._add_run(event)
             entity: tuple[Kind, str] = ("run", event.run_id)
         else:
@@ -51,6 +58,11 @@ class Coalescer:
             self._sources.setdefault(entity, []).append(source)
         self.events += 1
         self.size += len(value or b"")
+
+    def _check_bound(self, event: RunEvent) -> None:
+        bound = self._bounds.get(event.run_id)
+        if bound is not None and event.time < bound:
+            raise EventRejected("before_horizon", older_than(bound))
 
     def _add_run(self, event: RunEvent) -> None:
         known = self._runs.get(event.run_id)
@@ -65,7 +77,7 @@ class Coalescer:
             yield "run", run_id.encode(), pack(record), self._packed_sources("run", run_id)
         for kind, text in self._texts:
             yield kind, text.encode(), text.encode(), self._packed_sources(kind, text)
-        self.__init__()  # type: ignore[misc]
+        self.__init__(self._bounds)  # type: ignore[misc]
 
     def _packed_sources(self, kind: Kind, key: str) -> bytes:
         return pack_sources(self._sources.get((kind, key), []))

@@ -53,6 +53,11 @@ def as_of(version: JobVersion, moment: Moment) -> JobVersion:
     return version
 
 
+def kept_as_it_was(version: JobVersion) -> JobVersion:
+    """Return a kept version as it was at the horizon: what code version it had then, it has from its beginning (SPEC 7)."""
+    return version if version.code_since == version.since else as_of(version, version.since)
+
+
 def item_of_run(run: Run) -> Item | None:
     """Return a run's part in the fold of its job, None while it is not versioned (SPEC 3.5)."""
     if run.moment is None:

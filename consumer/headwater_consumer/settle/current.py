@@ -60,7 +60,8 @@ def state_of(packed: bytes | None) -> FoldState:
 class JobNow:
     """A job whose current edges are to be settled: its state, its current version, and who tells something new of it.
 
-    ``packed`` is the state as stored, ``left`` the moments at which nobody tells any more.
+    ``packed`` is the state as stored, ``left`` the moments at which nobody tells any more, ``past`` what is told by runs and
+    events that are gone (SPEC 7).
     """
 
     key: Key
@@ -69,6 +70,7 @@ class JobNow:
     version: JobVersion | None
     tellers: dict[Moment, Teller] = field(default_factory=dict)
     left: set[Moment] = field(default_factory=set)
+    past: tuple[Teller, ...] = ()
 
 
 # ---- settling ------------------------------------------------------------------------------------------------------
@@ -117,7 +119,7 @@ def _settle_sources(tx: Transaction, job: JobNow) -> None:
     """Find whose entries and whose facets count now."""
     version, state = job.version, job.state
     same = version is not None and state.version == _version_digest(version)
-    state.explicit_told = state.explicit_told or any(teller.entries for teller in job.tellers.values())
+    state.explicit_told = state.explicit_told or any(teller.entries for teller in (*job.tellers.values(), *job.past))
     state.explicit = _settle_explicit(tx, job, same) if version is not None and state.explicit_told else None
     settled: dict[Key, Standing] = {}
     for output in version.outputs if version else ():
@@ -133,7 +135,7 @@ def _settle_explicit(tx: Transaction, job: JobNow, same: bool) -> Standing | Non
     new = _highest(teller.explicitly() for teller in job.tellers.values() if teller.moment >= since)
     if same and not _lost(job, job.state.explicit, new):
         return _higher(job.state.explicit, new)
-    return _search(tx, job.key, since, Teller.explicitly)
+    return _search(tx, job, since, Teller.explicitly)
 
 
 def _settle_output(tx: Transaction, job: JobNow, output: Key, same: bool) -> Standing | None:
@@ -170,10 +172,18 @@ def _search_columns(tx: Transaction, job: JobNow, output: Key) -> Standing | Non
         return None
     if "columnLineage" not in unpack(stored.record, DatasetRecord).facets:
         return None
-    return _search(tx, job.key, EARLIEST, lambda teller: teller.of_columns(output))
+    return _search(tx, job, EARLIEST, lambda teller: teller.of_columns(output))
 
 
 def _search(
+    tx: Transaction, job: JobNow, since: Moment, standing_of: Callable[[Teller], Standing | None]
+) -> Standing | None:
+    """Return the last one that tells and did not fail, else the last that tells, of those that are there and those gone."""
+    gone = _highest(standing_of(teller) for teller in job.past if teller.moment >= since)
+    return _higher(gone, _search_items(tx, job.key, since, standing_of))
+
+
+def _search_items(
     tx: Transaction, job: Key, since: Moment, standing_of: Callable[[Teller], Standing | None]
 ) -> Standing | None:
     """Walk a job's items back to the last one that tells and did not fail; else to the last that tells."""
@@ -197,6 +207,9 @@ def _search(
 def _teller_at(tx: Transaction, job: JobNow, standing: Standing) -> Teller | None:
     if standing[1] in job.tellers:
         return job.tellers[standing[1]]
+    gone = next((teller for teller in job.past if teller.moment == standing[1]), None)
+    if gone is not None:
+        return gone
     (items,) = tx.items_from([(job.key, standing[1])], 1)
     return stored_teller(items[0]) if items and items[0].moment == standing[1] else None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from headwater_avro.canonical import canonical, canonical_text
 from headwater_avro.names import Key, key_hash
 from headwater_consumer.rules import facets as read
+from headwater_consumer.rules.horizon import Beyond, judge_run
 from headwater_consumer.rules.join import (
     absorb_dataset,
     absorb_job,
@@ -46,6 +47,7 @@ class Entities:
     stored_datasets: dict[Key, StoredDataset] = field(default_factory=dict)
     datasets: dict[Key, DatasetRecord] = field(default_factory=dict)
     drop_told: set[Key] = field(default_factory=set)
+    beyond: list[Beyond] = field(default_factory=list)
 
 
 def job_hash(key: Key) -> str:
@@ -72,9 +74,18 @@ def settle_entities(tx: Transaction, told: Told) -> Entities:
         *_join_jobs(tx, jobs, entities),
         *_join_datasets(tx, datasets, entities),
         *_run_statements(entities.changes.values()),
+        _put("put_run_horizons", _horizon_rows(tx, entities)),
     ]
     tx.write(statement for statement in statements if statement.rows)
     return entities
+
+
+def _horizon_rows(tx: Transaction, entities: Entities) -> list[Row]:
+    """A run remembers behind which horizon it was first heard of (SPEC 7)."""
+    if tx.horizon is None:
+        return []
+    new = (change.new.id for change in entities.changes.values() if change.old is None)
+    return [{"key": run_hash(id_), "horizon": tx.horizon} for id_ in new]
 
 
 def put_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key, DatasetRecord]) -> None:
@@ -91,6 +102,10 @@ def _join_runs(tx: Transaction, told: Told, entities: Entities) -> list[RunRecor
     news = []
     for run_id, record in told.runs.items():
         known = stored.get(run_id)
+        beyond = judge_run(run_id, record, known, tx.horizon)
+        if beyond is not None:
+            entities.beyond.append(beyond)
+            continue
         if known is None or known.record is None:
             entities.changes[run_id] = Change(None, read_run(run_id, record), record, None)
             news.append(record)

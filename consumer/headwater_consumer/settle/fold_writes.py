@@ -68,14 +68,22 @@ def _statements(fold: Fold) -> list[Statement]:
     owed = (
         [
             owe_fold(
-                FoldBody(fold.job, fold.owed, fold.last, fold.valid, doomed is not None, tuple(fold.displaced.values()))
+                FoldBody(
+                    fold.job,
+                    fold.owed,
+                    fold.last,
+                    fold.valid,
+                    doomed is not None,
+                    tuple(fold.displaced.values()),
+                    tuple(sorted(fold.left)),
+                )
             )
         ]
         if fold.owed
         else []
     )
     return [
-        Statement("put_job_versions", tuple(_version_row(version) for version in fold.put.values())),
+        Statement("put_job_versions", tuple(version_row(version) for version in fold.put.values())),
         Statement("cut_ran", tuple(cuts)),
         Statement("put_ran", tuple(runs)),
         Statement("place_job_events", tuple(events)),
@@ -88,7 +96,8 @@ def _statements(fold: Fold) -> list[Statement]:
     ]
 
 
-def _version_row(version: JobVersion) -> Row:
+def version_row(version: JobVersion) -> Row:
+    """Return a job version's node (SPEC 4)."""
     lineage: list[Json] = [[list(key) for key in side] for side in (version.inputs, version.outputs)]
     return {
         "id": version.id,
@@ -164,14 +173,16 @@ def _ends(tx: Transaction, folds: list[Fold]) -> list[Row]:
 
 
 def _touched(fold: Fold) -> set[Moment]:
-    return {version.since for version in fold.put.values()} | {item.moment for item, _, _ in fold.placed}
+    return {version.since for version in fold.put.values()} | {item.moment for item, _, _ in fold.placed} | fold.reached
 
 
 def _end_row(version: JobVersion, after: JobVersion | None, last: tuple[str, Moment] | None) -> Row:
-    run_id, moment = last if last is not None and last[1] >= version.since else (None, None)
+    gone = version.kept.last if version.kept else None
+    there = last[1] if last is not None and last[1] >= version.since else None
+    moment = max((one for one in (gone, there) if one is not None), default=None)
     return {
         "id": version.id,
         "end": after.since[0] if after else None,
-        "lastRun": run_id,
+        "lastRun": moment[1] if moment else None,
         "lastRunAt": moment[0] if moment else None,
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from headwater_avro.events import JobEvent
 from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key, key_hash
-from headwater_consumer.rules.job_versions import Item, as_of, item_of_event, item_of_run, step
+from headwater_consumer.rules.job_versions import Item, as_of, item_of_event, item_of_run, kept_as_it_was, step
 from headwater_consumer.rules.runs import read_run
 from headwater_graph.port import Transaction
 from headwater_graph.records import RunRecord, unpack
@@ -48,7 +48,8 @@ class Fold:
 
     ``valid`` is the stored version that was valid where the stretch stopped short; with ``owed`` it is needed to go on.
     ``displaced`` are stored versions of runs that moved to an earlier moment, by the moment at which they were valid from:
-    an earlier stretch may have written them anew at their new place.
+    an earlier stretch may have written them anew at their new place. ``left`` are moments that runs left, ``reached`` those of
+    them, and of kept versions, that the stretch came by: which run is the last of the versions there may have changed.
     """
 
     job: Key
@@ -64,6 +65,8 @@ class Fold:
     last: Moment = LATEST
     agreed: bool = False
     refolded: int = 0
+    left: set[Moment] = field(default_factory=set)
+    reached: set[Moment] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,7 @@ def refold(tx: Transaction, changes: dict[Key, JobChange], limits: Limits) -> li
         if base is not None and fold.current is not None and fold.current != base:
             fold.put[base.id] = fold.current
         fold.displaced = displaced.get(job, {})
+        fold.left = set(changes[job].left)
         folds.append(fold)
     _fold_on(
         tx, [(fold, change.first, change.last) for fold, change in zip(folds, changes.values(), strict=True)], limits
@@ -161,6 +165,7 @@ def continue_fold(tx: Transaction, owed: FoldBody, limits: Limits) -> Fold:
     (base,) = tx.versions_before([(owed.job, owed.first)])
     fold = Fold(owed.job, appended=False, base=base, valid=owed.valid, current=base)
     fold.displaced = {one.since: one for one in owed.displaced}
+    fold.left = set(owed.left)
     if owed.doomed and owed.valid is not None:
         fold.dropped.add(owed.valid.id)
     _fold_on(tx, [(fold, owed.first, owed.last)], limits)
@@ -206,12 +211,15 @@ def _fold_stretch(fold: Fold, stretch: Stretch, last: Moment) -> bool:
     """Fold a stretch of stored items; returns whether the fold came to agree with what is stored."""
     waiting, by_moment = stretch.versions, stretch.items
     displaced = {moment: one for moment, one in fold.displaced.items() if stretch.start <= moment <= stretch.end}
+    fold.reached |= {moment for moment in fold.left if stretch.start <= moment <= stretch.end}
     for moment in sorted(waiting.keys() | by_moment.keys() | displaced.keys()):
         if moment > last and _agrees(fold, moment):
             return True
         if moment in waiting:
             fold.valid = waiting[moment]
-            if fold.valid.id not in fold.put:
+            if fold.valid.kept is not None:
+                _take_kept(fold, fold.valid)
+            elif fold.valid.id not in fold.put:
                 fold.dropped.add(fold.valid.id)
         elif moment in displaced:
             fold.valid = displaced[moment]
@@ -222,6 +230,14 @@ def _fold_stretch(fold: Fold, stretch: Stretch, last: Moment) -> bool:
         if moment >= last and _agrees(fold, (moment[0], moment[1] + "\0")):
             return True
     return False
+
+
+def _take_kept(fold: Fold, stored: JobVersion) -> None:
+    """SPEC 7: a version that is kept opens the fold anew, as it was at the horizon."""
+    fold.current = kept_as_it_was(stored)
+    fold.reached.add(stored.since)
+    if fold.current != stored:
+        fold.put[stored.id] = fold.current
 
 
 def _agrees(fold: Fold, moment: Moment) -> bool:

@@ -13,10 +13,14 @@ class Limits:
     re-pointed, runs re-folded, column edges) that are written at once; the rest is owed.
     """
 
-    runs: int = 5_000
-    bytes: int = 32 * 1024 * 1024
+    runs: int = 10_000
+    bytes: int = 64 * 1024 * 1024
     rows: int = 10_000
 
     def halved(self) -> Limits:
         """Return smaller bounds, for a store that ran out of memory."""
         return Limits(max(1, self.runs // 2), max(1024, self.bytes // 2), max(100, self.rows // 2))
+
+    def doubled(self, most: Limits) -> Limits:
+        """Return larger bounds, up to ``most``."""
+        return Limits(min(most.runs, self.runs * 2), min(most.bytes, self.bytes * 2), min(most.rows, self.rows * 2))

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from headwater_avro.errors import ServerUnavailable
 from headwater_avro.names import Key, key_hash
+from headwater_graph.neo4j_port import StoreBusy
 from headwater_graph.port import Transaction
 from headwater_graph.values import JobVersion, Moment, Row
 
@@ -24,7 +25,8 @@ class FoldBody(Struct, array_like=True):
     """A job's fold that stopped short: from where on, up to where changes reach, and the stored version valid there.
 
     A ``doomed`` version goes when the runs that are still placed in it have moved; ``displaced`` ones are written anew at
-    an earlier moment already, but still valid as far as what is stored further on is concerned.
+    an earlier moment already, but still valid as far as what is stored further on is concerned. ``left`` are moments that runs
+    left.
     """
 
     job: Key
@@ -33,6 +35,7 @@ class FoldBody(Struct, array_like=True):
     valid: JobVersion | None
     doomed: bool
     displaced: tuple[JobVersion, ...] = ()
+    left: tuple[Moment, ...] = ()
 
 
 class ColumnsBody(Struct, array_like=True):
@@ -44,10 +47,19 @@ class ColumnsBody(Struct, array_like=True):
     done: int
 
 
+class RetainBody(Struct, array_like=True):
+    """Retention that stopped short (SPEC 7): the horizon, which of its steps is under way, and the key to go on after."""
+
+    horizon: int
+    step: int
+    after: str
+
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode_reads = msgspec.msgpack.Decoder(ReadsBody).decode
 _decode_exact = msgspec.msgpack.Decoder(ExactBody).decode
 _decode_fold = msgspec.msgpack.Decoder(FoldBody).decode
+_decode_retain = msgspec.msgpack.Decoder(RetainBody).decode
 _decode_columns = msgspec.msgpack.Decoder(ColumnsBody).decode
 
 
@@ -71,6 +83,15 @@ def owe_columns(body: ColumnsBody) -> Row:
     return _row("columns", body, *body.job, *body.output)
 
 
+RETAIN = "retain"
+"""The kind of work that retention is. It begins when nothing is owed, and nothing is settled until it is done."""
+
+
+def owe_retain(body: RetainBody) -> Row:
+    """What lies before a horizon is to be removed."""
+    return {"key": key_hash(RETAIN), "kind": RETAIN, "body": _encode(body)}
+
+
 REBUILD: Row = {"key": "!", "kind": "rebuild", "body": b""}
 """The whole graph is to be derived anew: its key comes before all others, so whoever asks what is owed sees it."""
 
@@ -88,10 +109,17 @@ class RebuildUnfinished(ServerUnavailable):
         return (type(self), ())
 
 
-def refuse_while_rebuilt(tx: Transaction) -> None:
-    """Raise RebuildUnfinished while a rebuild is under way: what it has taken away is not there to settle with."""
-    if any(one.kind == REBUILD["kind"] for one in tx.owed(1)):
+class RetentionUnfinished(StoreBusy):
+    """What lies before the horizon is being removed: that is owed work, to be done before anything else is settled."""
+
+
+def refuse_while_owed(tx: Transaction) -> None:
+    """Raise RebuildUnfinished or RetentionUnfinished while one is under way: what it takes away is not there to settle with."""
+    first = {one.kind for one in tx.owed(1)}
+    if REBUILD["kind"] in first:
         raise RebuildUnfinished
+    if RETAIN in first:
+        raise RetentionUnfinished("what lies before the horizon is being removed")
 
 
 def _row(kind: str, body: object, *key: str) -> Row:
@@ -111,6 +139,11 @@ def exact_body(body: bytes) -> ExactBody:
 def fold_body(body: bytes) -> FoldBody:
     """Return the fold to go on with."""
     return _decode_fold(body)
+
+
+def retain_body(body: bytes) -> RetainBody:
+    """Return the retention to go on with."""
+    return _decode_retain(body)
 
 
 def columns_body(body: bytes) -> ColumnsBody:

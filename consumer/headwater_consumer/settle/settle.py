@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headwater_avro.names import Key
+from headwater_consumer.rules.horizon import Beyond
 from headwater_graph.port import Transaction
 from headwater_graph.values import Moment, Owed, Statement, StoredJob
 
@@ -24,29 +25,34 @@ from .entities import Change, Entities, settle_entities
 from .fold_writes import write_folds
 from .folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold
 from .limits import Limits
-from .tellers import Teller, tellers
+from .retention import retain_on
+from .tellers import Teller, past_of, tellers
 from .told import Told
 from .versions import Read, Touched, resolve, settle_versions
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What settling a batch took: runs written, runs that came late, versions folded again for them."""
+    """What settling a batch took: runs written, runs that came late, versions folded again for them; and what was not taken."""
 
     runs: int = 0
     late: int = 0
     refolded: int = 0
+    beyond: tuple[Beyond, ...] = ()
 
     def __add__(self, other: Settled) -> Settled:
-        return Settled(self.runs + other.runs, self.late + other.late, self.refolded + other.refolded)
+        beyond = self.beyond + other.beyond
+        return Settled(self.runs + other.runs, self.late + other.late, self.refolded + other.refolded, beyond)
 
 
 def settle(tx: Transaction, told: Told, limits: Limits) -> Settled:
     """Write all that a portion of a batch tells and what follows from it; beyond the limits it is owed.
 
-    Raises RebuildUnfinished while the graph is being rebuilt.
+    Raises RebuildUnfinished while the graph is being rebuilt, RetentionUnfinished while what lies before the horizon is
+    being removed.
     """
-    work.refuse_while_rebuilt(tx)
+    work.refuse_while_owed(tx)
+    beyond = told.without_events_before(tx.horizon)
     entities = settle_entities(tx, told)
     settle_versions(tx, entities, told.dataset_events.values(), limits)
     events = tuple(told.job_events.values())
@@ -60,7 +66,8 @@ def settle(tx: Transaction, told: Told, limits: Limits) -> Settled:
     write_folds(tx, folds)
     settle_current(tx, _jobs_now(tx, entities.changes.values(), told, folds, stored, states), limits)
     late = [fold for fold in folds if not fold.appended]
-    return Settled(len(entities.changes), len(late), sum(fold.refolded for fold in late))
+    beyond += entities.beyond
+    return Settled(len(entities.changes), len(late), sum(fold.refolded for fold in late), tuple(beyond))
 
 
 def _fold(
@@ -108,8 +115,10 @@ def _jobs_now(
         else:
             known = fresh.get(key) or stored.get(key)
             version = known.current if known else None
-        packed = (stored.get(key) or fresh[key]).fold if key in stored or key in fresh else None
+        before = stored.get(key) or fresh.get(key)
+        packed = before.fold if before else None
         now = JobNow(key, packed, states.get(key) or state_of(packed), version)
+        now.past = past_of(before.past) if before else ()
         now.tellers = {moment: teller for moment, teller in listed if teller is not None}
         now.left = {moment for moment, teller in listed if teller is None and moment not in now.tellers}
         jobs.append(now)
@@ -136,6 +145,8 @@ def drain(tx: Transaction, owed: Owed, limits: Limits) -> Settled:
             _drain_exact(tx, work.exact_body(owed.body), limits)
         case "columns":
             _drain_columns(tx, work.columns_body(owed.body), limits)
+        case "retain":
+            retain_on(tx, work.retain_body(owed.body), limits)
         case unknown:
             raise ValueError(f"owed work of kind {unknown!r}: written by a newer headwater, upgrade this one")
     return Settled()
@@ -150,7 +161,7 @@ def _drain_fold(tx: Transaction, body: work.FoldBody, limits: Limits) -> Settled
 
 def _job_now(tx: Transaction, key: Key) -> JobNow:
     job = tx.jobs([key])[key]
-    return JobNow(key, job.fold, state_of(job.fold), job.current)
+    return JobNow(key, job.fold, state_of(job.fold), job.current, past=past_of(job.past))
 
 
 def _drain_reads(tx: Transaction, body: work.ReadsBody, limits: Limits) -> None:

@@ -89,6 +89,20 @@ def stored_teller(item: StoredItem) -> Teller | None:
     return teller_of_run(read_run(item.run_id, record), record)
 
 
+_encode_past = msgspec.msgpack.Encoder().encode
+_decode_past = msgspec.msgpack.Decoder(tuple[Teller, ...]).decode
+
+
+def pack_past(tellers: tuple[Teller, ...]) -> bytes | None:
+    """Return what is told by runs and events that are gone, as it is kept with their job (SPEC 7); None for nothing."""
+    return _encode_past(tellers) if tellers else None
+
+
+def past_of(packed: bytes | None) -> tuple[Teller, ...]:
+    """Return the tellers that :func:`pack_past` packed."""
+    return () if packed is None else _decode_past(packed)
+
+
 def digest_of(value: object) -> bytes:
     """Return a digest by which equal things are known as equal."""
     return blake2b(msgspec.msgpack.encode(value), digest_size=16).digest()

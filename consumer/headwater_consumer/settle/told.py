@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.json_codec import read_event
 from headwater_consumer.rules.coalesce import Row
+from headwater_consumer.rules.horizon import Beyond, older_than
 from headwater_consumer.rules.join import absorb_run
 from headwater_graph.records import RunRecord, unpack
 
@@ -31,6 +32,21 @@ class Told:
             self.job_events[event.text] = event
         elif isinstance(event, DatasetEvent):
             self.dataset_events[event.text] = event
+
+    def without_events_before(self, horizon: int | None) -> list[Beyond]:
+        """Take out the events of no run that are older than the horizon; returns them (SPEC 7)."""
+        if horizon is None:
+            return []
+        old_jobs = [text for text, event in self.job_events.items() if event.time < horizon]
+        old_datasets = [text for text, event_ in self.dataset_events.items() if event_.time < horizon]
+        for text in old_jobs:
+            del self.job_events[text]
+        for text in old_datasets:
+            del self.dataset_events[text]
+        detail = older_than(horizon)
+        return [Beyond("job_event", text, detail) for text in old_jobs] + [
+            Beyond("dataset_event", text, detail) for text in old_datasets
+        ]
 
     def _add_run(self, run_id: str, record: RunRecord) -> None:
         known = self.runs.get(run_id)

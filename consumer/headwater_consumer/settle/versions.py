@@ -6,9 +6,11 @@ an external version concerns the reads that named it. Both are read by index, an
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import attrgetter
 
 from headwater_avro.events import DatasetEvent
 from headwater_avro.names import Key, dataset_event_version_id, dataset_version_id, initial_version_id
@@ -18,11 +20,13 @@ from headwater_consumer.rules.join import dataset_of
 from headwater_consumer.rules.runs import Run, Write
 from headwater_graph.port import Transaction
 from headwater_graph.records import DatasetRecord, unpack
-from headwater_graph.values import LATEST, Made, Moment, Row, Statement, StoredRead
+from headwater_graph.values import LATEST, Made, Moment, PastRead, Row, Statement, StoredRead
 
 from .entities import Change, Entities, dataset_hash, run_hash
 from .limits import Limits
 from .owed import owe_exact, owe_reads
+
+_moment_of = attrgetter("moment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +213,18 @@ def _taken(dataset: Key, reads: list[StoredRead], limits: Limits) -> list[Read]:
 
 
 def _ranges(tx: Transaction, entities: Entities, touched: Touched) -> list[tuple[Key, Moment, Moment]]:
-    """Return for each touched point the stretch of moments up to the next version, stretches that meet made one."""
+    """Return the stretches of moments whose reads the touched points concern: from each up to the next version.
+
+    Beyond the stored latest version the stretches of a dataset meet, and are one (the common case, nothing is asked).
+    """
     inner: list[tuple[Key, Moment]] = []
     ranges: list[tuple[Key, Moment, Moment]] = []
     for dataset, points in touched.points.items():
         latest = _stored_latest(entities, dataset)
-        last = max(points)
-        inner += [(dataset, point) for point in points if point != last or (latest and latest.moment > last)]
-        if not (latest and latest.moment > last):
-            ranges.append((dataset, last, LATEST))
+        beyond = [point for point in points if latest is None or latest.moment < point]
+        inner += [(dataset, point) for point in points if latest is not None and point <= latest.moment]
+        if beyond:
+            ranges.append((dataset, min(beyond), LATEST))
     for (dataset, point), after in zip(inner, tx.made_after(inner), strict=True):
         ranges.append((dataset, point, after.moment if after else LATEST))
     return ranges
@@ -258,8 +265,9 @@ def _resolved(tx: Transaction, entities: Entities, reads: list[Read], touched: T
     """Return the id of the version that each read reads."""
     found: dict[int, str] = {}
     inexact = []
+    new = {dataset: sorted(made, key=_moment_of) for dataset, made in touched.appended.items()}
     for number, one in enumerate(reads):
-        at_hand = _at_hand(entities, one, touched) if one.external is None else None
+        at_hand = _at_hand(entities, one, touched, new.get(one.dataset, [])) if one.external is None else None
         if at_hand is not None:
             found[number] = at_hand
         elif one.external is None:
@@ -272,19 +280,22 @@ def _resolved(tx: Transaction, entities: Entities, reads: list[Read], touched: T
     return [found[number] for number in range(len(reads))]
 
 
-def _at_hand(entities: Entities, one: Read, touched: Touched) -> str | None:
-    """Return the version read, where what was loaded already settles it: nothing stored lies between (the common case)."""
+def _at_hand(entities: Entities, one: Read, touched: Touched, new: list[Made]) -> str | None:
+    """Return the version read, where what was loaded already settles it: nothing stored lies between (the common case).
+
+    ``new`` are the versions of its dataset that this batch brings, by moment.
+    """
     if one.dataset in touched.removed:
         return None
     stored = entities.stored_datasets.get(one.dataset)
     latest = stored.latest if stored else None
     if latest is not None and (latest.moment >= one.moment or latest.made_by == one.run_id):
         return None
-    made = [
-        new for new in touched.appended.get(one.dataset, ()) if new.moment < one.moment and new.made_by != one.run_id
-    ]
-    best = max([*made, *([latest] if latest else [])], key=lambda version: version.moment, default=None)
-    return best.id if best else unmade_id(one.dataset, None)
+    # A run's own version is never among those before its moment: it has that moment, or a later one (SPEC 5.1).
+    at = bisect_left(new, one.moment, key=_moment_of)
+    if at and (latest is None or latest.moment < new[at - 1].moment):
+        return new[at - 1].id
+    return latest.id if latest else unmade_id(one.dataset, None)
 
 
 def _resolved_exactly(tx: Transaction, reads: list[Read]) -> list[str]:
@@ -329,7 +340,7 @@ def _settle_datasets(
         before = stored.current if stored else None
         made = _latest(tx, entities, dataset, touched)
         if made is None and (dataset in unsettled or dataset in touched.removed):
-            current = _unmade_current(tx, dataset)
+            current = _unmade_current(tx, dataset, stored.past if stored else None)
         else:
             current = made.id if made else before or initial_version_id(dataset)
         if current != before:
@@ -338,12 +349,14 @@ def _settle_datasets(
     _settle_dropped(tx, entities, touched.points.keys() | entities.drop_told)
 
 
-def _unmade_current(tx: Transaction, dataset: Key) -> str | None:
+def _unmade_current(tx: Transaction, dataset: Key, past: PastRead | None) -> str | None:
     """SPEC 5.5, where no version has a moment: the external one read last; else the initial one, if a run reads it."""
     exact = tx.last_exact_read(dataset)
+    if past is not None and past.external is not None and (exact is None or exact.moment < past.moment):
+        return unmade_id(dataset, past.external)
     if exact is not None:
         return exact.version
-    return initial_version_id(dataset) if tx.inexact_read(dataset) else None
+    return initial_version_id(dataset) if past is not None or tx.inexact_read(dataset) else None
 
 
 def _latest(tx: Transaction, entities: Entities, dataset: Key, touched: Touched) -> Made | None:

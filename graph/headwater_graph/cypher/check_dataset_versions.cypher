@@ -1,5 +1,5 @@
 // Of all dataset versions what the dump does not show. Times are microseconds since 1970.
 // parameters: none
 MATCH (v:DatasetVersion)
-RETURN v.id AS id, v.dataset AS dataset, v.tie AS tie, v.drops AS drops,
+RETURN v.id AS id, v.dataset AS dataset, v.tie AS tie, v.drops AS drops, v.kept AS kept,
        v.at.epochSeconds * 1000000 + v.at.microsecond AS at

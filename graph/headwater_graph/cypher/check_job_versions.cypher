@@ -1,7 +1,7 @@
 // Of all job versions what the dump does not show. Times are microseconds since 1970.
 // parameters: none
 MATCH (v:JobVersion)
-RETURN v.id AS id, v.tie AS tie, v.codeMoment AS codeMoment, v.codeTie AS codeTie, v.lastRun AS lastRun,
+RETURN v.id AS id, v.tie AS tie, v.keptNumber AS keptNumber, v.codeMoment AS codeMoment, v.codeTie AS codeTie, v.lastRun AS lastRun,
        v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond AS lastRunAt,
        v.validFrom.epochSeconds * 1000000 + v.validFrom.microsecond AS `from`,
        v.validTo.epochSeconds * 1000000 + v.validTo.microsecond AS to,

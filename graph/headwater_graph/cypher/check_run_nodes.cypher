@@ -1,7 +1,7 @@
 // Of all runs what the dump does not show. Times are microseconds since 1970.
 // parameters: none
 MATCH (r:Run)
-RETURN r.id AS id, r.placeholder AS placeholder, r.job AS job, r.state AS state, r.moment AS moment, r.tie AS tie,
+RETURN r.id AS id, r.placeholder AS placeholder, r.removed AS removed, r.made AS made, r.job AS job, r.state AS state, r.moment AS moment, r.tie AS tie,
        r.streaming AS streaming, r.lineageUnknown AS lineageUnknown, r.codeVersion AS codeVersion, r.conflicts AS conflicts,
        r.error AS error, r.startedAt.epochSeconds * 1000000 + r.startedAt.microsecond AS started,
        r.endedAt.epochSeconds * 1000000 + r.endedAt.microsecond AS ended,

@@ -3,5 +3,5 @@
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})
 OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
-RETURN d.namespace AS namespace, d.name AS name, d.record AS record, d.saysDrop AS saysDrop, v.id AS id, v.moment AS moment,
-       v.madeBy AS madeBy, v.text AS text, v.external AS external, v.drops AS drops
+RETURN collect({namespace: d.namespace, name: d.name, record: d.record, saysDrop: d.saysDrop, past: d.past, id: v.id,
+                moment: v.moment, madeBy: v.madeBy, text: v.text, external: v.external, drops: v.drops}) AS rows

@@ -3,10 +3,11 @@
 UNWIND $rows AS row
 CALL (row) {
   MATCH (v:DatasetVersion)
-  USING INDEX v:DatasetVersion(dataset, externalKey, moment, tie)
+  USING INDEX SEEK v:DatasetVersion(dataset, externalKey, moment, tie)
   WHERE v.tie IS NOT NULL AND v.dataset = row.dataset AND v.externalKey = row.externalKey AND v.moment <= row.moment
     AND (v.madeBy IS NULL OR v.madeBy <> row.run)
     AND CASE WHEN v.moment < row.moment OR v.tie < row.tie THEN true ELSE v.tie = row.tie AND coalesce(v.madeBy, v.text) < row.text END
   RETURN v ORDER BY v.dataset DESC, v.externalKey DESC, v.moment DESC, v.tie DESC, coalesce(v.madeBy, v.text) DESC LIMIT 1
 }
-RETURN row.number AS number, v.id AS id, v.moment AS moment, v.madeBy AS madeBy, v.text AS text, v.external AS external, v.drops AS drops
+RETURN collect({number: row.number, id: v.id, moment: v.moment, madeBy: v.madeBy, text: v.text,
+                external: v.external, drops: v.drops}) AS rows

@@ -3,6 +3,8 @@
 UNWIND $rows AS row
 MATCH (j:Job {key: row.key})
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
-RETURN j.namespace AS namespace, j.name AS name, j.record AS record, j.fold AS fold,
-       v.id AS id, v.moment AS moment, v.madeBy AS madeBy, v.text AS text, v.lineage AS lineage, v.lineageUnknown AS lineageUnknown,
-       v.codeVersion AS codeVersion, v.codeMoment AS codeMoment, v.codeTie AS codeTie
+RETURN collect({namespace: j.namespace, name: j.name, record: j.record, fold: j.fold, past: j.past, id: v.id, moment: v.moment,
+                madeBy: v.madeBy, text: v.text, lineage: v.lineage, lineageUnknown: v.lineageUnknown,
+                codeVersion: v.codeVersion, codeMoment: v.codeMoment, codeTie: v.codeTie,
+                keptNumber: v.keptNumber, keptRuns: v.keptRuns, keptLastRun: v.keptLastRun,
+                keptLastMoment: v.keptLastMoment}) AS rows

@@ -1,6 +1,6 @@
 // Whether a version that does not itself say DROP is later than a time (SPEC 7).
 // parameters: $dataset, $time
 MATCH (v:DatasetVersion)
-  USING INDEX v:DatasetVersion(dataset, moment, tie)
+  USING INDEX SEEK v:DatasetVersion(dataset, moment, tie)
 WHERE v.tie IS NOT NULL AND v.dataset = $dataset AND v.moment > $time AND v.drops IS NULL
 RETURN true AS found LIMIT 1

@@ -3,9 +3,9 @@
 UNWIND $rows AS row
 CALL (row) {
   MATCH (n:Run)
-  USING INDEX n:Run(job, moment, tie)
+  USING INDEX SEEK n:Run(job, moment, tie)
   WHERE n.tie IS NOT NULL AND n.job = row.job AND n.moment <= row.moment
     AND (n.moment < row.moment OR n.tie < row.tie OR (n.tie = row.tie AND n.id < row.text))
   RETURN n ORDER BY n.job DESC, n.moment DESC, n.tie DESC, n.id DESC LIMIT 1
 }
-RETURN row.number AS number, n.id AS id, n.moment AS moment
+RETURN collect({number: row.number, id: n.id, moment: n.moment}) AS rows

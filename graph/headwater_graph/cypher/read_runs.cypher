@@ -3,4 +3,4 @@
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})
 OPTIONAL MATCH (r)-[:RAN]->(v:JobVersion)
-RETURN r.id AS id, r.record AS record, v.id AS version
+RETURN collect({id: r.id, record: r.record, version: v.id, removed: r.removed, horizon: r.horizon}) AS rows

@@ -3,10 +3,10 @@
 UNWIND $rows AS row
 CALL (row) {
   MATCH (n:Run)
-  USING INDEX n:Run(job, moment, tie)
+  USING INDEX SEEK n:Run(job, moment, tie)
   WHERE n.tie IS NOT NULL AND n.job = row.job AND n.moment >= row.moment
     AND (n.moment > row.moment OR n.tie > row.tie OR (n.tie = row.tie AND n.id >= row.text))
   RETURN n ORDER BY n.job, n.moment, n.tie, n.id LIMIT $limit
 }
 OPTIONAL MATCH (n)-[:RAN]->(v:JobVersion)
-RETURN row.number AS number, n.moment AS moment, n.id AS id, n.record AS body, v.id AS version
+RETURN collect({number: row.number, moment: n.moment, id: n.id, body: n.record, version: v.id}) AS rows

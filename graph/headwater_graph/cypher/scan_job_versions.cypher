@@ -7,4 +7,5 @@ CALL (j) {
   RETURN v ORDER BY v.moment, v.tie, coalesce(v.madeBy, v.text)
 }
 RETURN [j.namespace, j.name] AS job, v.id AS id, v.moment AS moment, v.end AS end, v.madeBy AS madeBy,
-       v.codeVersion AS codeVersion, v.lineageUnknown AS lineageUnknown, v.lineage AS lineage, v.runs AS runs
+       v.codeVersion AS codeVersion, v.lineageUnknown AS lineageUnknown, v.lineage AS lineage, v.runs AS runs,
+       v.keptNumber AS keptNumber

@@ -1,6 +1,6 @@
-// Drop placeholders that no parent facet names any more (SPEC 1.7).
+// Drop placeholders that no parent facet names any more (SPEC 1.7); those of removed runs stay with what these made.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})
-WHERE r.record IS NULL AND NOT EXISTS { (r)<-[:CHILD_OF]-() }
+WHERE r.record IS NULL AND r.removed IS NULL AND NOT EXISTS { (r)<-[:CHILD_OF]-() }
 DELETE r

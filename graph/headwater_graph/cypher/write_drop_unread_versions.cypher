@@ -1,6 +1,6 @@
-// Drop versions that nobody made and nobody reads any more.
+// Drop versions that nobody made and nobody reads any more; those that retention keeps stay.
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})
-WHERE v.moment IS NULL AND NOT EXISTS { (v)-[:READ_BY]->() }
+WHERE v.moment IS NULL AND v.kept IS NULL AND NOT EXISTS { (v)-[:READ_BY]->() }
 DETACH DELETE v

@@ -1,5 +1,6 @@
-// Take the writer's lock for the rest of the transaction, and say who writes what.
+// Take the writer's lock, and say who writes what; a writer of no batch (-1), and one that says no offsets (''), leaves the last.
 // parameters: $holder, $batch, $offsets
 MERGE (w:Writer {name: 'consumer'})
-SET w.holder = $holder, w.batch = $batch, w.offsets = $offsets, w.at = datetime(), w.epoch = coalesce(w.epoch, 0) + 1
-RETURN w.epoch AS epoch
+SET w.holder = $holder, w.at = datetime(), w.epoch = coalesce(w.epoch, 0) + 1,
+    w.batch = CASE WHEN $batch < 0 THEN w.batch ELSE $batch END, w.offsets = CASE $offsets WHEN '' THEN w.offsets ELSE $offsets END
+RETURN w.epoch AS epoch, w.horizon AS horizon

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 Kind: TypeAlias = Literal["dataset", "job", "column", "run", "version"]
 Direction: TypeAlias = Literal["upstream", "downstream"]
@@ -12,8 +14,8 @@ Name: TypeAlias = tuple[str, ...]
 """The parts of a node's name: (namespace, name); a column's (namespace, dataset, column); a run's (run id,)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+# An answer has thousands of nodes and edges: a Struct is made in a tenth of the time of a frozen dataclass.
+class Node(Struct, frozen=True, gc=False):
     """One node of an answer.
 
     ``depth`` is its distance from the start, counted in jobs (or runs) on the way; ``marks`` are words such as
@@ -28,8 +30,7 @@ class Node:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True, gc=False):
     """One edge, in the direction in which data flows; ``source`` and ``target`` are keys of nodes.
 
     ``kind`` is ``feeds``, ``produces``, ``alias``, ``derives``, ``reads`` or ``wrote``; a ``past`` one is no longer current.

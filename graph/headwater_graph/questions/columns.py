@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from .activity import active_keys
 from .answers import Answer, Cut, Direction, Edge, Node
 from .finding import NotFound
-from .keys import dataset_key, field_key
+from .keys import dataset_key, field_key, job_key
 from .lineage import in_order
-from .marks import told
+from .marks import time_text, told
 from .reader import GraphReader, Row
 from .walk import Limits
 
@@ -30,6 +32,7 @@ class ColumnWalk:
     reader: GraphReader
     direction: Direction
     limits: Limits
+    active_since: datetime | None = None
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: dict[tuple[Any, ...], Edge] = field(default_factory=dict)
     cuts: list[Cut] = field(default_factory=list)
@@ -62,7 +65,13 @@ class ColumnWalk:
                 self.cuts.append(Cut(row["at"], "neighbours", shown.pop(row["at"]), row["total"]))
         if len(rows) >= self.limits.rows:
             self._cut_size()
-        return rows
+        return rows if self.active_since is None else self._of_active(rows, self.active_since)
+
+    def _of_active(self, rows: Sequence[Row], since: datetime) -> list[Row]:
+        """The edges that jobs in use tell."""
+        keys = {row["job"]: job_key(*json.loads(row["job"])) for row in rows}
+        alive = active_keys(self.reader, "job", keys.values(), since)
+        return [row for row in rows if keys[row["job"]] in alive]
 
     def _meet(self, row: Row, depth: int) -> bool:
         """Add a field; tell whether it is met for the first time."""
@@ -180,13 +189,18 @@ def column_lineage(
     direction: Direction,
     columns: Iterable[str] = (),
     limits: Limits | None = None,
+    active_since: datetime | None = None,
 ) -> Answer:
-    """Return what the columns of a dataset are derived from (upstream) or what is derived from them, now (SPEC 6.5)."""
+    """Return what the columns of a dataset are derived from (upstream) or what is derived from them, now (SPEC 6.5).
+
+    With ``active_since`` the edges count alone that jobs tell of which a run has ended since.
+    """
     start = fields_of(reader, dataset, columns)
-    walk = ColumnWalk(reader, direction, limits or Limits())
+    walk = ColumnWalk(reader, direction, limits or Limits(), active_since)
     walk.go(start)
     nodes = tuple(sorted(walk.nodes.values(), key=lambda node: (node.depth, node.name)))
     question = {"direction": direction, "start": list(dataset.name), "kind": "dataset", "depth": walk.limits.depth}
     question["columns"] = [node.name[2] for node in start]
+    question |= told({"activeSince": time_text(active_since)})
     keys = tuple(node.key for node in start)
     return Answer(question, keys, nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -35,9 +35,10 @@ class Entity:
         return head | named | {"cut": self.cut, "facets": self.facets}
 
 
-def entity(reader: GraphReader, node: Node, now: datetime) -> Entity:
-    """Return a dataset or job with its facets and its neighbours in the current graph."""
-    up, down = (lineage(reader, node, direction, now, NEXT) for direction in ("upstream", "downstream"))
+def entity(reader: GraphReader, node: Node, now: datetime, active_since: datetime | None = None) -> Entity:
+    """Return a dataset or job with its facets and its neighbours in the current graph, jobs not in use since a time aside."""
+    scope = replace(NEXT, active_since=active_since)
+    up, down = (lineage(reader, node, direction, now, scope) for direction in ("upstream", "downstream"))
     rows = reader.rows(f"{node.kind}_facets", key=node.key)
     return Entity(
         node=up.node(node.key),

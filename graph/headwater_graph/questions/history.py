@@ -17,8 +17,8 @@ from .marks import time_text, told
 from .reader import GraphReader, Row
 
 Key = tuple[str, str]
-LAST = "\U0010ffff"
-"""After every text: with LATEST, the place after the newest version."""
+NEWEST = (LATEST, "\U0010ffff")
+"""The place, a moment, after the newest version of every dataset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,14 @@ class JobVersionLine:
         return told(facts) | sides | {"runs": self.runs, "reasons": list(self.reasons)}
 
 
-def job_versions(reader: GraphReader, job: Node, limit: int = 50) -> list[JobVersionLine]:
-    """Return the versions of a job, the newest first, each with the reason for it."""
-    rows = reader.rows("job_versions", job=job.key, limit=limit + 1)
+def job_versions(reader: GraphReader, job: Node, limit: int = 50, below: int | None = None) -> list[JobVersionLine]:
+    """Return the versions of a job, the newest first, each with the reason for it; those of a number ``below`` one alone."""
     total = reader.rows("job_version_count", job=job.key)[0]["total"]
-    lines = [_job_line(row, total - place) for place, row in enumerate(rows)]
+    highest = total if below is None else min(total, below - 1)
+    rows = reader.rows("job_versions", job=job.key, skip=total - highest, limit=limit + 1) if highest > 0 else []
+    lines = [_job_line(row, highest - place) for place, row in enumerate(rows)]
     explained = [_with_reasons(newer, older) for newer, older in pairwise(lines)]
-    if len(lines) == total and lines:
+    if lines and lines[-1].number == 1:
         explained.append(_with_reasons(lines[-1], None))
     return explained[:limit]
 
@@ -121,7 +122,10 @@ def pick(versions: Sequence[JobVersionLine], wanted: str) -> JobVersionLine:
 
 @dataclass(frozen=True, slots=True)
 class DatasetVersionLine:
-    """One version of a dataset; ``schema`` is ``[[name, type], [name], …]`` as its run told it, None if it told none."""
+    """One version of a dataset; ``schema`` is ``[[name, type], [name], …]`` as its run told it, None if it told none.
+
+    ``place`` is its moment, after which a list goes on.
+    """
 
     id: str
     at: str | None
@@ -131,6 +135,7 @@ class DatasetVersionLine:
     external: str | None
     schema: list[list[str]] | None
     readers: int
+    place: tuple[int, str]
     reasons: tuple[str, ...] = ()
 
     def value(self) -> dict[str, Any]:
@@ -148,7 +153,7 @@ class DatasetVersionLine:
 
 
 def dataset_versions(
-    reader: GraphReader, dataset: Node, limit: int = 50, before: tuple[int, str] = (LATEST, LAST)
+    reader: GraphReader, dataset: Node, limit: int = 50, before: tuple[int, str] = NEWEST
 ) -> list[DatasetVersionLine]:
     """Return the versions of a dataset that have a moment, the newest first; schema changes are told as reasons.
 
@@ -163,7 +168,17 @@ def _dataset_line(row: Row) -> DatasetVersionLine:
     job = None if row["namespace"] is None else (row["namespace"], row["name"])
     schema = json.loads(row["schema"]) if row["schema"] else None
     at = None if row["moment"] is None else format_time(row["moment"])
-    facts = (row["id"], at, row["madeBy"], job, row["state"], row["external"], schema, row["readers"])
+    facts = (
+        row["id"],
+        at,
+        row["madeBy"],
+        job,
+        row["state"],
+        row["external"],
+        schema,
+        row["readers"],
+        (row["moment"], row["tie"]),
+    )
     return DatasetVersionLine(*facts)
 
 

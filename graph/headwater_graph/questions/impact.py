@@ -24,13 +24,14 @@ def impact(
 ) -> Answer:
     """Return all that depends on a dataset or job, nearest first; of ``columns``, only what depends on those.
 
-    The start itself is not among the nodes. Column by column the current graph alone is known (of ``scope`` the limits count).
+    The start itself is not among the nodes. Column by column the current graph alone is known:
+    of ``scope`` the limits count, and ``active_since``.
     """
     wanted = tuple(columns)
     if not wanted:
         answer = lineage(reader, start, "downstream", now, scope)
         return replace(answer, nodes=tuple(node for node in answer.nodes if node.key != start.key))
-    answer = column_lineage(reader, start, "downstream", wanted, scope.limits)
+    answer = column_lineage(reader, start, "downstream", wanted, scope.limits, scope.active_since)
     around = with_marks(reader, _around(answer, start), now)
     reached = [node for node in answer.nodes if node.key not in answer.start]
     nodes = tuple(sorted([*reached, *around], key=lambda node: (node.depth, node.kind, node.name)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from headwater_avro.times import LATEST
 
@@ -157,8 +159,9 @@ def unsettled(reader: GraphReader) -> tuple[str, ...]:
 
 def in_order(edges: Iterable[Edge], nodes: Iterable[Node]) -> tuple[Edge, ...]:
     """Return edges by the names of their ends, so that equal answers are equal texts."""
-    names = {node.key: (node.depth, node.kind, node.name) for node in nodes}
-    return tuple(sorted(edges, key=lambda e: (names[e.source], names[e.target], e.kind, e.past, _tie(e))))
+    order = sorted(nodes, key=lambda node: (node.depth, node.kind, node.name))
+    place = {node.key: number for number, node in enumerate(order)}
+    return tuple(sorted(edges, key=lambda e: (place[e.source], place[e.target], e.kind, e.past, _tie(e))))
 
 
 def _tie(edge: Edge) -> str:

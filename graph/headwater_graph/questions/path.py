@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from .answers import Answer, Edge, Node
 from .lineage import Scope, in_order, walked

@@ -12,6 +12,8 @@ from typing import Any
 
 from headwater_avro.times import format_time
 
+from .activity import active_keys
+from .keys import dataset_key, job_key
 from .lineage import MICROSECOND
 from .marks import RUN_TIMEOUT, time_text
 from .reader import GraphReader, Row
@@ -108,6 +110,9 @@ _KINDS: dict[str, _Kind] = {
     ),
 }
 
+MOST = 100_000
+"""How many findings are looked at where only those of jobs and datasets in use are wanted."""
+
 REPORTS = tuple(_KINDS)
 """The names of all reports."""
 
@@ -115,13 +120,35 @@ MISSING = ("unknown", "no-outputs", "unmade", "orphaned", "unread", "stale")
 """The reports that tell what is missing from the graph."""
 
 
-def report(reader: GraphReader, name: str, now: datetime, limit: int = 100) -> Report:
-    """Return one of :data:`REPORTS`; KeyError for another name."""
+def report(
+    reader: GraphReader,
+    name: str,
+    now: datetime,
+    limit: int = 100,
+    skip: int = 0,
+    active_since: datetime | None = None,
+) -> Report:
+    """Return one of :data:`REPORTS`, its first ``skip`` findings left out; KeyError for another name.
+
+    With ``active_since`` it tells of jobs and datasets in use alone (see ``activity``).
+    """
     kind = _KINDS[name]
+    most = skip + limit + 1 if active_since is None else MOST
     given: dict[str, dict[str, object]] = {
-        "silent": {"before": now - RUN_TIMEOUT, "limit": limit + 1},
+        "silent": {"before": now - RUN_TIMEOUT, "limit": most},
         "stale": {"history": HISTORY, "least": timedelta(minutes=1) // MICROSECOND},
     }
-    rows = reader.rows(kind.question, **given.get(name, {"limit": limit + 1}))
-    found = tuple((kind.read or _texts)(rows))
+    rows = reader.rows(kind.question, **given.get(name, {"limit": most}))
+    read = tuple((kind.read or _texts)(rows))
+    found = (read if active_since is None else _of_active(reader, kind.head[1], read, active_since))[skip:]
     return Report(name, kind.title, kind.head, found[:limit], len(found) > limit)
+
+
+def _of_active(
+    reader: GraphReader, kind: str, rows: tuple[tuple[str, ...], ...], since: datetime
+) -> tuple[tuple[str, ...], ...]:
+    """The findings on jobs or datasets in use; their first two columns name them."""
+    key_of = {"job": job_key, "dataset": dataset_key}[kind]
+    keys = [key_of(row[0], row[1]) for row in rows]
+    alive = active_keys(reader, kind, keys, since)
+    return tuple(row for row, key in zip(rows, keys, strict=True) if key in alive)

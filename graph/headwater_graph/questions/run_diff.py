@@ -15,7 +15,7 @@ from .history import changed, schema_change
 from .lineage import EPOCH, MICROSECOND
 from .marks import told
 from .reader import GraphReader
-from .run_record import RunTold
+from .run_record import OpenRecord, RunTold
 from .runs import RunDetails, VersionUse, show_run
 
 Change: TypeAlias = tuple[str, Any, Any]
@@ -79,9 +79,9 @@ def last_that_worked(reader: GraphReader, run: Node) -> Node:
     return Node(found[0]["key"], "run", (found[0]["id"],))
 
 
-def run_diff(reader: GraphReader, before: Node, after: Node, now: datetime) -> RunDiff:
+def run_diff(reader: GraphReader, before: Node, after: Node, now: datetime, open_record: OpenRecord) -> RunDiff:
     """Return what differs between two runs; raises NotFound where the graph lacks one of them."""
-    return diff_of(show_run(reader, before, now), show_run(reader, after, now))
+    return diff_of(show_run(reader, before, now, open_record), show_run(reader, after, now, open_record))
 
 
 def diff_of(before: RunDetails, after: RunDetails) -> RunDiff:

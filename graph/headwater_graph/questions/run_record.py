@@ -1,15 +1,12 @@
-"""The one place that opens the packed record of a run: all that its events told, facets included (SPEC 2.3, 2.4)."""
+"""All that a run's events told, facets included, as a value; the rules that read it from a record are the consumer's."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from headwater_avro.names import Key
-
-from ..records import Facets, Listing, RunRecord, unpack
 
 Told: TypeAlias = Mapping[str, Any]
 """Facet name -> facet, as JSON values."""
@@ -33,44 +30,8 @@ class RunTold:
 
 NOTHING_TOLD = RunTold()
 
-
-def run_told(record: bytes | None) -> RunTold:
-    """Open the record of a run; a run without one (a placeholder) tells nothing.
-
-    Raises ValueError for a record that a newer headwater wrote.
-    """
-    if record is None:
-        return NOTHING_TOLD
-    opened = unpack(record, RunRecord)
-    return RunTold(
-        run=_told(opened.facets),
-        job=_without_deleted(_told(_joined(naming.facets for naming in opened.jobs.values()))),
-        inputs=_listings(opened.inputs),
-        outputs=_listings(opened.outputs),
-    )
-
-
-def _listings(side: Mapping[Key, Listing]) -> dict[Key, tuple[Told, Told]]:
-    return {key: (_without_deleted(_told(one.facets)), _told(one.own)) for key, one in sorted(side.items())}
-
-
-def _told(facets: Facets) -> dict[str, Any]:
-    return {name: json.loads(text) for name, (_, _, text) in sorted(facets.items())}
-
-
-def _joined(containers: Iterable[Facets]) -> Facets:
-    """Of each facet the greatest instance: a run's job facets are joined whatever job its events name (SPEC 2.3)."""
-    joined: Facets = {}
-    for facets in containers:
-        for name, instance in facets.items():
-            joined[name] = max(joined.get(name, instance), instance)
-    return joined
-
-
-def _without_deleted(facets: Told) -> dict[str, Any]:
-    return {
-        name: facet for name, facet in facets.items() if not (isinstance(facet, dict) and facet.get("_deleted") is True)
-    }
+OpenRecord: TypeAlias = Callable[[bytes | None], RunTold]
+"""Opens the packed record of a run; a run without one (a placeholder) tells nothing."""
 
 
 def _side(side: Mapping[Key, tuple[Told, Told]], own_name: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from .answers import Node
 from .finding import NotFound
 from .marks import OPEN_STATES, RUN_TIMEOUT, time_text, told
 from .reader import GraphReader, Row
-from .run_record import NOTHING_TOLD, RunTold, run_told
+from .run_record import NOTHING_TOLD, OpenRecord, RunTold
 
 MAX_CHILDREN, MAX_LEVELS = 1_000, 50
 
@@ -188,7 +188,7 @@ class RunDetails:
         return self.run.value() | told(facts) | sides | children | {"facets": self.told.value()}
 
 
-def show_run(reader: GraphReader, run: Node, now: datetime) -> RunDetails:
+def show_run(reader: GraphReader, run: Node, now: datetime, open_record: OpenRecord) -> RunDetails:
     """Return one run: what it read and wrote, version by version, its children, conflicts and facets."""
     rows = reader.rows("run_details", key=run.key)
     if not rows:
@@ -207,7 +207,7 @@ def show_run(reader: GraphReader, run: Node, now: datetime) -> RunDetails:
         writes=tuple(_use(each) for each in reader.rows("run_writes", key=run.key)),
         children=children,
         more_children=more,
-        told=run_told(row["record"]),
+        told=open_record(row["record"]),
     )
 
 

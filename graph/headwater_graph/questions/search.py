@@ -15,7 +15,7 @@ def search(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limi
     """
     found = [_node(kind, row) for kind in kinds for row in _rows(reader, kind, text, limit)]
     return sorted(
-        found, key=lambda node: (_closeness(node.name[-1].lower(), text.lower()), len(node.name[-1]), node.name)
+        found, key=lambda node: (_closeness(node.name[-1].lower(), text.lower()), len(node.name[-1]), node.name[::-1])
     )
 
 

@@ -1,8 +1,8 @@
-// The newest versions of a job with their sides, times as microseconds.
-// parameters: job, limit
+// The newest versions of a job but the first `skip`, with their sides, times as microseconds.
+// parameters: job, skip, limit
 MATCH (v:JobVersion)
 WHERE v.job = $job AND v.moment IS NOT NULL AND v.tie IS NOT NULL
-WITH v ORDER BY v.job DESC, v.moment DESC, v.tie DESC LIMIT $limit
+WITH v ORDER BY v.job DESC, v.moment DESC, v.tie DESC SKIP $skip LIMIT $limit
 RETURN v.id AS id, v.moment AS since, v.validTo AS until, v.madeBy AS madeBy, v.codeVersion AS codeVersion,
   v.lineageUnknown AS lineageUnknown, v.runs AS runs, v.lastRun AS lastRun,
   COLLECT { MATCH (v)-[:HAS_INPUT]->(d:Dataset) RETURN [d.namespace, d.name] ORDER BY d.namespace, d.name } AS inputs,

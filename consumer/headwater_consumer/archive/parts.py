@@ -1,0 +1,93 @@
+"""The files of an archive, each told whole by its name, so that a listing of names is all the state there is.
+
+``lineage.events/2026-01-31/00003-00000000000000000100-00000000000000000250-<sha256>.jsonl.zst`` holds all messages of
+partition 3 from offset 100 up to, not including, 250. The day is that of the latest timestamp in the file, in UTC; the
+checksum is that of the file's own bytes, as ``sha256sum`` prints it. Where files of one partition don't follow on one
+another, messages are missing: Kafka had deleted them before they were kept, or a file is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ENDING = ".jsonl.zst"
+
+_NAME = re.compile(
+    r"(?P<topic>[a-zA-Z0-9._-]+)/(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})/"
+    r"(?P<partition>[0-9]{5,})-(?P<begin>[0-9]{20})-(?P<end>[0-9]{20})-(?P<digest>[0-9a-f]{64})" + re.escape(ENDING)
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """One file: the messages of a partition from ``begin`` up to, not including, ``end``."""
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+    day: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """The file's name within the archive."""
+        place = f"{self.partition:05d}-{self.begin:020d}-{self.end:020d}"
+        return f"{self.topic}/{self.day}/{place}-{self.digest}{ENDING}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Messages of a partition that no file holds: from ``begin`` up to, not including, ``end``."""
+
+    partition: int
+    begin: int
+    end: int
+
+
+def part_named(name: str) -> Part | None:
+    """Return the part of this name; None for a file that is no part of an archive."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    numbers = {field: int(found[field]) for field in ("partition", "begin", "end")}
+    return Part(topic=found["topic"], day=found["day"], digest=found["digest"], **numbers)
+
+
+def parts_of(names: Iterable[str]) -> dict[int, list[Part]]:
+    """Return the parts among some names by partition, each partition's by offset."""
+    found: dict[int, list[Part]] = {}
+    for part in sorted(part for name in names if (part := part_named(name)) is not None):
+        found.setdefault(part.partition, []).append(part)
+    return found
+
+
+def ends(parts: dict[int, list[Part]]) -> dict[int, int]:
+    """Return of each partition the offset at which keeping goes on."""
+    return {partition: max(part.end for part in listed) for partition, listed in parts.items()}
+
+
+def gaps(parts: dict[int, list[Part]]) -> Iterator[Gap]:
+    """Yield what no file holds between the first and the last one of each partition."""
+    for partition, listed in parts.items():
+        reached = listed[0].begin
+        for part in listed:
+            if part.begin > reached:
+                yield Gap(partition, reached, part.begin)
+            reached = max(reached, part.end)
+
+
+def day_of(timestamp: int) -> str:
+    """Return the day of a timestamp in milliseconds; 1970-01-01 for none (-1) and for what lies beyond the calendar.
+
+    >>> day_of(1767225600000), day_of(-1)
+    ('2026-01-01', '1970-01-01')
+    """
+    try:
+        return (EPOCH + timedelta(milliseconds=max(0, timestamp))).date().isoformat()
+    except OverflowError:
+        return EPOCH.date().isoformat()

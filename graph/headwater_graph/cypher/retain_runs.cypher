@@ -1,0 +1,13 @@
+// Runs that ended and had their last event before a horizon; `named`: as parents by runs that stay; `unmade`: read, made by nobody.
+// parameters: $at, $limit
+WITH datetime({epochSeconds: $at[0], nanosecond: $at[1]}) AS horizon
+MATCH (r:Run)
+WHERE r.state IN ['COMPLETE', 'ABORT', 'FAIL'] AND r.lastEventAt < horizon
+WITH r, horizon LIMIT $limit
+RETURN r.key AS key, r.id AS id, r.moment AS moment,
+       r.lastEventAt.epochSeconds * 1000000 + r.lastEventAt.microsecond AS last,
+       head(COLLECT { MATCH (r)-[:RAN]->(v) RETURN v.id }) AS version,
+       EXISTS { (r)<-[:CHILD_OF]-(c:Run)
+                WHERE NOT (c.state IN ['COMPLETE', 'ABORT', 'FAIL'] AND c.lastEventAt < horizon) } AS named,
+       COLLECT { MATCH (r)-[:CHILD_OF]->(parent) RETURN parent.key } AS parents,
+       COLLECT { MATCH (r)<-[:READ_BY]-(v) WHERE v.moment IS NULL RETURN v.id } AS unmade

@@ -1,0 +1,11 @@
+// Drop removed runs of which no version is kept any more (`job`: a job version went); parents become plain placeholders.
+// parameters: $rows [{key, job?}]
+UNWIND $rows AS row
+MATCH (r:Run {key: row.key})
+SET r.made = CASE WHEN row.job THEN null ELSE r.made END
+WITH r
+WHERE r.removed = true AND r.made IS NULL AND NOT EXISTS { (r)-[:WROTE]->() }
+SET r.removed = null
+WITH r
+WHERE NOT EXISTS { (r)<-[:CHILD_OF]-() }
+DETACH DELETE r

@@ -1,0 +1,5 @@
+// Keep dataset versions whose makers are gone.
+// parameters: $rows [{id}]
+UNWIND $rows AS row
+MATCH (v:DatasetVersion {id: row.id})
+SET v.kept = true

@@ -1,0 +1,8 @@
+// Keep job versions as they were at the horizon: the code version they have then is theirs from their beginning.
+// parameters: $rows [{id, number, horizon}]
+UNWIND $rows AS row
+MATCH (v:JobVersion {id: row.id})
+SET v.keptNumber = row.number, v.keptRuns = coalesce(v.keptRuns, 0)
+WITH row, v
+WHERE v.codeMoment < row.horizon
+SET v.codeMoment = v.moment, v.codeTie = coalesce(v.madeBy, v.text)

@@ -1,0 +1,5 @@
+// Set the horizon (SPEC 7): microseconds since 1970, and as [seconds, nanoseconds].
+// parameters: $rows [{horizon, at}], one row
+UNWIND $rows AS row
+MATCH (w:Writer {name: 'consumer'})
+SET w.horizon = row.horizon, w.horizonAt = datetime({epochSeconds: row.at[0], nanosecond: row.at[1]})

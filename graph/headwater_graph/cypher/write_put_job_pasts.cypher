@@ -1,0 +1,5 @@
+// Keep what the current edges of jobs stand on and runs told that retention removes.
+// parameters: $rows [{job, past?}]
+UNWIND $rows AS row
+MATCH (j:Job {key: row.job})
+SET j.past = row.past

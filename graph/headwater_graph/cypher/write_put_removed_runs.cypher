@@ -1,0 +1,9 @@
+// Put placeholders of removed runs that made versions which are kept: a job version (`made`), or the dataset version given.
+// parameters: $rows [{key, id, made?, version?}]
+UNWIND $rows AS row
+MERGE (r:Run {key: row.key})
+ON CREATE SET r.id = row.id, r.placeholder = true
+SET r.removed = true, r.made = coalesce(row.made, r.made)
+WITH row, r
+MATCH (v:DatasetVersion {id: row.version})
+MERGE (r)-[:WROTE]->(v)

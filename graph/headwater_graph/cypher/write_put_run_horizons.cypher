@@ -1,0 +1,5 @@
+// Say which horizon runs were first heard of behind: nothing older is theirs (SPEC 7).
+// parameters: $rows [{key, horizon}]
+UNWIND $rows AS row
+MATCH (r:Run {key: row.key})
+SET r.horizon = row.horizon

@@ -1,0 +1,5 @@
+// Remove JobEvents.
+// parameters: $rows [{key}]
+UNWIND $rows AS row
+MATCH (e:JobEvent {key: row.key})
+DELETE e

@@ -1,0 +1,3 @@
+// Whether the graph answers at all.
+// parameters: none
+RETURN 1 AS one

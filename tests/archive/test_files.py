@@ -1,0 +1,222 @@
+"""Files of an archive: lines, names, what ends a file, what a reader takes, what is found damaged."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headwater_avro.errors import ConfigError
+from headwater_consumer.archive.keeping import Keeper, Kept, Rolling, keep
+from headwater_consumer.archive.lines import Damaged, line_of, message_of
+from headwater_consumer.archive.parts import Part, gaps, part_named, parts_of
+from headwater_consumer.archive.reading import check_archive, messages_in, messages_of
+from headwater_consumer.archive.storage import UNFINISHED, Bucket, Folder, Memory, Storage, storage_at
+from headwater_consumer.messages import Message
+
+from .source import BEGIN, DAY, GivenTopic, message
+
+OCTETS = st.none() | st.binary(max_size=30) | st.text(max_size=30).map(lambda text: text.encode("utf-8", "replace"))
+MESSAGES = st.builds(
+    Message,
+    topic=st.just("events"),
+    partition=st.integers(0, 2**31 - 1),
+    offset=st.integers(0, 2**63 - 1),
+    timestamp=st.integers(-1, 2**63 - 1),
+    key=OCTETS,
+    value=OCTETS,
+    headers=st.lists(st.tuples(st.text(max_size=5), OCTETS), max_size=3).map(tuple),
+)
+
+
+def kept(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> Kept:
+    return keep(topic, "events", storage, rolling or Rolling(), stop=threading.Event(), follow=False)
+
+
+def read(storage: Storage, since: int | None = None) -> list[Message]:
+    return list(messages_in(storage, "events", since))
+
+
+@given(MESSAGES)
+def test_a_line_is_the_message(given_message: Message) -> None:
+    line = line_of(given_message)
+    assert line.count(b"\n") == 1
+    assert message_of("events", line) == given_message
+
+
+NO_BASE64 = line_of(message(0)).replace(b'"k"', b'{"base64":"?"}')
+
+
+@pytest.mark.parametrize("line", [b"", b"{}", b"[]", NO_BASE64])
+def test_a_line_that_is_none_is_damage(line: bytes) -> None:
+    with pytest.raises(Damaged):
+        message_of("events", line)
+
+
+def test_a_name_tells_all_of_a_file() -> None:
+    part = Part("lineage.events", 3, 100, 250, "2026-01-31", "ab" * 32)
+    assert part.name == f"lineage.events/2026-01-31/00003-{100:020d}-{250:020d}-{'ab' * 32}.jsonl.zst"
+    assert part_named(part.name) == part
+    assert part_named("lineage.events/archive.json") is None
+
+
+def test_what_is_kept_is_what_came_and_is_kept_once() -> None:
+    odd = [
+        message(0, value=b"\xff\x00"),
+        message(1, key=None, value=None),
+        message(2, headers=(("a", b"\xfe"), ("a", None))),
+    ]
+    topic = GivenTopic([*odd, *(message(offset, partition=1) for offset in range(7))])
+    storage = Memory()
+    assert kept(topic, storage) == Kept(10, 2, ())
+    assert sorted(read(storage), key=lambda each: each.position) == sorted(
+        topic.messages.values(), key=lambda e: e.position
+    )
+    assert topic.committed == {0: 3, 1: 7}
+    before = dict(storage.files)
+    assert kept(topic, storage).messages == 0
+    assert storage.files == before
+
+
+def test_a_file_ends_with_its_day_and_with_its_size() -> None:
+    times = [BEGIN, BEGIN + 1, BEGIN + DAY, BEGIN + 2, BEGIN + DAY]
+    storage = Memory()
+    kept(GivenTopic([message(offset, timestamp=time) for offset, time in enumerate(times)]), storage)
+    # A message with an older time stays in the file of its place: order is told by offsets.
+    assert [(part.day, part.begin, part.end) for part in parts_of(storage.names("events"))[0]] == [
+        ("2026-01-01", 0, 2),
+        ("2026-01-02", 2, 5),
+    ]
+    small = Memory()
+    kept(GivenTopic([message(offset, value=b"x" * 100) for offset in range(4)]), small, Rolling(size=250))
+    assert [(part.begin, part.end) for part in parts_of(small.names("events"))[0]] == [(0, 2), (2, 4)]
+
+
+def test_who_is_killed_loses_what_was_under_way_and_the_next_one_reads_it_again() -> None:
+    topic = GivenTopic([message(offset) for offset in range(20)])
+    storage = Memory()
+    killed = Keeper(storage, "events", {0: 0}, Rolling(size=600))
+    for offset in range(13):
+        killed.add(topic.messages[0, offset])
+    assert 0 < killed.kept[0] < 13
+    kept(topic, storage)
+    assert [each.offset for each in read(storage)] == list(range(20))
+    assert list(gaps(parts_of(storage.names("events")))) == []
+    assert sum(part.end - part.begin for part in parts_of(storage.names("events"))[0]) == 20
+
+
+def test_a_message_that_comes_again_is_kept_once() -> None:
+    storage = Memory()
+    keeper = Keeper(storage, "events", {0: 1}, Rolling())
+    for offset in (0, 1, 2, 1, 2, 3):
+        keeper.add(message(offset))
+    keeper.flush()
+    keeper.add(message(3))
+    keeper.flush()
+    assert [each.offset for each in read(storage)] == [1, 2, 3]
+    assert (keeper.messages, keeper.files, keeper.kept) == (3, 1, {0: 4})
+
+
+def test_a_topic_is_followed_until_asked_to_stop_and_its_new_partitions_too() -> None:
+    topic, storage, stop = GivenTopic([message(0)]), Memory(), threading.Event()
+    polls = iter(range(100))
+
+    def change() -> None:
+        turn = next(polls)
+        if turn == 2:
+            topic.messages[1, 0] = message(0, partition=1)
+        if turn == 6:
+            stop.set()
+
+    topic.before_poll = change
+    keep(topic, "events", storage, Rolling(seconds=0.0), stop=stop)
+    assert sorted(each.position for each in read(storage)) == [(0, 0), (1, 0)]
+
+
+def test_what_kafka_had_deleted_is_told_and_shows_as_a_gap() -> None:
+    topic, storage = GivenTopic([message(offset) for offset in range(3)]), Memory()
+    kept(topic, storage)
+    later = GivenTopic([message(offset) for offset in range(5, 8)])
+    later.lows = {0: 5}
+    (gap,) = kept(later, storage).gaps
+    assert (gap.partition, gap.begin, gap.end) == (0, 3, 5)
+    assert check_archive(storage, "events").faults == ("partition 0: offsets 3 to 4 are in no file",)
+
+
+def test_an_earlier_topic_of_the_name_is_not_mixed_with_the_present_one() -> None:
+    storage = Memory()
+    kept(GivenTopic([message(offset) for offset in range(3)]), storage)
+    with pytest.raises(ConfigError, match="earlier topic"):
+        kept(GivenTopic([message(offset) for offset in range(9)], identity="id-2"), storage)
+
+
+def test_messages_come_in_order_of_time_over_partitions_and_from_a_time_on() -> None:
+    messages = [message(o, partition=p, timestamp=BEGIN + o * DAY + p) for p in (0, 1) for o in range(4)]
+    storage = Memory()
+    kept(GivenTopic(messages), storage)
+    assert [each.position for each in read(storage)] == [(p, o) for o in range(4) for p in (0, 1)]
+    assert [each.position for each in read(storage, BEGIN + 2 * DAY + 1)] == [(1, 2), (0, 3), (1, 3)]
+
+
+def test_a_message_that_two_writers_kept_comes_once() -> None:
+    topic = GivenTopic([message(offset) for offset in range(6)])
+    one, other = Memory(), Memory()
+    kept(topic, one)
+    kept(topic, other, Rolling(size=200))
+    one.files |= other.files
+    assert [each.offset for each in read(one)] == list(range(6))
+
+
+def test_a_damaged_file_is_named() -> None:
+    storage = Memory()
+    kept(GivenTopic([message(offset) for offset in range(3)]), storage)
+    (part,) = parts_of(storage.names("events"))[0]
+    storage.files[part.name] = storage.files[part.name][:-1] + b"?"
+    with pytest.raises(Damaged, match="checksum"):
+        list(messages_of(storage, part))
+    assert part.digest in check_archive(storage, "events").faults[0]
+    storage.files[part.name] = zstandard.compress(b"".join(map(line_of, [message(0), message(2)])))
+    with pytest.raises(Damaged, match="its checksum is"):
+        list(messages_of(storage, part))
+
+
+def test_a_folder_keeps_files_whole_and_lets_one_writer_in(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "deep" / "er")
+    folder.put("events/2026-01-01/a", b"content")
+    left = tmp_path / "deep" / "er" / "events" / "2026-01-01" / f"{UNFINISHED}1"
+    left.write_bytes(b"half")
+    with folder.held("events"):
+        assert not left.exists()
+        with pytest.raises(ConfigError, match="another"), Folder(tmp_path / "deep" / "er").held("events"):
+            pass
+    folder.put("events/archive.json", b"{}")
+    assert sorted(folder.names("events")) == ["events/2026-01-01/a", "events/archive.json"]
+    assert folder.get("events/2026-01-01/a") == b"content"
+    with pytest.raises(ConfigError, match="can't be read"):
+        folder.get("events/2026-01-01/b")
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(ConfigError, match="can't be written"):
+        Folder(tmp_path / "file").put("events/2026-01-01/a", b"")
+
+
+def test_a_url_is_reached_through_fsspec() -> None:
+    bucket = storage_at("memory://bucket/lineage")
+    assert isinstance(bucket, Bucket)
+    topic = GivenTopic([message(offset) for offset in range(5)])
+    assert kept(topic, bucket).messages == 5
+    assert kept(topic, bucket).messages == 0
+    assert read(bucket) == list(topic.messages.values())
+    with pytest.raises(ConfigError):
+        bucket.get("events/none")
+    with pytest.raises(ConfigError, match="nonsense"):
+        storage_at("nonsense://x")
+
+
+def test_a_url_without_fsspec_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
+    with pytest.raises(ConfigError, match=r"pip install 'fsspec\[s3\]'"):
+        storage_at("s3://bucket/path")

@@ -1,0 +1,25 @@
+"""The graph, empty, and a consumer's room on the test servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headwater_graph.store import Neo4jStore
+
+from ..graph.empty import emptied, opened
+from ..servers import Servers
+from .consuming import Room
+
+
+@pytest.fixture
+def graph(servers: Servers) -> Iterator[Neo4jStore]:
+    with opened(servers) as store:
+        yield emptied(store)
+
+
+@pytest.fixture
+def room(servers: Servers, topic: str, tmp_path: Path) -> Room:
+    return Room(servers, topic, tmp_path)

@@ -1,0 +1,1 @@
+"""SPEC 7 by example: events, a horizon, later events, the dump."""

@@ -1,0 +1,107 @@
+"""A graph of an older schema is led to this one step by step; of a newer one nothing is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner
+
+from headwater_avro.errors import ConfigError
+from headwater_cli.graph import graph as command
+from headwater_graph import schema
+from headwater_graph.schema import Migration
+from headwater_graph.settings import GraphSettings
+from headwater_graph.store import Neo4jStore
+
+from ..servers import Servers
+from .empty import emptied, opened
+
+pytestmark = pytest.mark.end_to_end
+
+STEPS = (
+    Migration("colours get a shade", ("MATCH (n:Job) SET n.shade = coalesce(n.shade, 0) + 1",)),
+    Migration("shades are indexed", ("CREATE INDEX test_shade IF NOT EXISTS FOR (n:Job) ON (n.shade)", "RETURN 1")),
+)
+
+
+@pytest.fixture
+def graph(servers: Servers) -> Iterator[Neo4jStore]:
+    with opened(servers) as store:
+        run(emptied(store), "CREATE (:Job {key: 'k', namespace: 'n', name: 'j'})")
+        yield store
+        run(store, "DROP INDEX test_shade IF EXISTS")
+        run(store, "MERGE (s:HeadwaterSchema) SET s.version = $version", version=schema.VERSION)
+
+
+def run(store: Neo4jStore, query: str, **parameters: object) -> list[object]:
+    with store.driver.session(database="neo4j") as session:
+        return [record[0] for record in session.run(query, parameters)]
+
+
+def version_of(store: Neo4jStore) -> list[object]:
+    return run(store, "MATCH (s:HeadwaterSchema) RETURN s.version")
+
+
+def test_an_older_graph_is_refused_until_it_is_migrated(graph: Neo4jStore) -> None:
+    where = graph.settings
+    assert version_of(graph) == [schema.VERSION]
+    with pytest.raises(ConfigError, match="headwater graph migrate"):
+        schema.init(where, STEPS)
+    assert [version for version, _ in schema.pending(where, STEPS)] == [2, 3]
+    assert version_of(graph) == [1], "showing changed something"
+    assert [step.purpose for _, step in schema.migrate(where, STEPS)] == [step.purpose for step in STEPS]
+    assert version_of(graph) == [3]
+    assert run(graph, "MATCH (j:Job) RETURN j.shade") == [1]
+    assert run(graph, "SHOW INDEXES YIELD name WHERE name = 'test_shade' RETURN name") == ["test_shade"]
+    assert schema.init(where, STEPS) > 0
+    assert list(schema.migrate(where, STEPS)) == []
+    assert run(graph, "MATCH (j:Job) RETURN j.shade") == [1]
+
+
+def test_a_migration_that_was_broken_off_goes_on_where_it_was(graph: Neo4jStore) -> None:
+    broken = (
+        STEPS[0],
+        Migration("breaks", ("CREATE INDEX test_shade IF NOT EXISTS FOR (n:Job) ON (n.shade)", "RETURN x")),
+    )
+    with pytest.raises(Exception, match="x"):
+        list(schema.migrate(graph.settings, broken))
+    assert version_of(graph) == [2]
+    assert [version for version, _ in schema.migrate(graph.settings, STEPS)] == [3]
+    assert run(graph, "MATCH (j:Job) RETURN j.shade") == [1], "a step that was done was done again"
+
+
+def test_a_newer_graph_is_left_alone(graph: Neo4jStore) -> None:
+    run(graph, "MERGE (s:HeadwaterSchema) SET s.version = 7")
+    for ask in (schema.init, schema.pending, lambda where: list(schema.migrate(where))):
+        with pytest.raises(ConfigError, match="schema version 7, this headwater knows 1"):
+            ask(graph.settings)
+    assert version_of(graph) == [7]
+
+
+def test_a_graph_without_a_schema_has_nothing_to_migrate(graph: Neo4jStore) -> None:
+    run(graph, "MATCH (s:HeadwaterSchema) DELETE s")
+    assert schema.pending(graph.settings, STEPS) == []
+    assert schema.init(graph.settings, STEPS) > 0
+    assert version_of(graph) == [3]
+
+
+def test_the_command_shows_first_and_does_it_when_told(graph: Neo4jStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_steps(settings: GraphSettings) -> list[tuple[int, Migration]]:
+        return pending(settings, STEPS)
+
+    def by_steps(settings: GraphSettings) -> Iterator[tuple[int, Migration]]:
+        return migrate(settings, STEPS)
+
+    pending, migrate = schema.pending, schema.migrate
+    monkeypatch.setattr("headwater_cli.graph_migrate.where_the_graph_is", lambda: graph.settings)
+    monkeypatch.setattr(schema, "pending", of_steps)
+    monkeypatch.setattr(schema, "migrate", by_steps)
+    shown = CliRunner().invoke(command, ["migrate"], catch_exceptions=False)
+    assert "would do version 2: colours get a shade" in shown.output
+    assert "--apply" in shown.output
+    assert version_of(graph) == [1]
+    done = CliRunner().invoke(command, ["migrate", "--apply", "--json"], catch_exceptions=False)
+    assert '"applied": true' in done.output
+    assert version_of(graph) == [3]
+    assert "nothing to do" in CliRunner().invoke(command, ["migrate"], catch_exceptions=False).output

@@ -1,0 +1,147 @@
+"""The theorem of SPEC with a horizon: what comes after it gives one dump, in whatever order, and the graph stays right."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater_avro.canonical import parsed
+from headwater_avro.errors import ConfigError
+from headwater_avro.times import parse_time
+from headwater_consumer.check import check
+from headwater_consumer.rebuild import rebuild
+from headwater_consumer.retain import retain, would_go
+from headwater_consumer.settle.limits import Limits
+from headwater_graph.fake import FakeStore
+
+from ..feeding import differences, dumped, feed
+from .horizon import dump_behind
+from .strategies import deliveries, event_sets
+from .wire import instant
+
+HORIZONS = (
+    "2026-01-01T00:00:01Z",
+    "2026-01-01T00:00:01.5Z",
+    "2026-01-01T00:00:01.7Z",
+    "2026-01-01T00:00:02Z",
+    "2026-01-01T00:00:02.5Z",
+    "2026-01-01T00:00:03Z",
+    "2026-01-01T00:00:04Z",
+)
+LIMITS = (Limits(), Limits(), Limits(rows=1), Limits(rows=2), Limits(runs=1, rows=3))
+
+
+def time_of(horizon: str) -> int:
+    time = instant(horizon)
+    assert time is not None
+    return time
+
+
+def fed(store: FakeStore, data: st.DataObject, messages: list[bytes]) -> None:
+    for batch in data.draw(deliveries(messages)):
+        feed(store, batch, data.draw(st.sampled_from(LIMITS)))
+
+
+@settings(max_examples=400)
+@given(st.data())
+def test_what_comes_after_a_horizon_gives_one_dump_in_any_order(data: st.DataObject) -> None:
+    first, second = data.draw(event_sets()), data.draw(event_sets(8))
+    horizon = data.draw(st.sampled_from(HORIZONS))
+    store = FakeStore()
+    fed(store, data, first)
+    retain(store, parse_time(horizon), data.draw(st.sampled_from(LIMITS)))
+    expected, actual = dump_behind(first, [(time_of(horizon), [])]), dumped(store)
+    assert actual == expected, differences(expected, actual)
+    fed(store, data, second)
+    assert not store.tables["Owed"]
+    expected, actual = dump_behind(first, [(time_of(horizon), second)]), dumped(store)
+    assert actual == expected, differences(expected, actual)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_a_graph_with_horizons_is_what_its_records_say_and_can_be_rebuilt(data: st.DataObject) -> None:
+    store = FakeStore()
+    first = data.draw(event_sets(10))
+    fed(store, data, first)
+    then = []
+    for horizon in sorted(data.draw(st.lists(st.sampled_from(HORIZONS), min_size=1, max_size=3)), key=parse_time):
+        retain(store, parse_time(horizon), data.draw(st.sampled_from(LIMITS)))
+        assert list(check(store)) == []
+        messages = data.draw(event_sets(6))
+        fed(store, data, messages)
+        then.append((time_of(horizon), messages))
+        assert list(check(store)) == []
+    expected, actual = dump_behind(first, then), dumped(store)
+    assert actual == expected, differences(expected, actual)
+    rebuild(store, data.draw(st.sampled_from(LIMITS)))
+    assert dumped(store) == expected, differences(expected, dumped(store))
+    assert list(check(store)) == []
+
+
+OF_KIND = {"run": "runs", "jobVersion": "job versions", "datasetVersion": "dataset versions"}
+COUNTED = ("number", "runs", "lastRun")
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_retention_removes_lines_that_were_told_before_and_changes_no_other(data: st.DataObject) -> None:
+    """But for runs that become placeholders, and counts of versions whose makers stay: these count the runs that are there."""
+    store = FakeStore()
+    feed(store, data.draw(event_sets()))
+    before = dumped(store).splitlines()
+    horizon = parse_time(data.draw(st.sampled_from(HORIZONS)))
+    told = {kind: going.count for kind, going in would_go(store, horizon).items()}
+    assert dumped(store).splitlines() == before, "asking changed something"
+    events = len(store.tables["JobEvent"])
+    removed = retain(store, horizon, data.draw(st.sampled_from(LIMITS)))
+    assert removed["runs"] == told["runs"]
+    assert events - len(store.tables["JobEvent"]) == told["job events"] == removed["job events"]
+    after = dumped(store).splitlines()
+    gone = Counter(_kind(line) for line in before) - Counter(_kind(line) for line in after)
+    assert {kind: count for kind, count in told.items() if kind.endswith("versions") and count} == {
+        OF_KIND[kind]: count for kind, count in gone.items() if kind in ("jobVersion", "datasetVersion")
+    }
+    assert {_without_counts(line) for line in after} <= {_without_counts(line) for line in before} | {
+        _placeholder(line) for line in before
+    }
+    assert _current(after) == _current(before)
+
+
+def _kind(line: bytes) -> str:
+    return str(_line(line)["kind"])
+
+
+def _line(line: bytes) -> dict[str, object]:
+    told = parsed(line)
+    assert isinstance(told, dict)
+    return dict(told)
+
+
+def _without_counts(line: bytes) -> str:
+    return str(sorted((name, str(value)) for name, value in _line(line).items() if name not in COUNTED))
+
+
+def _placeholder(line: bytes) -> str:
+    told = _line(line)
+    return str(sorted({"id": str(told.get("id")), "kind": "run", "placeholder": "True"}.items()))
+
+
+def _current(lines: list[bytes]) -> set[str]:
+    """What is current: it is the same before and after."""
+    of_now = ("edge", "columnEdge", "dataset")
+    return {_without_counts(line) for line in lines if _kind(line) in of_now}
+
+
+def test_the_horizon_never_moves_back() -> None:
+    store = FakeStore()
+    later, earlier = parse_time("2026-01-02T00:00:00Z"), parse_time("2026-01-01T00:00:00Z")
+    retain(store, later)
+    for ask in (retain, would_go):
+        with pytest.raises(ConfigError, match="only moves forward"):
+            ask(store, earlier)
+    retain(store, later)
+    assert store.tables["Writer"]["consumer"]["horizon"] == later
