@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+BENCHES := $(addprefix bench-,ingest growth freshness questions emit fields spark)
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock jars chaos test-airflow test-dbt test-spark-reference bench-ingest clean
+.PHONY: help setup demo test check format lock jars chaos test-airflow test-dbt test-spark-reference test-pyspark bench $(BENCHES) clean
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -53,8 +55,13 @@ test-dbt: $(VENV)/.ready ## the emitter inside real dbt
 test-spark-reference: $(VENV)/.ready ## every reference job of the Spark emitter, where the example data are
 	@HEADWATER_SPARK_REFERENCE=all $(BIN)/python -m pytest tests/spark/test_reference.py --timeout 3600
 
-bench-ingest: $(VENV)/.ready ## events a second from Kafka to the graph, beside what the parts do alone
-	@$(BIN)/python bench/ingest.py
+test-pyspark: $(VENV)/.ready ## the Spark emitter inside another PySpark: make test-pyspark VERSION=3.5.7
+	@$(BIN)/python -m tests.spark.versions $(VERSION)
+
+bench: $(BENCHES) ## every benchmark, or one: bench-ingest, -growth, -freshness, -questions, -emit, -fields, -spark
+
+$(BENCHES): bench-%: $(VENV)/.ready
+	@$(BIN)/python bench/$*.py
 
 clean: ## remove what was made here (the local stack stays: headwater down --home ...)
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

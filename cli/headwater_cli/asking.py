@@ -74,6 +74,11 @@ def read_time(text: str) -> datetime:
         ) from fault
 
 
+def milliseconds(time: datetime) -> int:
+    """Return a time in milliseconds since 1970, as Kafka tells times."""
+    return (time - _EPOCH) // timedelta(milliseconds=1)
+
+
 class Time(click.ParamType[datetime]):
     """A time on the command line."""
 
@@ -108,6 +113,12 @@ def format_options(*formats: str) -> Callable[[Command], Command]:
         return click.option("--format", "form", type=choice, default=choices[0], show_default=True)(command)
 
     return add
+
+
+def active_since_option(command: Command) -> Command:
+    """Add ``--active-since``; the command gets ``active_since``."""
+    text = "Without jobs of which no run has ended since a time, and what only they read or write."
+    return click.option("--active-since", type=Time(), help=text)(command)
 
 
 def paint() -> Paint:

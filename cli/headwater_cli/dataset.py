@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 import click
 
@@ -10,7 +11,8 @@ from headwater_graph.questions.entity import Entity, entity
 from headwater_graph.questions.finding import find
 from headwater_graph.questions.history import DatasetVersionLine, dataset_versions
 
-from .asking import format_options, now, paint, say, the_graph
+from .asking import active_since_option, format_options, now, paint, say, the_graph
+from .completion import names_of
 from .formats import Paint, csv_text, json_text, label, short_time, table
 
 
@@ -20,13 +22,14 @@ def dataset() -> None:
 
 
 @dataset.command("show")
-@click.argument("key", nargs=-1, required=True)
+@click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset"))
 @click.option("--facets", is_flag=True, help="With every facet, as JSON.")
+@active_since_option
 @format_options("text", "json")
-def show_command(key: tuple[str, ...], facets: bool, form: str) -> None:
+def show_command(key: tuple[str, ...], facets: bool, active_since: datetime | None, form: str) -> None:
     """Show a dataset: its facets, who writes it, who reads it."""
     with the_graph() as graph:
-        shown = entity(graph, find(graph, key, ("dataset",)), now())
+        shown = entity(graph, find(graph, key, ("dataset",)), now(), active_since)
     say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
 
 
@@ -47,7 +50,7 @@ def entity_lines(shown: Entity, facets: bool, colours: Paint) -> Iterator[str]:
 
 
 @dataset.command("versions")
-@click.argument("key", nargs=-1, required=True)
+@click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset"))
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @format_options("table", "json", "csv")
 def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:

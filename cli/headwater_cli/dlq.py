@@ -35,10 +35,10 @@ def dlq() -> None:
 @_JSON
 def list_letters(code: str | None, limit: int, as_json: bool) -> None:
     """List dead letters, each once, with where they came from and why they are here."""
-    client, topic = _where()
+    client, topic = where()
     codes: Counter[str] = Counter()
     shown = 0
-    for letter in _letters(client, topic, code):
+    for letter in distinct_letters(client, topic, code):
         codes[letter.code] += 1
         if not limit or shown < limit:
             shown += 1
@@ -57,9 +57,9 @@ def list_letters(code: str | None, limit: int, as_json: bool) -> None:
 @_JSON
 def show(letter: str, raw: bool, as_json: bool) -> None:
     """Show one dead letter: the message as it came, and why it could not be used."""
-    client, topic = _where()
+    client, topic = where()
     wanted = identity_of(letter)
-    found = next((one for one in _letters(client, topic, None) if one.identity == wanted), None)
+    found = next((one for one in distinct_letters(client, topic) if one.identity == wanted), None)
     if found is None:
         raise ConfigError(f"no dead letter on {topic} came from {letter}: `headwater dlq list` lists them")
     if raw:
@@ -82,9 +82,9 @@ def redrive(letters: tuple[str, ...], code: str | None, everything: bool, as_jso
     """
     if sum((bool(letters), code is not None, everything)) != 1:
         raise click.UsageError("name letters, or give --code or --all")
-    client, topic = _where()
+    client, topic = where()
     wanted = {identity_of(letter) for letter in letters}
-    chosen = (one for one in _letters(client, topic, code) if not wanted or one.identity in wanted)
+    chosen = (one for one in distinct_letters(client, topic, code) if not wanted or one.identity in wanted)
     sent = send_back(client, chosen)
     if missing := sorted(wanted - sent):
         names = ", ".join("/".join(map(str, one)) for one in missing)
@@ -112,12 +112,14 @@ def told(letter: DeadLetter) -> dict[str, Any]:
     }
 
 
-def _where() -> tuple[Client, str]:
+def where() -> tuple[Client, str]:
+    """Return how Kafka is reached, and the topic of dead letters; raises ConfigError where no Kafka is named."""
     settings = settings_of({}, needs=frozenset({"kafka"})).settings
     return kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka()), settings.dead_letter_topic
 
 
-def _letters(client: Client, topic: str, code: str | None) -> Iterator[DeadLetter]:
+def distinct_letters(client: Client, topic: str, code: str | None = None) -> Iterator[DeadLetter]:
+    """Yield each dead letter once, of one reason or of all."""
     seen: set[Identity] = set()
     for _, letter in letters_on(client, topic):
         if letter.identity not in seen and code in (None, letter.code):

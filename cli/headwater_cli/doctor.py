@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import click
 
 from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
+from headwater_avro.registry import HttpSchemas
 from headwater_consumer.brokers import Client, cluster_of, kafka_client, partitions_of
 from headwater_consumer.config import NOT_SET, ConsumerSettings, Loaded
 
@@ -57,6 +58,7 @@ def checks_of(settings: ConsumerSettings) -> Iterator[Check]:
     client = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
     steps: dict[str, Callable[[], str]] = {
         "Kafka": lambda: kafka_told(settings, client),
+        **_registry_step(settings),
         "Neo4j": lambda: neo4j_told(settings),
         "Spark": lambda: spark_told(settings),
     }
@@ -87,6 +89,14 @@ def kafka_told(settings: ConsumerSettings, client: Client) -> str:
         )
     listed = ", ".join(f"{topic} has {count} partition{'s' * (count > 1)}" for topic, count in partitions.items())
     return f"answers at {settings.kafka_bootstrap_servers} (cluster {cluster}); {listed}"
+
+
+def _registry_step(settings: ConsumerSettings) -> dict[str, Callable[[], str]]:
+    """The look at the schema registry, where one is set."""
+    found = settings.registry()
+    if found is None:
+        return {}
+    return {"Registry": lambda: f"answers at {found.url}; subjects: {HttpSchemas(found).subjects()}"}
 
 
 def neo4j_told(settings: ConsumerSettings) -> str:

@@ -1,4 +1,4 @@
-"""``headwater graph``: make the graph's schema, show it; dump, check and rebuild the graph."""
+"""``headwater graph``: make the graph's schema, show it; dump, check, rebuild the graph, and let its past go."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import click
 from headwater_avro.errors import HeadwaterError
 
 from .asking import where_the_graph_is
+from .graph_migrate import migrate
+from .graph_retain import retain
 
 if TYPE_CHECKING:
     from headwater_graph.store import Neo4jStore
@@ -19,7 +21,11 @@ if TYPE_CHECKING:
 
 @click.group()
 def graph() -> None:
-    """Make the graph's schema, show it; dump, check and rebuild the graph."""
+    """Make the graph's schema, show it; dump, check, rebuild the graph, and let its past go."""
+
+
+graph.add_command(migrate)
+graph.add_command(retain)
 
 
 @contextmanager

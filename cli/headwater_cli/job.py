@@ -16,7 +16,8 @@ from headwater_graph.questions.finding import find
 from headwater_graph.questions.history import JobVersionLine, job_version_reasons, job_versions, pick
 from headwater_graph.questions.marks import time_text
 
-from .asking import format_options, now, paint, say, the_graph
+from .asking import active_since_option, format_options, now, paint, say, the_graph
+from .completion import names_of
 from .dataset import entity_lines
 from .emit import connected, settings
 from .formats import Paint, csv_text, json_text, short_time, table
@@ -32,18 +33,19 @@ def job() -> None:
 
 
 @job.command("show")
-@click.argument("key", nargs=-1, required=True)
+@click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
 @click.option("--facets", is_flag=True, help="With every facet, as JSON.")
+@active_since_option
 @format_options("text", "json")
-def show_command(key: tuple[str, ...], facets: bool, form: str) -> None:
+def show_command(key: tuple[str, ...], facets: bool, active_since: datetime | None, form: str) -> None:
     """Show a job: its facets, what it reads, what it writes."""
     with the_graph() as graph:
-        shown = entity(graph, find(graph, key, ("job",)), now())
+        shown = entity(graph, find(graph, key, ("job",)), now(), active_since)
     say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
 
 
 @job.command("versions")
-@click.argument("key", nargs=-1, required=True)
+@click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
 @click.option("--limit", type=click.IntRange(1, MOST), default=50, show_default=True)
 @format_options("table", "json", "csv")
 def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
@@ -72,7 +74,7 @@ def _cells(line: JobVersionLine) -> tuple[str, ...]:
 
 
 @job.command("diff")
-@click.argument("key", nargs=-1, required=True)
+@click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
 @click.option(
     "--from", "first", metavar="VERSION", help="A number or the beginning of an id; else the one before last."
 )
@@ -107,7 +109,7 @@ def _diff_text(before: JobVersionLine, after: JobVersionLine, form: str) -> str:
 
 
 @job.command("retire")
-@click.argument("key", nargs=-1, required=True)
+@click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
 @click.option("--reason", help="Why, kept with the job.")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")

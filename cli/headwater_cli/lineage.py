@@ -22,6 +22,8 @@ from headwater_graph.questions.reader import GraphReader
 from headwater_graph.questions.walk import Limits
 
 from .asking import Command, Depth, Time, format_options, now, paint, say, the_graph
+from .completion import names_of
+from .field_operations import with_operations
 from .formats import impact_text, render
 
 
@@ -79,7 +81,7 @@ def scope_of(
 
 
 def _asked(direction: Direction) -> click.Command:
-    @click.argument("key", nargs=-1, required=True)
+    @click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset", "job"))
     @scope_options
     @click.option("--columns", "all_columns", is_flag=True, help="From column to column, of all columns of KEY.")
     @click.option("--column", "columns", multiple=True, metavar="NAME", help="Of this column of KEY; may be repeated.")
@@ -96,7 +98,7 @@ def _asked(direction: Direction) -> click.Command:
     }[direction]
     if direction == "upstream":
         help_text = "Go on through the last writer of datasets that no job writes any more."
-        command = click.option("--past", is_flag=True, help=help_text)(command)
+        command = with_operations(click.option("--past", is_flag=True, help=help_text)(command))
     return click.command(direction)(command)
 
 
@@ -111,12 +113,12 @@ def _answer(
     if not (all_columns or columns):
         return lineage_of(graph, find(graph, key), direction, now(), scope)
     _refuse_times_of_columns(scope)
-    return column_lineage(graph, find(graph, key, ("dataset",)), direction, columns, scope.limits)
+    return column_lineage(graph, find(graph, key, ("dataset",)), direction, columns, scope.limits, scope.active_since)
 
 
 def _refuse_times_of_columns(scope: Scope) -> None:
-    if scope.as_of or scope.past or scope.active_since:
-        raise ConfigError("columns are known of the whole current graph: leave --as-of, --past, --active-since out")
+    if scope.as_of or scope.past:
+        raise ConfigError("columns are known of the current graph alone: leave --as-of and --past out")
 
 
 lineage.add_command(_asked("upstream"))
@@ -124,7 +126,7 @@ lineage.add_command(_asked("downstream"))
 
 
 @lineage.command("component")
-@click.argument("key", nargs=-1, required=True)
+@click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset", "job"))
 @click.option("--nodes", type=click.IntRange(1), default=5_000, show_default=True, help="Of the whole answer.")
 @click.option("--as-of", type=Time(), help="As the graph was at a time.")
 @click.option("--active-since", type=Time(), help="Without jobs of which no run has ended since a time.")
@@ -140,7 +142,7 @@ def component_command(
 
 
 @lineage.command("path")
-@click.argument("keys", nargs=-1, required=True, metavar="FROM TO")
+@click.argument("keys", nargs=-1, required=True, metavar="FROM TO", shell_complete=names_of("dataset", "job"))
 @scope_options
 @format_options()
 def path_command(keys: tuple[str, ...], form: str, **options: Any) -> int:
@@ -164,7 +166,7 @@ def _no_way(source: Node, target: Node, answer: Answer) -> str:
 
 
 @lineage.command("impact")
-@click.argument("key", nargs=-1, required=True)
+@click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset", "job"))
 @click.option("--column", "columns", multiple=True, metavar="NAME", help="Of this column of KEY; may be repeated.")
 @scope_options
 @format_options("table", "json", "csv")

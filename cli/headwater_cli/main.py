@@ -31,7 +31,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "cypher": ("headwater_cli.cypher:cypher", "graph", "Ask the graph in Cypher, read-only."),
     "graph": ("headwater_cli.graph:graph", "graph", "Make, dump, check and rebuild the graph."),
     "dlq": ("headwater_cli.dlq:dlq", "consumer", "List, show and send back dead letters."),
+    "archive": ("headwater_cli.archive:archive", "consumer", "Keep every message of the topic in files by day."),
+    "replay": ("headwater_cli.archive:replay", "consumer", "Send an archive or a topic to the topic again."),
+    "export": ("headwater_cli.export:export", "graph", "Tell the graph again as OpenLineage events."),
     "serve": ("headwater_cli.serve:serve", "web", "Serve the graph and take events over HTTP."),
+    "completion": ("headwater_cli.completion:completion", "", "Print the script for completion on Tab."),
     "fields": ("headwater_cli.fields:fields", "", "Resolve recorded field operations."),
 }
 
@@ -73,7 +77,7 @@ def headwater() -> None:
 def main() -> NoReturn:
     """Run the command line: exit 0 yes, 1 no, 2 wrong use, 3 a server is not there."""
     try:
-        result = headwater.main(standalone_mode=False)
+        result = headwater.main(prog_name="headwater", standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(130)
     except click.ClickException as fault:

@@ -1,31 +1,64 @@
-"""``headwater report``: what is missing or odd in the graph."""
+"""``headwater report``: what is missing or odd in the graph, who tells it, and what could not be used."""
 
 from __future__ import annotations
 
+from collections import Counter
+from datetime import datetime
+
 import click
 
+from headwater_avro.errors import ConfigError
+from headwater_consumer.coverage import NAME as COVERAGE
+from headwater_consumer.coverage import coverage
+from headwater_graph.questions.reader import GraphReader
 from headwater_graph.questions.reports import MISSING, REPORTS, Report
 from headwater_graph.questions.reports import report as report_of
 
-from .asking import format_options, now, paint, say, the_graph
+from .asking import active_since_option, format_options, now, paint, say, the_graph
 from .formats import csv_text, json_text, table
 
-NAMES = ("missing", "all", *REPORTS)
+DEAD_LETTERS = "dead-letters"
+NAMES = ("missing", "all", *REPORTS, COVERAGE, DEAD_LETTERS)
 
 
 @click.command()
 @click.argument("name", type=click.Choice(NAMES), metavar="|".join(NAMES))
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Findings of each kind.")
+@active_since_option
 @format_options("table", "json", "csv")
-def report(name: str, limit: int, form: str) -> None:
+def report(name: str, limit: int, active_since: datetime | None, form: str) -> None:
     """Tell what is missing or odd: runs that fell silent, jobs and datasets without what belongs to them.
 
-    `missing` tells all that is missing from the graph, `all` every report.
+    `missing` tells all that is missing from the graph, `all` every report on the graph, `coverage` which producers tell
+    how much, `dead-letters` how many messages could not be used, and why.
     """
-    wanted = {"missing": MISSING, "all": REPORTS}.get(name, (name,))
+    say(_text(_found(name, limit, active_since), form))
+
+
+def _found(name: str, limit: int, active_since: datetime | None) -> list[Report]:
+    if name == DEAD_LETTERS:
+        return [dead_letters()]
+    if name == COVERAGE and active_since:
+        raise ConfigError("coverage is of all jobs: leave --active-since out")
+    wanted = {"missing": MISSING, "all": (*REPORTS, COVERAGE)}.get(name, (name,))
     with the_graph() as graph:
-        found = [report_of(graph, each, now(), limit) for each in wanted]
-    say(_text(found, form))
+        return [_one(graph, each, limit, active_since) for each in wanted]
+
+
+def _one(graph: GraphReader, name: str, limit: int, active_since: datetime | None) -> Report:
+    if name == COVERAGE:
+        return coverage(graph, limit)
+    return report_of(graph, name, now(), limit, active_since=active_since)
+
+
+def dead_letters() -> Report:
+    """Return how many distinct dead letters there are of each reason (SPEC 8), the most first; asks Kafka."""
+    from .dlq import distinct_letters, where
+
+    client, topic = where()
+    counts = Counter(letter.code for letter in distinct_letters(client, topic))
+    rows = tuple((code, str(count)) for code, count in counts.most_common())
+    return Report(DEAD_LETTERS, f"messages on {topic} that could not be used, by reason", ("code", "messages"), rows)
 
 
 def _text(found: list[Report], form: str) -> str:

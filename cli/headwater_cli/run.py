@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from headwater_avro.errors import ConfigError
+from headwater_consumer.told_by_run import told_by_run
 from headwater_graph.questions.finding import Wanted, find, find_run
 from headwater_graph.questions.reader import GraphReader
 from headwater_graph.questions.run_diff import Change, RunDiff, last_that_worked, run_diff
@@ -17,6 +18,7 @@ from headwater_graph.questions.run_graph import run_graph
 from headwater_graph.questions.runs import Child, RunDetails, RunFilter, RunLine, VersionUse, list_runs, show_run
 
 from .asking import Time, format_options, now, paint, say, the_graph
+from .completion import names_of, runs
 from .formats import STATE_COLOURS, Paint, csv_text, json_text, render, short_time, table
 from .lineage import limit_options, limits_of
 
@@ -31,9 +33,9 @@ def run() -> None:
 
 
 @run.command("list")
-@click.option("--job", help="Of this job.")
-@click.option("--dataset", help="That read or wrote this dataset.")
-@click.option("--parent", metavar="RUN", help="Right under this run.")
+@click.option("--job", help="Of this job.", shell_complete=names_of("job"))
+@click.option("--dataset", help="That read or wrote this dataset.", shell_complete=names_of("dataset"))
+@click.option("--parent", metavar="RUN", help="Right under this run.", shell_complete=runs)
 @click.option("--state", type=click.Choice(STATES, case_sensitive=False))
 @click.option(
     "--silent", is_flag=True, help="Batch runs that have not ended and of which nothing is heard for 24 hours."
@@ -110,13 +112,13 @@ def duration(seconds: float | None) -> str:
 
 
 @run.command("show")
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", shell_complete=runs)
 @click.option("--facets", is_flag=True, help="With every facet, as JSON.")
 @format_options("text", "json")
 def show_command(run_id: str, facets: bool, form: str) -> None:
     """Show one run: RUN is its id or the beginning of it."""
     with the_graph() as graph:
-        details = show_run(graph, find_run(graph, run_id), now())
+        details = show_run(graph, find_run(graph, run_id), now(), told_by_run)
     say(json_text(details.value()) if form == "json" else "\n".join(_shown(details, facets, paint())))
 
 
@@ -192,7 +194,7 @@ def _child_lines(children: Iterable[Child], indent: str, longest: float, colours
 
 
 @run.command("graph")
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="RUN", shell_complete=runs)
 @click.option("--downstream", is_flag=True, help="Who read what it wrote, instead of what it read and what made that.")
 @limit_options
 @format_options()
@@ -206,7 +208,7 @@ def graph_command(run_id: str, downstream: bool, depth: int, neighbours: int, no
 
 
 @run.command("diff")
-@click.argument("run_ids", nargs=-1, required=True, metavar="RUN [OTHER]")
+@click.argument("run_ids", nargs=-1, required=True, metavar="RUN [OTHER]", shell_complete=runs)
 @format_options("text", "json")
 def diff_command(run_ids: tuple[str, ...], form: str) -> None:
     """What differs from RUN to OTHER; of one RUN alone, what has changed since its job last worked."""
@@ -215,7 +217,7 @@ def diff_command(run_ids: tuple[str, ...], form: str) -> None:
     with the_graph() as graph:
         last = find_run(graph, run_ids[-1])
         first = find_run(graph, run_ids[0]) if len(run_ids) == 2 else last_that_worked(graph, last)
-        diff = run_diff(graph, first, last, now())
+        diff = run_diff(graph, first, last, now(), told_by_run)
     say(json_text(diff.value()) if form == "json" else "\n".join(_diff_lines(diff, paint())))
 
 

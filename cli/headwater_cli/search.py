@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
+from headwater_graph.questions.activity import active
 from headwater_graph.questions.answers import Kind, Node
 from headwater_graph.questions.search import KINDS
 from headwater_graph.questions.search import search as search_for
 from headwater_graph.questions.values import reference
 
-from .asking import format_options, paint, say, the_graph
+from .asking import active_since_option, format_options, paint, say, the_graph
 from .formats import COLOURS, csv_text, json_text
 
 
@@ -17,11 +20,12 @@ from .formats import COLOURS, csv_text, json_text
 @click.argument("text")
 @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; may be repeated.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Of each kind.")
+@active_since_option
 @format_options("text", "json", "csv")
-def search(text: str, kinds: tuple[Kind, ...], limit: int, form: str) -> int:
+def search(text: str, kinds: tuple[Kind, ...], limit: int, active_since: datetime | None, form: str) -> int:
     """Datasets, jobs and columns whose name holds TEXT, and runs whose id begins so; exit code 1 if there are none."""
     with the_graph() as graph:
-        found = search_for(graph, text, kinds or KINDS, limit)
+        found = active(graph, search_for(graph, text, kinds or KINDS, limit), active_since)
     say(_text(found, text, form))
     return 0 if found else 1
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import neo4j
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 from headwater_graph.questions.reader import Neo4jReader
@@ -29,6 +32,19 @@ def outlet() -> MemoryOutlet:
 def client(reader: Neo4jReader, outlet: MemoryOutlet) -> Iterator[TestClient]:
     with TestClient(create_app(reader, outlet, WebSettings(), lambda: NOW)) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def address(reader: Neo4jReader) -> Iterator[str]:
+    """The address of the application behind a real socket, which lasts as long as the session."""
+    app = create_app(reader, MemoryOutlet(), WebSettings(), lambda: NOW)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
 
 
 @pytest.fixture

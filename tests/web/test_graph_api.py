@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import parse_qsl
 
+import neo4j
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -80,7 +82,58 @@ def test_entities_versions_reports_and_search(client: TestClient, stored: GraphM
     assert get(client, "/datasets/versions", namespace=ns, name="orders")["versions"][0]["job"] == [ns, "load"]
     found = get(client, "/reports/unmade", limit=1000)
     assert {"namespace": ns, "dataset": "raw"} in found["rows"] or found["cut"]
-    assert ["dataset", ns, "orders"] in get(client, "/search", text="ORDERS", limit=1000)
+    assert ["dataset", ns, "orders"] in get(client, "/search", text="ORDERS", limit=1000)["nodes"]
+
+
+def test_every_list_goes_on_by_its_cursor(client: TestClient, maker: GraphMaker, driver: neo4j.Driver) -> None:
+    ns = maker.namespace
+    for code in ("c1", "c2", "c3"):
+        maker.run(f"job-{ns}", ["raw"], [f"lone-{ns}"], code=code)
+    maker.run("other", ["raw"], [f"lone-{ns}-too"])
+    maker.store(driver)
+
+    def all_of(path: str, member: str, **params: Any) -> list[Any]:
+        found, page = [], get(client, path, limit=1, **params)
+        while True:
+            assert len(page[member]) == 1
+            found += page[member]
+            if "next" not in page:
+                return found
+            page = get(client, path, limit=1, cursor=page["next"], **params)
+
+    numbers = [line["number"] for line in all_of("/jobs/versions", "versions", namespace=ns, name=f"job-{ns}")]
+    assert numbers == [3, 2, 1]
+    versions = all_of("/datasets/versions", "versions", namespace=ns, name=f"lone-{ns}")
+    assert [line["at"][11:13] for line in versions] == ["03", "02", "01"]
+    assert all_of("/search", "nodes", text=ns, kind=["job", "dataset"]) == [
+        ["job", ns, f"job-{ns}"],
+        ["dataset", ns, f"lone-{ns}"],
+        ["dataset", ns, f"lone-{ns}-too"],
+    ]
+    first = get(client, "/reports/unread", limit=1)
+    assert first["cut"]
+    assert get(client, "/reports/unread", limit=1, cursor=first["next"])["rows"][0] != first["rows"][0]
+
+
+@pytest.mark.parametrize("path", ["/runs", "/search?text=x", "/reports/unread", "/datasets/versions?name=orders"])
+@pytest.mark.parametrize("cursor", ["nonsense", "W10=", "WzFd", "Wy0xXQ==", "bnVsbA==", "WzEsInQiXQ==x"])
+def test_a_cursor_from_elsewhere_is_refused(client: TestClient, stored: GraphMaker, path: str, cursor: str) -> None:
+    given = {"cursor": cursor, "namespace": stored.namespace}
+    answer = client.get(f"{GRAPH}{path}", params={**given, **dict(parse_qsl(path.partition("?")[2]))})
+    # A number is a place in lists that are ranked anew, and nothing in lists by time.
+    assert answer.status_code == (200 if cursor == "WzFd" and path[1] in "sr" and path != "/runs" else 400), answer.text
+
+
+def test_ready_is_who_reaches_the_graph(client: TestClient) -> None:
+    assert client.get("/readyz").text == "ready\n"
+
+    def away(**_: object) -> list[Any]:
+        raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
+
+    settings = WebSettings(tokens=(SecretStr("open"),))
+    waiting = TestClient(create_app(GivenAnswers(answers=away), MemoryOutlet(), settings))
+    assert waiting.get("/readyz").status_code == 503
+    assert waiting.get("/healthz").status_code == 200
 
 
 def test_an_answer_that_a_client_has_is_not_sent_again(client: TestClient, stored: GraphMaker) -> None:
@@ -132,7 +185,7 @@ def test_a_token_is_asked_for_where_one_is_set() -> None:
     assert client.get(path).status_code == 401
     assert client.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
     assert client.get(path, headers={"Authorization": "Basic sesame"}).status_code == 401
-    assert client.get(path, headers={"Authorization": "Bearer sesame"}).json() == []
+    assert client.get(path, headers={"Authorization": "Bearer sesame"}).json() == {"nodes": []}
     assert client.post("/api/v1/lineage", content=b"{}").status_code == 401
     assert client.get("/healthz").text == "ok\n"
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import uuid
+import warnings
+from typing import Any
 from urllib.parse import quote
 
 import neo4j
+import pytest
 from starlette.testclient import TestClient
 
+from headwater_graph.settings import GraphSettings
+
+from ..questions.events import run_event, write
 from ..questions.graph_maker import GraphMaker
 
 API = "/api/v1"
@@ -19,7 +25,7 @@ JOB = {
 
 def test_namespaces_and_their_pages(client: TestClient, stored: GraphMaker) -> None:
     ns = stored.namespace
-    assert ns in [each["name"] for each in client.get(f"{API}/namespaces").json()["namespaces"]]
+    assert ns in [each["name"] for each in client.get(f"{API}/namespaces", params={"limit": 1000}).json()["namespaces"]]
     jobs = client.get(f"{API}/namespaces/{ns}/jobs", params={"limit": 1}).json()
     assert (jobs["totalCount"], [job["name"] for job in jobs["jobs"]]) == (2, ["load"])
     assert client.get(f"{API}/namespaces/{ns}/jobs", params={"offset": 1}).json()["jobs"][0]["name"] == "report"
@@ -75,3 +81,112 @@ def test_search_names_nodes_by_their_ids(client: TestClient, maker: GraphMaker, 
     found = client.get(f"{API}/search", params={"q": maker.namespace}).json()
     assert found["totalCount"] == 1
     assert found["results"][0]["nodeId"] == f"dataset:{maker.namespace}:table_{maker.namespace}"
+
+
+def test_a_page_of_namespaces_and_one_of_them(client: TestClient, stored: GraphMaker) -> None:
+    everything = client.get(f"{API}/namespaces", params={"limit": 1000}).json()["namespaces"]
+    assert client.get(f"{API}/namespaces", params={"limit": 1, "offset": 1}).json()["namespaces"] == everything[1:2]
+    assert client.get(f"{API}/namespaces/{stored.namespace}").json()["name"] == stored.namespace
+    assert client.get(f"{API}/namespaces/none-such").status_code == 404
+    assert client.get(f"{API}/tags").json() == {"tags": []}
+
+
+COLUMN_NODE = {"id", "type", "data", "inEdges", "outEdges"}
+COLUMN = {
+    "namespace", "dataset", "datasetVersion", "field", "fieldType", "transformationDescription", "transformationType",
+    "inputFields",
+}  # fmt: skip
+
+
+def test_column_lineage_of_a_dataset_a_field_and_a_job(client: TestClient, stored: GraphMaker) -> None:
+    ns = stored.namespace
+    raw, amount = f"datasetField:{ns}:raw:a", f"datasetField:{ns}:orders:amount"
+    for node in (f"dataset:{ns}:orders", amount, f"job:{ns}:load"):
+        first, second = client.get(f"{API}/column-lineage", params={"nodeId": node}).json()["graph"]
+        assert (first["id"], second["id"], first["type"]) == (amount, raw, "DATASET_FIELD")
+        assert set(first) == set(second) == COLUMN_NODE
+        assert set(first["data"]) == COLUMN
+        # As Marquez tells them: an edge begins at the node that shows it, and a field without inputs has no data.
+        assert first["inEdges"] == [{"origin": amount, "destination": raw}]
+        assert second["outEdges"] == [{"origin": raw, "destination": amount}]
+        assert second["data"] is None
+        (source,) = first["data"]["inputFields"]
+        assert set(source) == COLUMN - {"fieldType", "inputFields"}
+        assert (source["field"], source["transformationType"]) == ("a", "DIRECT/IDENTITY")
+
+
+def test_column_lineage_goes_downstream_where_asked(client: TestClient, stored: GraphMaker) -> None:
+    node = {"nodeId": f"datasetField:{stored.namespace}:raw:a"}
+    assert len(client.get(f"{API}/column-lineage", params=node).json()["graph"]) == 1
+    assert len(client.get(f"{API}/column-lineage", params={**node, "withDownstream": True}).json()["graph"]) == 2
+    for missing in ("dataset:none:none", "datasetField:none:none:none", "datasetField:x"):
+        assert client.get(f"{API}/column-lineage", params={"nodeId": missing}).status_code == 404
+    assert client.get(f"{API}/column-lineage", params={"nodeId": "orders"}).status_code == 400
+
+
+@pytest.fixture(scope="module")
+def told(graph_server: GraphSettings, driver: neo4j.Driver) -> str:
+    """A namespace with two runs that the real writer made of events far in the future."""
+    ns = f"told-{uuid.uuid4().hex[:8]}"
+    nominal = {"nominalStartTime": "2030-01-01T00:00:00Z"}
+    rows = {"name": "orders", "outputFacets": {"outputStatistics": {"rowCount": 3}}}
+    events = [
+        run_event(ns, "load", f"{ns}-1", "START", "2030-01-01T00:00:00Z", ["raw"], run_nominalTime=nominal),
+        run_event(ns, "load", f"{ns}-1", "COMPLETE", "2030-01-01T00:10:00Z", [], [rows], job_sql={"query": "select 1"}),
+        run_event(ns, "load", f"{ns}-2", "COMPLETE", "2030-01-02T00:00:00Z", ["raw"], ["orders"]),
+    ]
+    write(graph_server, events)
+    return ns
+
+
+RUN = {
+    "id", "createdAt", "updatedAt", "nominalStartTime", "nominalEndTime", "state", "startedAt", "endedAt", "durationMs",
+    "args", "jobVersion", "inputDatasetVersions", "outputDatasetVersions", "facets",
+}  # fmt: skip
+
+
+def test_a_run_with_the_versions_it_read_and_wrote(client: TestClient, told: str) -> None:
+    run = client.get(f"{API}/jobs/runs/{told}-1").json()
+    assert set(run) == RUN
+    assert (run["state"], run["durationMs"], run["nominalStartTime"]) == ("COMPLETED", 600_000, "2030-01-01T00:00:00Z")
+    assert run["jobVersion"]["name"] == "load"
+    assert [each["datasetVersionId"]["name"] for each in run["inputDatasetVersions"]] == ["raw"]
+    assert run["outputDatasetVersions"][0]["facets"] == {"outputStatistics": {"rowCount": 3}}
+    of_job = client.get(f"{API}/jobs/runs/{told}-1/facets", params={"type": "job"}).json()
+    assert of_job == {"runId": f"{told}-1", "facets": {"sql": {"query": "select 1"}}}
+    assert list(client.get(f"{API}/jobs/runs/{told}-1/facets").json()["facets"]) == ["nominalTime"]
+    assert client.get(f"{API}/jobs/runs/none-such-run").status_code == 404
+
+
+def test_events_are_told_again_in_a_window_of_time(client: TestClient, told: str) -> None:
+    def ask(**params: Any) -> tuple[list[str], int]:
+        answer = client.get(f"{API}/events/lineage", params={"after": "2030-01-01T00:00:00Z", "limit": 1000, **params})
+        found = [event for event in answer.json()["events"] if event["job"]["namespace"] == told]
+        return [event["eventTime"][:16] for event in found], answer.json()["totalCount"]
+
+    assert ask()[0] == ["2030-01-02T00:00", "2030-01-01T00:10", "2030-01-01T00:00"]
+    assert ask(sortDirection="asc")[0] == ["2030-01-01T00:00", "2030-01-01T00:10", "2030-01-02T00:00"]
+    assert ask(before="2030-01-01T12:00:00Z")[0] == ["2030-01-01T00:10", "2030-01-01T00:00"]
+    every = client.get(f"{API}/events/lineage", params={"limit": 2, "offset": 1}).json()
+    assert (len(every["events"]), every["totalCount"]) == (2, 4)
+    assert client.get(f"{API}/events/lineage", params={"before": "soon"}).status_code == 400
+
+
+def test_the_python_client_of_marquez_reads_the_graph(told: str, address: str) -> None:
+    # Its own dependencies warn about themselves when they are imported.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from marquez_client import MarquezClient
+    client = MarquezClient(address)
+    assert told in [each["name"] for each in client.list_namespaces(limit=1000)["namespaces"]]
+    assert client.get_namespace(told)["name"] == told
+    assert [job["name"] for job in client.list_jobs(told)["jobs"]] == ["load"]
+    assert client.get_job(told, "load")["latestRun"]["id"] == f"{told}-2"
+    assert [each["name"] for each in client.list_datasets(told)["datasets"]] == ["orders", "raw"]
+    assert client.get_dataset(told, "orders")["currentVersion"]
+    assert [run["id"] for run in client.list_job_runs(told, "load")["runs"]] == [f"{told}-2", f"{told}-1"]
+    with pytest.raises(ValueError, match="UUID"):
+        # The client asks for no run whose id is not a UUID; any other client may.
+        client.get_job_run(f"{told}-1")
+    assert client.list_events(limit=1)["totalCount"] >= 1
+    assert client.list_tags()["tags"] == []

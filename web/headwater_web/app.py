@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
 from headwater_graph.questions.reader import GraphReader
 
-from . import graph_api, marquez
+from . import graph_api, marquez, marquez_columns, marquez_runs
 from .guard import Guard
 from .ingest import Outlet, ingest_routes
-from .problems import add_handlers
+from .problems import add_handlers, described
 from .settings import WebSettings
 
 OPENAPI = "/api/v1/openapi.json"
@@ -29,13 +29,21 @@ def create_app(
 ) -> FastAPI:
     """Return the application over a graph and a way to Kafka; it never writes to the graph itself."""
     app = FastAPI(
-        title="headwater", version="1", description=DESCRIPTION, docs_url=None, redoc_url=None, openapi_url=OPENAPI
+        title="headwater",
+        version="1",
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=OPENAPI,
+        responses=described(),
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
     app.include_router(graph_api.routes)
-    app.include_router(marquez.routes)
+    for routes in (marquez_runs.routes, marquez_columns.routes, marquez.routes):
+        app.include_router(routes)
     app.include_router(ingest_routes(outlet, settings))
     app.add_api_route("/healthz", _health, methods=["GET"], include_in_schema=False)
+    app.add_api_route("/readyz", _readiness, methods=["GET"], include_in_schema=False)
     app.add_middleware(Guard, settings=settings)
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])
@@ -45,3 +53,9 @@ def create_app(
 
 def _health() -> Response:
     return Response("ok\n", media_type="text/plain")
+
+
+def _readiness(request: Request) -> Response:
+    """Whether the graph answers; an error of it is told as 503 by the handlers."""
+    request.app.state.reader.rows("answers")
+    return Response("ready\n", media_type="text/plain")

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from headwater_avro.times import parse_time
+from headwater_consumer.coverage import NAME as COVERAGE
+from headwater_consumer.coverage import coverage
+from headwater_consumer.told_by_run import told_by_run
 from headwater_graph.questions.answers import Direction, Node
 from headwater_graph.questions.columns import column_lineage
 from headwater_graph.questions.component import component
 from headwater_graph.questions.entity import entity
 from headwater_graph.questions.finding import Wanted, find, find_run
-from headwater_graph.questions.history import DatasetVersionLine, JobVersionLine, dataset_versions, job_versions
+from headwater_graph.questions.history import NEWEST, dataset_versions, job_versions
 from headwater_graph.questions.impact import impact
 from headwater_graph.questions.lineage import Scope, lineage
 from headwater_graph.questions.path import path
@@ -26,12 +25,13 @@ from headwater_graph.questions.reader import GraphReader
 from headwater_graph.questions.reports import REPORTS, report
 from headwater_graph.questions.run_diff import last_that_worked, run_diff
 from headwater_graph.questions.run_graph import run_graph
-from headwater_graph.questions.runs import RunFilter, RunLine, list_runs, show_run
+from headwater_graph.questions.runs import RunFilter, list_runs, show_run
 from headwater_graph.questions.search import KINDS, search
 from headwater_graph.questions.values import answer_value, impact_value, reference
 from headwater_graph.questions.walk import Limits
 
 from .guard import answered
+from .paging import Cursor, cursor_of, place_of, skipped
 from .problems import Problem
 from .settings import WebSettings
 
@@ -151,10 +151,18 @@ def get_lineage(request: Request, ask: Ask, direction: Direction, subject: Subje
 
 @routes.get("/columns/{direction}")
 def get_columns(
-    request: Request, ask: Ask, direction: Direction, subject: Subject, limits: Bounds, column: Columns
+    request: Request,
+    ask: Ask,
+    direction: Direction,
+    subject: Subject,
+    limits: Bounds,
+    column: Columns,
+    active_since: Time = None,
 ) -> Response:
     """What the columns of a dataset are derived from, or what is derived from them."""
-    return answered(request, answer_value(column_lineage(ask.reader, subject.node(ask), direction, column, limits)))
+    since = read_time(active_since)
+    answer = column_lineage(ask.reader, subject.node(ask), direction, column, limits, since)
+    return answered(request, answer_value(answer))
 
 
 @routes.get("/search")
@@ -164,10 +172,13 @@ def get_search(
     text: Name,
     kind: Annotated[list[Literal["dataset", "job", "column", "run"]], Query(default_factory=list)],
     limit: Rows = 20,
+    cursor: Cursor = None,
 ) -> Response:
     """Datasets, jobs and columns whose name holds a text, and runs whose id begins so."""
-    found = search(ask.reader, text, tuple(kind) or KINDS, limit)
-    return answered(request, [reference(node) for node in found])
+    skip = skipped(cursor)
+    found = search(ask.reader, text, tuple(kind) or KINDS, skip + limit + 1)[skip:]
+    page = {"nodes": [reference(node) for node in found[:limit]]}
+    return answered(request, page | _next_if(len(found) > limit, skip + limit))
 
 
 @routes.get("/runs")
@@ -181,7 +192,7 @@ def get_runs(
     silent: bool = False,
     since: Time = None,
     until: Time = None,
-    cursor: Annotated[str | None, Query(max_length=9_000)] = None,
+    cursor: Cursor = None,
     limit: Rows = 50,
 ) -> Response:
     """Runs, the latest first; ``next`` is the cursor of the following page, absent on the last."""
@@ -193,22 +204,23 @@ def get_runs(
         since=read_time(since),
         until=read_time(until),
         silent=silent,
-        before=None if cursor is None else _place_of(cursor),
+        before=None if cursor is None else _run_place(cursor),
     )
     found = list_runs(ask.reader, wanted, ask.now, limit + 1)
     page = {"runs": [line.value() for line in found[:limit]]}
-    return answered(request, page | ({"next": _cursor(found[limit - 1])} if len(found) > limit else {}))
+    last = found[limit - 1] if len(found) > limit else None
+    return answered(request, page | _next_if(last is not None, *((last.last_event or "", last.id) if last else ())))
 
 
-def _cursor(line: RunLine) -> str:
-    return base64.urlsafe_b64encode(json.dumps([line.last_event, line.id]).encode()).decode()
+def _next_if(more: bool, *place: str | int) -> dict[str, str]:
+    return {"next": cursor_of(*place)} if more else {}
 
 
-def _place_of(cursor: str) -> tuple[datetime, str]:
+def _run_place(cursor: str) -> tuple[datetime, str]:
+    time, run_id = place_of(cursor, str, str)
     try:
-        time, run_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        return EPOCH + timedelta(microseconds=parse_time(time)), str(run_id)
-    except (binascii.Error, ValueError, TypeError, AttributeError) as fault:
+        return EPOCH + timedelta(microseconds=parse_time(time)), run_id
+    except (ValueError, OverflowError) as fault:
         raise Problem(400, "the cursor is not one that this server gave") from fault
 
 
@@ -225,35 +237,62 @@ def get_run_diff(request: Request, ask: Ask, run_id: str, before: Name | None = 
     """What differs from the run ``before``, by default the last that worked, to this one."""
     after = find_run(ask.reader, run_id)
     first = last_that_worked(ask.reader, after) if before is None else find_run(ask.reader, before)
-    return answered(request, run_diff(ask.reader, first, after, ask.now).value())
+    return answered(request, run_diff(ask.reader, first, after, ask.now, told_by_run).value())
 
 
 @routes.get("/runs/{run_id:path}")
 def get_run(request: Request, ask: Ask, run_id: str) -> Response:
     """One run: reads, writes, children, facets."""
-    return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now).value())
+    return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now, told_by_run).value())
 
 
 @routes.get("/{kind}s/show")
-def get_entity(request: Request, ask: Ask, kind: Kind, name: Name, namespace: Name | None = None) -> Response:
+def get_entity(
+    request: Request, ask: Ask, kind: Kind, name: Name, namespace: Name | None = None, active_since: Time = None
+) -> Response:
     """One dataset or job: facets, marks, what is next to it."""
-    return answered(request, entity(ask.reader, words_of(name, namespace, kind).node(ask), ask.now).value())
+    since = read_time(active_since)
+    return answered(request, entity(ask.reader, words_of(name, namespace, kind).node(ask), ask.now, since).value())
 
 
 @routes.get("/{kind}s/versions")
 def get_versions(
-    request: Request, ask: Ask, kind: Kind, name: Name, namespace: Name | None = None, limit: Rows = 50
+    request: Request,
+    ask: Ask,
+    kind: Kind,
+    name: Name,
+    namespace: Name | None = None,
+    limit: Rows = 50,
+    cursor: Cursor = None,
 ) -> Response:
-    """The versions of a job, each with the reason for it, or of a dataset; the newest first."""
+    """The versions of a job, each with the reason for it, or of a dataset; the newest first, in pages as runs are."""
     subject = words_of(name, namespace, kind).node(ask)
-    lines: Sequence[JobVersionLine | DatasetVersionLine]
-    lines = job_versions(ask.reader, subject, limit) if kind == "job" else dataset_versions(ask.reader, subject, limit)
-    return answered(request, {"versions": [line.value() for line in lines]})
+    page = _job_versions if kind == "job" else _dataset_versions
+    return answered(request, page(ask.reader, subject, limit, cursor))
+
+
+def _job_versions(reader: GraphReader, job: Node, limit: int, cursor: str | None) -> dict[str, Any]:
+    below = None if cursor is None else int(place_of(cursor, int)[0])
+    lines = job_versions(reader, job, limit, below)
+    last = lines[-1].number if lines else 1
+    return {"versions": [line.value() for line in lines]} | _next_if(last > 1, last)
+
+
+def _dataset_versions(reader: GraphReader, dataset: Node, limit: int, cursor: str | None) -> dict[str, Any]:
+    before = NEWEST if cursor is None else (place_of(cursor, int, str)[0], place_of(cursor, int, str)[1])
+    lines = dataset_versions(reader, dataset, limit + 1, before)
+    more, shown = len(lines) > limit, lines[:limit]
+    return {"versions": [line.value() for line in shown]} | _next_if(more, *(shown[-1].place if more else ()))
 
 
 @routes.get("/reports/{name}")
-def get_report(request: Request, ask: Ask, name: str, limit: Rows = 100) -> Response:
+def get_report(
+    request: Request, ask: Ask, name: str, limit: Rows = 100, cursor: Cursor = None, active_since: Time = None
+) -> Response:
     """One report on what is missing or odd."""
-    if name not in REPORTS:
-        raise Problem(404, f"no report {name!r}: there are {', '.join(REPORTS)}")
-    return answered(request, report(ask.reader, name, ask.now, limit).value())
+    if name not in (*REPORTS, COVERAGE):
+        raise Problem(404, f"no report {name!r}: there are {', '.join((*REPORTS, COVERAGE))}")
+    skip, since = skipped(cursor), read_time(active_since)
+    wanted = (ask.reader, name, ask.now, limit, skip, since)
+    found = coverage(ask.reader, limit, skip) if name == COVERAGE else report(*wanted)
+    return answered(request, found.value() | _next_if(found.cut, skip + limit))

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .problems import Problem, problem
 from .settings import WebSettings
 
-OPEN_PATHS = ("/healthz",)
+OPEN_PATHS = ("/healthz", "/readyz")
 """Paths that need no token."""
 
 

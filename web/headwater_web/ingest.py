@@ -127,7 +127,7 @@ def ingest_routes(outlet: Outlet, settings: WebSettings) -> APIRouter:
     """Return the two addresses of OpenLineage's HTTP contract."""
     routes = APIRouter(prefix="/api/v1", tags=["ingest"])
 
-    @routes.post("/lineage", status_code=201, openapi_extra=_BODY)
+    @routes.post("/lineage", status_code=201, openapi_extra=_body(_EVENT))
     async def post_event(request: Request) -> Response:
         """Take one OpenLineage event; 201 once Kafka has acknowledged it."""
         event = await request.body()
@@ -139,7 +139,7 @@ def ingest_routes(outlet: Outlet, settings: WebSettings) -> APIRouter:
             raise Problem(503, "Kafka does not answer", _RETRY)
         return Response(status_code=201)
 
-    @routes.post("/lineage/batch", openapi_extra=_BODY)
+    @routes.post("/lineage/batch", openapi_extra=_body({"type": "array", "items": _EVENT}), responses=_ALL_SENT)
     async def post_batch(request: Request) -> Response:
         """Take a list of OpenLineage events; 204 if all are in Kafka, else 200 with those that are not."""
         events = _listed(await request.body(), settings.max_batch)
@@ -154,7 +154,16 @@ def ingest_routes(outlet: Outlet, settings: WebSettings) -> APIRouter:
 
 
 _RETRY = {"Retry-After": str(RETRY_SECONDS)}
-_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
+_EVENT = {
+    "type": "object",
+    "description": "a RunEvent, JobEvent or DatasetEvent of OpenLineage",
+    "required": ["eventTime"],
+}
+_ALL_SENT: dict[int | str, dict[str, Any]] = {204: {"description": "Kafka has acknowledged every event"}}
+
+
+def _body(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 async def _sent(outlet: Outlet, events: Sequence[bytes]) -> list[Fate]:

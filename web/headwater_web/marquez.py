@@ -37,10 +37,22 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
 
 @routes.get("/namespaces")
-def get_namespaces(request: Request, ask: Ask) -> Response:
-    """All namespaces."""
+def get_namespaces(request: Request, ask: Ask, limit: Limit = 100, offset: Offset = 0) -> Response:
+    """A page of the namespaces of all jobs and datasets."""
+    named = namespaces(ask.reader)[offset : offset + limit]
+    return answered(request, {"namespaces": [namespace_value(name) for name in named]})
+
+
+def namespace_value(name: str) -> Value:
+    """Return a namespace in Marquez's shape; of what Marquez keeps beside the name nothing is known."""
     unknown = {"createdAt": None, "updatedAt": None, "ownerName": None, "description": None, "isHidden": False}
-    return answered(request, {"namespaces": [{"name": name, **unknown} for name in namespaces(ask.reader)]})
+    return {"name": name, **unknown}
+
+
+@routes.get("/tags")
+def get_tags(request: Request) -> Response:
+    """No tags: none are kept, and Marquez's page asks for them."""
+    return answered(request, {"tags": []})
 
 
 @routes.get("/jobs")
@@ -72,7 +84,7 @@ def get_datasets(request: Request, ask: Ask, namespace: str, limit: Limit = 100,
 def get_runs(request: Request, ask: Ask, namespace: str, name: str, limit: Limit = 100) -> Response:
     """The latest runs of a job."""
     runs = list_runs(ask.reader, RunFilter(job=job_key(namespace, name)), ask.now, limit)
-    return answered(request, {"runs": [_line_value(run) for run in runs], "totalCount": len(runs)})
+    return answered(request, {"runs": [line_value(run) for run in runs], "totalCount": len(runs)})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}")
@@ -93,6 +105,14 @@ def get_dataset(request: Request, ask: Ask, namespace: str, name: str) -> Respon
     return answered(request, dataset_value(rows[0]))
 
 
+@routes.get("/namespaces/{namespace:path}")
+def get_namespace(request: Request, ask: Ask, namespace: str) -> Response:
+    """One namespace."""
+    if namespace not in namespaces(ask.reader):
+        raise NotFound(f"no namespace {namespace!r}")
+    return answered(request, namespace_value(namespace))
+
+
 @routes.get("/lineage")
 def get_lineage(
     request: Request,
@@ -101,7 +121,7 @@ def get_lineage(
     depth: Annotated[int, Query(ge=0)] = 20,
 ) -> Response:
     """The graph around a node, ``dataset:namespace:name`` or ``job:namespace:name``, up and down to a depth."""
-    start = _node(ask.reader, node_id)
+    start = node_named(ask.reader, node_id)
     scope = Scope(Limits(min(depth, ask.settings.max_depth), nodes=ask.settings.max_nodes))
     nodes: dict[str, Node] = {}
     edges: set[tuple[str, str]] = set()
@@ -123,13 +143,18 @@ def _gather(
     edges.update((edge.source, edge.target) for edge in walk.edges.values() if edge.kind != "alias")
 
 
-def _node(reader: GraphReader, node_id: str) -> Node:
-    """The node that an id names; a namespace may hold colons, so every place to cut is tried."""
+def node_names(rest: str) -> list[tuple[str, str]]:
+    """Return every (namespace, name) that the rest of a node id can mean: both may hold colons."""
+    parts = rest.split(":")
+    return [(":".join(parts[:cut]), ":".join(parts[cut:])) for cut in range(1, len(parts))]
+
+
+def node_named(reader: GraphReader, node_id: str) -> Node:
+    """Return the node that an id names; raises NotFound, Problem for what is no id."""
     kind, _, rest = node_id.partition(":")
     if kind not in NODE_TYPES:
         raise Problem(400, "nodeId is dataset:namespace:name or job:namespace:name")
-    parts = rest.split(":")
-    names = [(":".join(parts[:cut]), ":".join(parts[cut:])) for cut in range(1, len(parts))]
+    names = node_names(rest)
     listed: Listed = "job" if kind == "job" else "dataset"
     key_of = job_key if kind == "job" else dataset_key
     found = details(reader, listed, [key_of(*name) for name in names])
@@ -248,7 +273,8 @@ def run_value(row: Row) -> Value:
     return _run(row["id"], row["state"], times["startedAt"], times["endedAt"], times["lastEventAt"])
 
 
-def _line_value(line: RunLine) -> Value:
+def line_value(line: RunLine) -> Value:
+    """Return a run of a list in Marquez's shape."""
     times = [
         None if text is None else datetime.fromisoformat(text) for text in (line.started, line.ended, line.last_event)
     ]

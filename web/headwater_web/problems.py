@@ -18,6 +18,19 @@ RETRY_SECONDS = 5
 MEDIA_TYPE = "application/problem+json"
 
 
+FAULTS = {
+    400: "a parameter that can't be used, or a name that several things have",
+    401: "no token, or an unknown one",
+    404: "the graph has no such thing",
+    405: "not this method",
+    413: "more than this server takes",
+    422: "a parameter or an event that is not as it must be",
+    429: "too much under way: again after Retry-After seconds",
+    503: "Neo4j or Kafka does not answer: again after Retry-After seconds",
+}
+"""What each status of a problem means here."""
+
+
 class Problem(HeadwaterError):
     """An error that a request ends with; ``more`` are members of the answer beside the standard ones."""
 
@@ -31,6 +44,14 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, 
     title = HTTPStatus(status).phrase
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
     return Response(json.dumps(body), status, headers, MEDIA_TYPE)
+
+
+def described() -> dict[int | str, dict[str, Any]]:
+    """Return the problems that any address may answer with, as OpenAPI describes answers."""
+    text, number = {"type": "string"}, {"type": "integer"}
+    members = {"type": text, "title": text, "status": number, "detail": text, "code": text}
+    content = {MEDIA_TYPE: {"schema": {"type": "object", "properties": members}}}
+    return {status: {"description": what, "content": content} for status, what in FAULTS.items()}
 
 
 def answer_to(fault: HeadwaterError) -> Response:

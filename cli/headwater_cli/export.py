@@ -1,0 +1,62 @@
+"""``headwater export``: OpenLineage events back from the graph."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from headwater_avro.errors import ConfigError
+from headwater_consumer.export.whole import Tally
+from headwater_consumer.export.whole import export as exported
+from headwater_graph.questions.finding import find
+
+from .asking import Time, the_graph
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--job", metavar="KEY", help="Of this job alone: its runs and JobEvents.")
+@click.option("--since", type=Time(), help="Of runs heard of since a time, such as 2026-01-31 or 2d (ago).")
+def export(file: Path | None, job: str | None, since: datetime | None) -> None:
+    """Tell the graph again as OpenLineage events, one line of JSON each, to FILE or standard output.
+
+    They are not the events that came, but as many as it takes to tell what the graph holds of them: sent to a topic
+    (`headwater emit FILE`) and consumed into an empty graph, they make the same one.
+    """
+    tally = Tally()
+    with the_graph() as graph, _written(file) as lines:
+        key = None if job is None else find(graph, job.split(" ", 1), ("job",)).key
+        for line in exported(graph, tally, job=key, since=since):
+            lines.write(line + b"\n")
+    click.echo(f"{tally.events} events, of {tally.runs} runs" + _inexact(tally), err=True)
+
+
+def _inexact(tally: Tally) -> str:
+    if not tally.inexact:
+        return ""
+    return (
+        f"; {tally.inexact} runs can't be told again exactly: events of theirs with one time contradicted one another"
+    )
+
+
+@contextmanager
+def _written(file: Path | None) -> Iterator[BinaryIO]:
+    """Standard output, or a file that appears under its name once it is whole."""
+    if file is None or str(file) == "-":
+        yield sys.stdout.buffer
+        return
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        with unfinished.open("wb") as lines:
+            yield lines
+        unfinished.replace(file)
+    except OSError as fault:
+        raise ConfigError(f"{file} can't be written: {fault.strerror}") from fault
+    finally:
+        unfinished.unlink(missing_ok=True)

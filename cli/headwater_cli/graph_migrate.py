@@ -1,0 +1,34 @@
+"""``headwater graph migrate``: lead a graph that an older headwater wrote to this one's schema."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from .asking import where_the_graph_is
+
+
+@click.command()
+@click.option("--apply", "applied", is_flag=True, help="Do it; without this it is only shown.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def migrate(applied: bool, as_json: bool) -> None:
+    """Show which steps the graph's schema lacks, and with --apply take them, one after the other.
+
+    Stop what writes to the graph first. Broken off, it goes on where it was.
+    """
+    from headwater_graph import schema
+
+    settings = where_the_graph_is()
+    steps = schema.migrate(settings) if applied else iter(schema.pending(settings))
+    taken = []
+    for version, step in steps:
+        taken.append({"version": version, "purpose": step.purpose})
+        if not as_json:
+            click.echo(f"{'did' if applied else 'would do'} version {version}: {step.purpose}")
+    if as_json:
+        click.echo(json.dumps({"version": schema.VERSION, "applied": applied, "steps": taken}))
+    elif not taken:
+        click.echo(f"the graph has schema version {schema.VERSION} or none yet: there is nothing to do")
+    elif not applied:
+        click.echo("nothing is changed: --apply does it")

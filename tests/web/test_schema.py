@@ -1,0 +1,47 @@
+"""Every address answers as the API describes it, whatever is sent: schemathesis over the whole of OpenAPI."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from headwater_graph.questions.reader import GivenAnswers, Neo4jReader
+from headwater_web import MemoryOutlet, WebSettings, create_app
+
+from .conftest import NOW
+
+with warnings.catch_warnings():
+    # Its dependencies warn about one another when they are imported.
+    warnings.simplefilter("ignore")
+    import schemathesis
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
+
+DESCRIBED = "/api/v1/openapi.json"
+ADDRESSES = sorted(
+    (method, path)
+    for path, methods in create_app(GivenAnswers(), MemoryOutlet(), WebSettings()).openapi()["paths"].items()
+    for method in methods
+)
+
+
+@pytest.fixture(scope="module")
+def api(reader: Neo4jReader) -> Any:
+    return schemathesis.openapi.from_asgi(DESCRIBED, create_app(reader, MemoryOutlet(), WebSettings(), lambda: NOW))
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+def test_an_address_answers_as_it_is_described(api: Any, method: str, path: str) -> None:
+    @settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+    @given(api[path][method].as_strategy())
+    def answers(case: Any) -> None:
+        case.call_and_validate(checks=[not_a_server_error, status_code_conformance, content_type_conformance])
+
+    answers()
+
+
+def test_every_address_is_described() -> None:
+    assert len(ADDRESSES) > 25
