@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Producer
+from keeping import show
 from processes import Usage, tree, watched
 from references import raw_read, read_rows, write_rows
 from workload import Workload
@@ -29,7 +30,6 @@ import headwater_stack
 from headwater_graph import schema
 from headwater_graph.settings import graph_settings
 
-RESULTS = Path(__file__).parent / "results" / "ingest.jsonl"
 TOPIC = "lineage.events"
 MEGABYTE = 1_000_000
 
@@ -162,13 +162,8 @@ def main() -> None:
             result = measure(home, Workload(events=given.events, jobs=given.jobs))
         finally:
             headwater_stack.down(home)
-    for name, value in result.items():
-        print(f"{name:28} {value}")
+    show(result, None if given.no_record else "ingest")
     print(f"took {time.monotonic() - began:.0f} s")
-    if not given.no_record:
-        RESULTS.parent.mkdir(exist_ok=True)
-        with RESULTS.open("a", encoding="utf-8") as results:
-            results.write(json.dumps(result) + "\n")
 
 
 if __name__ == "__main__":

@@ -210,6 +210,9 @@ def test_nothing_that_is_only_for_some_is_there_by_default() -> None:
 
 def test_the_web_pods_are_spread_and_scaled() -> None:
     objects = render(CASES["web"])
+    (box,) = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert box["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert box["readinessProbe"]["httpGet"]["path"] == "/readyz"
     deployment = one(objects, "Deployment")
     assert "replicas" not in deployment["spec"]
     assert one(objects, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]

@@ -140,3 +140,9 @@ def test_network_policies_close_what_is_not_named() -> None:
     policy = one(render(CASES["least"] | {"networkPolicy": {"enabled": True}}), "NetworkPolicy")
     ports = {port["port"] for rule in policy["spec"]["egress"] for port in rule["ports"]}
     assert ports == {53, 9092, 9093, 9094, 7687}
+    open_ports = [
+        [rule.get("ports") for rule in item["spec"]["egress"]]
+        for item in render(CASES["everything-kubernetes"])
+        if item["kind"] == "NetworkPolicy"
+    ]
+    assert [[{"port": 8081, "protocol": "TCP"}] in ports for ports in open_ports] == [True, True]

@@ -9,6 +9,7 @@ import click
 import pytest
 import yaml
 
+from headwater_avro.registry import RegistrySettings
 from headwater_cli.main import headwater
 from headwater_consumer.config import PREFIX, ConsumerSettings, load
 from headwater_graph.settings import GraphSettings
@@ -21,6 +22,9 @@ VALUES = (CHART / "values.yaml").read_text()
 MODEL = {PREFIX + name.upper() for name in ConsumerSettings.model_fields}
 GRAPH = {f"{PREFIX}NEO4J_{name.upper()}" for name in GraphSettings.model_fields}
 WEB = {f"{PREFIX}WEB_{name.upper()}" for name in WebSettings.model_fields}
+
+
+SECRET = {"kafka_sasl_password", "neo4j_password", "schema_registry_password"}
 
 
 def environment(objects: list[Object], container: Object) -> dict[str, str]:
@@ -75,7 +79,7 @@ def test_the_consumer_understands_every_value() -> None:
         },
     )
     read = load(environ=consumer(given)).settings
-    assert read.model_dump(mode="json", exclude={"kafka_sasl_password", "neo4j_password"}) == {
+    assert read.model_dump(mode="json", exclude=SECRET) == {
         "kafka_bootstrap_servers": "a:1,b:2",
         "kafka_topic": "t",
         "kafka_dead_letter_topic": "d",
@@ -84,6 +88,9 @@ def test_the_consumer_understands_every_value() -> None:
         "kafka_sasl_username": "kafka-login/username",
         "kafka_ssl_ca": "/etc/headwater/kafka-ca/ca.crt",
         "kafka_ssl_keystore": "/run/headwater/keystore.pem",
+        "schema_registry_url": "https://registry.example.org:8081",
+        "schema_registry_user": "registry-login/username",
+        "schema_registry_ca": "/etc/headwater/schema-registry-ca/ca.crt",
         "neo4j_uri": "neo4j+s://graph.example.org:7687",
         "neo4j_user": "u",
         "neo4j_database": "db",
@@ -105,6 +112,12 @@ def test_the_consumer_understands_every_value() -> None:
         "log_format": "text",
     }
     assert read.neo4j_password.get_secret_value() == "graph/password"
+    assert read.registry() == RegistrySettings(
+        "https://registry.example.org:8081",
+        "registry-login/username",
+        "registry-login/password",
+        "/etc/headwater/schema-registry-ca/ca.crt",
+    )
 
 
 SAID_BY_THE_CHART = {"home", "http_host", "http_port", "log_format", "spark_master", "spark_jars", "neo4j_password"}
@@ -185,7 +198,7 @@ def test_the_web_servers_defaults_are_those_of_the_program(monkeypatch: pytest.M
 @pytest.mark.parametrize("case", ["least", "secure", "gitops", "everything"])
 def test_a_job_has_the_same_servers_as_the_consumer(case: str) -> None:
     objects = render(CASES[case])
-    prefixes = ("HEADWATER_KAFKA_", "HEADWATER_NEO4J_", "HEADWATER_HOME", "SSL_CERT_FILE")
+    prefixes = ("HEADWATER_KAFKA_", "HEADWATER_SCHEMA_REGISTRY_", "HEADWATER_NEO4J_", "HEADWATER_HOME", "SSL_CERT_FILE")
     servers = {name: value for name, value in consumer(CASES[case]).items() if name.startswith(prefixes)}
     assert servers["HEADWATER_NEO4J_PASSWORD"] == "graph/password"
     for job in (item for item in objects if item["kind"] == "Job"):

@@ -29,6 +29,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"kafka": {"securityProtocol": "SSL", "tls": {"ca": {"secret": "a", "configMap": "b"}}}},
         "kafka.tls.ca takes",
     ),
+    "a registry without a scheme": ({"schemaRegistry": {"url": "registry:8081"}}, "/schemaRegistry/url"),
+    "an account in the registry's address": ({"schemaRegistry": {"url": "https://a:b@r:1"}}, "/schemaRegistry/url"),
+    "an account of no registry": ({"schemaRegistry": {"secret": "s"}}, "not used without schemaRegistry.url"),
+    "two registry authorities": (
+        {"schemaRegistry": {"url": "https://r", "ca": {"secret": "a", "configMap": "b"}}},
+        "schemaRegistry.ca takes",
+    ),
     "executors and a volume of one node": ({"mode": "kubernetes"}, "a checkpoint that any node can reach"),
     "the operator and a volume of one node": ({"mode": "sparkOperator"}, "a checkpoint that any node can reach"),
     "executors and no checkpoint": (
@@ -56,6 +63,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "an ingress to nowhere": ({"web": {"ingress": {"enabled": True}}}, "web.ingress needs hosts"),
     "two Kafkas": ({"trial": {"kafka": {"enabled": True}}}, "exclude one another"),
     "two Neo4js": ({"trial": {"neo4j": {"enabled": True}}}, "exclude one another"),
+    "a horizon that is no age": ({"retention": {"olderThan": "a year"}}, "/retention/olderThan"),
+    "two CronJobs of a name": (
+        {
+            "retention": {"olderThan": "90d"},
+            "cronJobs": {"retention": {"schedule": "0 4 * * 0", "args": ["graph", "check"]}},
+        },
+        "give cronJobs.retention another",
+    ),
     "a grace period too short to drain": ({"consumer": {"terminationGracePeriodSeconds": 5}}, "/consumer/termination"),
 }
 

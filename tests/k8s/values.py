@@ -15,6 +15,11 @@ SECURE: dict[str, Any] = {
         "sasl": {"mechanism": "SCRAM-SHA-512", "secret": "kafka-login"},
         "tls": {"ca": {"secret": "kafka-ca"}, "client": {"secret": "kafka-client"}},
     },
+    "schemaRegistry": {
+        "url": "https://registry.example.org:8081",
+        "secret": "registry-login",
+        "ca": {"secret": "registry-ca", "key": "root.pem"},
+    },
     "neo4j": {"uri": "neo4j+s://graph.example.org:7687"},
     "customCA": {"configMap": "authorities"},
 }
@@ -43,6 +48,7 @@ EVERYTHING: dict[str, Any] = {
     "hooks": {"ttlSecondsAfterFinished": 60, "podAnnotations": {"sidecar": "no"}},
     "topics": {"mode": "job", "config": {"retention.ms": "-1", "min.insync.replicas": 2}},
     "cronJobs": {"check": {"schedule": "0 4 * * 0", "args": ["graph", "check"]}},
+    "retention": {"olderThan": "400d"},
     "networkPolicy": {
         "enabled": True,
         "kafkaPeers": [{"namespaceSelector": {}}],

@@ -47,6 +47,9 @@ securityContext:
 {{- else if $tls.client.secret }}
 - {name: keystore, mountPath: /run/headwater, readOnly: true}
 {{- end }}
+{{- if include "headwater.hasRegistryCA" . }}
+- {name: schema-registry-ca, mountPath: /etc/headwater/schema-registry-ca, readOnly: true}
+{{- end }}
 {{- if or .Values.customCA.secret .Values.customCA.configMap }}
 - {name: custom-ca, mountPath: /etc/headwater/custom-ca, readOnly: true}
 {{- end }}
@@ -69,6 +72,11 @@ securityContext:
 - name: keystore
   emptyDir: {medium: Memory, sizeLimit: 1Mi}
   {{- end }}
+{{- end }}
+{{- if include "headwater.hasRegistryCA" . }}
+{{- $ca := .Values.schemaRegistry.ca }}
+- name: schema-registry-ca
+  {{- include "headwater.oneFile" (list $ca.secret $ca.configMap $ca.key "ca.crt") | nindent 2 }}
 {{- end }}
 {{- if or .Values.customCA.secret .Values.customCA.configMap }}
 - name: custom-ca

@@ -19,6 +19,12 @@ HEADWATER_KAFKA_SSL_CA: /etc/headwater/kafka-ca/ca.crt
 {{- if $kafka.tls.client.secret }}
 HEADWATER_KAFKA_SSL_KEYSTORE: {{ include "headwater.keystore" . }}
 {{- end }}
+{{- with (.Values.schemaRegistry | default dict).url }}
+HEADWATER_SCHEMA_REGISTRY_URL: {{ . | quote }}
+{{- end }}
+{{- if include "headwater.hasRegistryCA" . }}
+HEADWATER_SCHEMA_REGISTRY_CA: /etc/headwater/schema-registry-ca/ca.crt
+{{- end }}
 HEADWATER_NEO4J_URI: {{ include "headwater.neo4j" . | quote }}
 HEADWATER_NEO4J_USER: {{ $neo4j.user | quote }}
 HEADWATER_NEO4J_DATABASE: {{ $neo4j.database | quote }}
@@ -115,6 +121,14 @@ spark.executor.memoryOverhead: {{ $executors.memoryOverhead | quote }}
 - name: HEADWATER_KAFKA_SASL_PASSWORD
   valueFrom: {secretKeyRef: {name: {{ $kafka.sasl.secret | quote }}, key: {{ $kafka.sasl.passwordKey | quote }}}}
 {{- end }}
+{{- with .Values.schemaRegistry }}
+{{- if .secret }}
+- name: HEADWATER_SCHEMA_REGISTRY_USER
+  valueFrom: {secretKeyRef: {name: {{ .secret | quote }}, key: {{ .usernameKey | quote }}}}
+- name: HEADWATER_SCHEMA_REGISTRY_PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ .secret | quote }}, key: {{ .passwordKey | quote }}}}
+{{- end }}
+{{- end }}
 {{- if .Values.neo4j.secret }}
 - name: HEADWATER_NEO4J_PASSWORD
   valueFrom: {secretKeyRef: {name: {{ .Values.neo4j.secret | quote }}, key: {{ .Values.neo4j.passwordKey | quote }}}}
@@ -127,6 +141,12 @@ spark.executor.memoryOverhead: {{ $executors.memoryOverhead | quote }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
 {{- end }}
 {{- include "headwater.secretEnv" . }}
+{{- end -}}
+
+{{/* Values of a release from before there was a registry have none of this. */}}
+{{- define "headwater.hasRegistryCA" -}}
+{{- $ca := (.Values.schemaRegistry | default dict).ca | default dict -}}
+{{- if or $ca.secret $ca.configMap -}}yes{{- end -}}
 {{- end -}}
 
 {{- define "headwater.keystore" -}}

@@ -35,11 +35,21 @@ includes this, so that nothing is rendered from values that can't work.
 {{- if and $v.kafka.tls.ca.secret $v.kafka.tls.ca.configMap -}}
 {{- $faults = append $faults "kafka.tls.ca takes a secret or a configMap, not both" -}}
 {{- end -}}
+{{- $registry := $v.schemaRegistry | default dict -}}
+{{- if and (include "headwater.hasRegistryCA" .) $registry.ca.secret $registry.ca.configMap -}}
+{{- $faults = append $faults "schemaRegistry.ca takes a secret or a configMap, not both" -}}
+{{- end -}}
+{{- if and (or $registry.secret (include "headwater.hasRegistryCA" .)) (not $registry.url) -}}
+{{- $faults = append $faults "schemaRegistry.secret and schemaRegistry.ca are not used without schemaRegistry.url" -}}
+{{- end -}}
 {{- if and $v.customCA.secret $v.customCA.configMap -}}
 {{- $faults = append $faults "customCA takes a secret or a configMap, not both" -}}
 {{- end -}}
 {{- if and (ne $v.mode "local") (gt (int $v.consumer.executors.instances) 0) (include "headwater.hasVolume" .) (not (has "ReadWriteMany" $v.checkpoint.volume.accessModes)) -}}
 {{- $faults = append $faults (printf "mode %s needs a checkpoint that any node can reach: checkpoint.url, or checkpoint.volume.accessModes [ReadWriteMany]" $v.mode) -}}
+{{- end -}}
+{{- if and $v.retention.olderThan (hasKey $v.cronJobs "retention") -}}
+{{- $faults = append $faults "retention.olderThan makes a CronJob of the name retention: give cronJobs.retention another one" -}}
 {{- end -}}
 {{- if and (ne $v.mode "local") (not $v.checkpoint.url) (not $v.checkpoint.volume.enabled) -}}
 {{- $faults = append $faults (printf "mode %s needs checkpoint.url or checkpoint.volume" $v.mode) -}}
