@@ -1,7 +1,8 @@
 """What lineage costs a Spark action: no listener, ours, the official one; same machine, same run, one driver each.
 
 ``python bench/spark.py [--actions N] [--official]`` prints wall time and CPU (JVM and Python together) per action, cold
-(the first) and warm (the rest), up to the last delivered event, and the extra of ours as a ratio of the official extra.
+(the first) and warm (the rest), up to the last delivered event, and the extra of ours as a ratio of the official extra. The
+result is appended to bench/results/spark.jsonl.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+RESULTS = Path(__file__).parent / "results" / "spark.jsonl"
 KINDS = ("none", "headwater", "official")
 
 
@@ -110,13 +113,19 @@ def main() -> None:
         line = next(one for one in done.stdout.splitlines() if one.startswith("RESULT "))
         found[kind] = _summary(json.loads(line.removeprefix("RESULT ")))
         print(f"{kind:10}", "  ".join(f"{name} {value:8.1f}" for name, value in found[kind].items()), flush=True)
+    result: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "actions": options.actions}
+    result["load"] = os.getloadavg()[0]
     for name in ("cold wall", "cold cpu", "warm wall", "warm cpu"):
         extra = found["headwater"][name] - found["none"][name]
         told = f"{name}: ours adds {extra:.1f} ms"
         if "official" in found:
             theirs = found["official"][name] - found["none"][name]
             told += f", the official one {theirs:.1f} ms, ratio {extra / theirs:.2f}"
+            result[name] = {"ours_ms": extra, "official_ms": theirs, "ratio": extra / theirs}
         print(told)
+    if options.official:
+        with RESULTS.open("a", encoding="utf-8") as results:
+            results.write(json.dumps(result) + "\n")
 
 
 if __name__ == "__main__":

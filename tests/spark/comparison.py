@@ -79,6 +79,11 @@ def _expected_edge(name: str, column: str, source: dict[str, Any]) -> Fact:
     )
 
 
+def recorded(lines: str) -> set[Fact]:
+    """The facts of a ``.told`` file, one a line."""
+    return {tuple(line.split(" | ")) for line in lines.splitlines()}
+
+
 def difference(ours: set[Fact], theirs: set[Fact]) -> list[str]:
     """What we say and they don't (``+``), what they say and we don't (``-``); one line each, sorted."""
     return sorted(

@@ -23,6 +23,8 @@ class FakeCatalog:
     tables: dict[str, Raw] = field(default_factory=dict)
     warehouse: str | None = "file:/wh"
     metastore: str | None = None
+    hive: bool = False
+    case_sensitive: bool = False
     parsed: dict[str, Plan] = field(default_factory=dict)
 
     def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:

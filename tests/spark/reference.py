@@ -2,7 +2,8 @@
 
 ``python -m tests.spark.reference --out DIR [NAME ...]`` writes ``DIR/NAME.jsonl``; with ``--compare`` it then prints, per
 job, what we say and the official integration doesn't (+) and the other way round (-).  One driver for all saves the ten
-seconds that a JVM takes to start; a job that sets what is fixed at that start runs alone.
+seconds that a JVM takes to start; a job that sets what is fixed at that start runs alone.  ``--official`` puts the official
+listener on in the same run, so that jobs of any folder (``--jobs``) are compared without recorded expectations.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .comparison import difference, expected, facts
+
 REFERENCE = Path(__file__).resolve().parents[2] / "../shared/data/spark-reference"
 _JARS = {"@kafka": "spark-kafka", "@iceberg": "iceberg", "delta": "delta", "spark-avro": "spark-avro"}
+_THEIRS = ".official.jsonl"
 # Fixed when the JVM or its first session starts.
+OFFICIAL = "io.openlineage.spark.agent.OpenLineageSparkListener"
 _ALONE = ("spark.driver.extraJavaOptions", "spark.sql.catalogImplementation", "spark.hadoop.javax")
 
 
@@ -55,11 +60,11 @@ def needs_own_driver(job: Path) -> bool:
     return any(key.startswith(_ALONE) for key in settings(job, ""))
 
 
-def start(jobs: Sequence[Path], own: dict[str, str]) -> None:
+def start(jobs: Sequence[Path], own: dict[str, str], official: bool = False) -> None:
     """Set what the driver is started with."""
     from headwater_stack.fetch import fetch
 
-    wanted = sorted(set().union(*(groups(job) for job in jobs)))
+    wanted = sorted(set().union(*(groups(job) for job in jobs)) | ({"openlineage-spark"} if official else set()))
     jars = [str(path) for path in fetch(wanted)] if wanted else []
     conf = {
         "spark.master": "local[2]",
@@ -67,6 +72,7 @@ def start(jobs: Sequence[Path], own: dict[str, str]) -> None:
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.memory": "1g",
         "spark.log.level": "ERROR",
+        **({"spark.extraListeners": OFFICIAL} if official else {}),
         **own,
     }
     args = [part for key, value in conf.items() for part in ("--conf", f'"{key}={value}"')]
@@ -90,6 +96,10 @@ def run(job: Path, work: Path) -> list[dict[str, Any]]:
     transport, builder = Collected(), SparkSession.Builder
     original = builder.getOrCreate
     conf = {**settings(job, str(work)), "spark.sql.warehouse.dir": f"{work}/wh"}
+    conf |= {
+        "spark.openlineage.transport.type": "file",
+        "spark.openlineage.transport.location": f"{work.parent}/{job.stem}{_THEIRS}",
+    }
 
     def with_listener(self: Any) -> Any:
         for key, value in conf.items():
@@ -126,30 +136,38 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--jobs", type=Path, default=REFERENCE / "jobs")
     parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--official", action="store_true", help="run the official listener, too, and compare with it")
+    parser.add_argument("--record", action="store_true", help="write what is told beside the jobs, as NAME.told")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     names = options.names or sorted(path.stem for path in options.jobs.glob("*.py"))
-    jobs = [options.jobs / f"{name}.py" for name in names]
+    jobs = [options.jobs.resolve() / f"{name}.py" for name in names]
     alone = [job for job in jobs if needs_own_driver(job)]
     if alone and len(jobs) > 1:
         raise SystemExit(f"run these by themselves: {[job.stem for job in alone]}")
     options.out.mkdir(parents=True, exist_ok=True)
     works = options.out / "work"
-    start(jobs, settings(jobs[0], f"{works}/{jobs[0].stem}") if alone else {})
+    start(jobs, settings(jobs[0], f"{works}/{jobs[0].stem}") if alone else {}, options.official)
     for job in jobs:
         events = run(job, works / job.stem)
         (options.out / f"{job.stem}.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
-        if options.compare:
-            compare(job.stem, events, str(works / job.stem))
+        if options.record:
+            told = sorted(" | ".join(fact) for fact in facts(events, str(works / job.stem)))
+            job.with_suffix(".told").write_text("".join(f"{line}\n" for line in told))
+        if options.compare or options.official:
+            theirs = works / f"{job.stem}{_THEIRS}" if options.official else REFERENCE / "expected" / f"{job.stem}.json"
+            compare(job.stem, events, str(works / job.stem), theirs)
 
 
-def compare(name: str, events: list[dict[str, Any]], work: str) -> None:
-    from .comparison import difference, expected, facts
-
-    path = REFERENCE / "expected" / f"{name}.json"
-    found = difference(facts(events, work), expected(json.loads(path.read_text()))) if path.exists() else []
+def compare(name: str, events: list[dict[str, Any]], work: str, theirs: Path) -> None:
+    wanted = set()
+    if theirs.name.endswith(_THEIRS) and theirs.exists():
+        wanted = facts((json.loads(line) for line in theirs.read_text().splitlines()), work)
+    elif theirs.exists():
+        wanted = expected(json.loads(theirs.read_text()))
+    found = difference(facts(events, work), wanted)
     ends = [f"{event['eventType']} {event['job']['name']}" for event in events if event["eventType"] != "START"]
-    print(f"===== {name}: {len(found)} differences", ends, *found[:25], sep="\n   ", flush=True)
+    print(f"===== {name}: {len(found)} differences", ends, *found[:60], sep="\n   ", flush=True)
 
 
 if __name__ == "__main__":

@@ -146,7 +146,9 @@ def test_a_checkpointed_frame_keeps_its_sources() -> None:
 def test_an_rdd_action_is_a_run_of_its_own() -> None:
     app, events = application()
     rdds = (HadoopRDD("org.apache.spark.rdd.HadoopRDD", 1, paths=("file:/in/r.txt",)),)
-    job = ActiveJob(4, Stage(9, rdds), "org.apache.spark.api.java.JavaRDD.saveAsTextFile(x)", "file:/out/r", (9,))
+    job = ActiveJob(
+        4, Stage(9, rdds), "org.apache.spark.api.java.JavaRDD.saveAsTextFile(x)", "file:/out/r", (9,), "Hadoop"
+    )
     app.job_started(JobStarted(1000, job))
     app.stage_ended(StageInfo(9, 2, 0, 0, 3, 30))
     app.rdd_jobs.ended(JobEnded(4, 2000))

@@ -240,3 +240,10 @@ def test_a_plan_of_thousands_of_steps_needs_no_deep_stack() -> None:
 
 def test_what_lies_too_deep_in_an_expression_is_told_by_its_columns() -> None:
     assert projected(call("Add", call("Collapsed", A, B), literal("1"))) == {"a TRANSFORMATION", "b TRANSFORMATION"}
+
+
+def test_what_a_constant_picks_out_of_a_collection_made_on_the_spot_is_taken_as_it_is() -> None:
+    one = literal("1")
+    assert projected(call("GetArrayItem", call("CreateArray", A, B), one)) == {"b IDENTITY"}
+    assert projected(call("GetMapValue", call("CreateMap", literal("x"), A, one, B), one)) == {"b IDENTITY"}
+    assert projected(call("GetArrayItem", call("CreateArray", A), B)) == {"a TRANSFORMATION", "b TRANSFORMATION"}

@@ -20,7 +20,7 @@ from headwater.spark.names import DatasetName, from_jdbc, from_kafka, from_locat
         ("abfss://box@acc.dfs.core.windows.net/a", ("abfss://box@acc.dfs.core.windows.net", "a")),
         ("s3a://key:secret@bucket/a", ("s3://bucket", "a")),
         ("/data/t/day=2026-01-01/hour=3", ("file", "/data/t")),
-        ("file:/data/a%20b", ("file", "/data/a b")),
+        ("file:/data/a%20b#c?d", ("file", "/data/a%20b#c?d")),
     ],
 )
 def test_a_location_is_a_dataset_without_credentials_or_partitions(location: str, key: tuple[str, str]) -> None:
@@ -61,4 +61,5 @@ def test_job_names_are_in_snake_case(text: str, name: str) -> None:
 def test_the_job_of_a_write_ends_in_the_end_of_its_path_or_in_its_table() -> None:
     place = DatasetName("file", "/wh/sales.db/lk")
     assert job_suffix(place, None) == "sales_db_lk"
+    assert job_suffix(DatasetName("file", "/data/My Out/x-1.v2"), None) == "My Out_x-1_v2"
     assert job_suffix(place, "default.big_orders") == "default_big_orders"

@@ -126,3 +126,30 @@ def test_whatever_breaks_in_the_emitter_the_job_does_not(tmp_path: Path) -> None
         assert outcome["warnings"] == 1, (stage, outcome)
         # Counters and inputs may be missing from a run that is told all the same.
         assert not outcome["complete"] or stage in {"reading counters", "what a leaf reads"}, stage
+
+
+def test_a_program_without_a_session_is_told_and_is_given_none(tmp_path: Path) -> None:
+    program = """
+        from pyspark import SparkContext
+        sc = SparkContext("local[1]", "only rdds")
+        sc.setLogLevel("ERROR")
+        open("in.txt", "w").write("a b")
+        sc.textFile("in.txt").map(str.upper).saveAsTextFile("out")
+        print(sc._jvm.org.apache.spark.sql.SparkSession.getDefaultSession().isDefined())
+    """
+    done = instrumented(tmp_path, program)
+    assert done.out.splitlines()[-1] == "False"
+    name = "only_rdds.map_partitions_python_map_partitions_hadoop"
+    assert done.kinds == ["START only_rdds", f"START {name}", f"COMPLETE {name}", "COMPLETE only_rdds"]
+    assert done.events[1]["inputs"][0]["name"] == str(tmp_path / "in.txt")
+    assert done.events[1]["outputs"][0]["name"] == str(tmp_path / "out")
+    assert done.warnings == []
+
+
+def test_a_failed_write_has_its_message_and_its_stack_trace(tmp_path: Path) -> None:
+    program = SESSION + 'try:\n    spark.range(1).selectExpr("raise_error(\'on purpose\')").write.parquet("out")\n'
+    done = instrumented(tmp_path, program + "except Exception:\n    pass\n")
+    assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "FAIL", "COMPLETE"]
+    error = done.events[2]["run"]["facets"]["errorMessage"]
+    assert "on purpose" in error["message"]
+    assert "\n\tat org.apache.spark." in error["stackTrace"]

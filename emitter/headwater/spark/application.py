@@ -206,5 +206,5 @@ def _is_inference(signal: ExecutionStarted) -> bool:
     first = signal.site.lstrip().partition("\n")[0]
     if "DataFrameReader." in first or "DataStreamReader." in first or ".delta." in first:
         return True
-    root = None if signal.plan is None else signal.plan.root
-    return "SparkSession.sql(" in first and root is not None and not root.command
+    plan = signal.plan
+    return "SparkSession.sql(" in first and plan is not None and plan.root is not None and not plan.commands()

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
+from weakref import WeakSet
 
 from . import facets
 from .api import (
     AbstractInputDatasetBuilder,
     AbstractOutputDatasetBuilder,
     AbstractOutputDatasetFacetBuilder,
+    AbstractRunFacetBuilder,
     OpenLineageEventListenerFactory,
     QueryPlanVisitor,
 )
 from .reads import rdd_datasets, reads
 from .tables import Catalog, Dataset, Reading, at_location
-from .views import RDD, ActiveJob, LogicalPlan, StageInfo
+from .views import RDD, ActiveJob, LogicalPlan, QueryExecution, StageInfo
 from .writes import Written, writes
+
+LARGEST_PLAN = 200_000
+"""So many characters of a plan's own text are told at most."""
 
 
 class PlanReads(QueryPlanVisitor[LogicalPlan]):
@@ -64,11 +70,38 @@ class OutputStatisticsFacetBuilder(AbstractOutputDatasetFacetBuilder[StageInfo])
         }
 
 
-class BuiltInFactory(OpenLineageEventListenerFactory):
-    """Everything that headwater knows of Spark itself."""
+class LogicalPlanFacetBuilder(AbstractRunFacetBuilder[QueryExecution]):
+    """The analysed plan as Spark writes it, once in a run: for those who ask for it, and no larger than an event bears."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self) -> None:
+        self._told: WeakSet[QueryExecution] = WeakSet()
+
+    def build(self, event: QueryExecution) -> dict[str, Any]:
+        plan = event.analyzed.java()
+        if event in self._told or plan is None:
+            return {}
+        self._told.add(event)
+        return {"spark.logicalPlan": facets.custom(**_plan_text(event, plan))}
+
+
+def _plan_text(event: QueryExecution, plan: Any) -> dict[str, Any]:
+    if event.analyzed.plan.cut is not None:
+        return {"omitted": f"the plan is above a limit of {event.analyzed.plan.cut}"}
+    text = str(plan.toJSON())
+    if len(text) > LARGEST_PLAN:
+        return {"omitted": f"the plan has {len(text)} characters, more than {LARGEST_PLAN}"}
+    return {"plan": json.loads(text)}
+
+
+class BuiltInFactory(OpenLineageEventListenerFactory):
+    """Everything that headwater knows of Spark itself; ``plans`` tells plans, too."""
+
+    def __init__(self, catalog: Catalog, plans: bool = False) -> None:
         self._catalog = catalog
+        self._plans = plans
+
+    def create_run_facet_builders(self) -> Collection[Any]:
+        return [LogicalPlanFacetBuilder()] if self._plans else []
 
     def create_input_dataset_query_plan_visitors(self) -> Collection[Any]:
         return [PlanReads(self._catalog)]
@@ -86,10 +119,10 @@ class BuiltInFactory(OpenLineageEventListenerFactory):
         return [OutputStatisticsFacetBuilder()]
 
 
-def built_in(catalog: Catalog) -> Callable[[], OpenLineageEventListenerFactory]:
+def built_in(catalog: Catalog, plans: bool = False) -> Callable[[], OpenLineageEventListenerFactory]:
     """The factory's maker, as an extension's is."""
 
     def make() -> OpenLineageEventListenerFactory:
-        return BuiltInFactory(catalog)
+        return BuiltInFactory(catalog, plans)
 
     return make

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import facets
 from .names import DatasetName, from_jdbc, from_kafka
+from .plan import struct_fields
 from .tables import Catalog, Dataset, Reading, at_location, symlink
 
 Fields = list[dict[str, Any]]
@@ -66,9 +67,12 @@ def _assigned(text: str) -> list[str]:
 
 
 def of_identifier(
-    catalog: Catalog, where: object, identifier: object, fields: Fields, table: Mapping[str, Any] | None = None
+    catalog: Catalog, where: object, identifier: object, fields: Fields | None, table: Mapping[str, Any] | None = None
 ) -> Dataset | None:
-    """A table named by a catalog and an identifier; ``table`` is what is known of it, else the catalog is asked."""
+    """A table named by a catalog and an identifier; ``table`` is what is known of it, else the catalog is asked.
+
+    Without ``fields`` its columns are the catalog's.
+    """
     if not isinstance(identifier, dict):
         return _by_properties(table, fields)
     named = where if isinstance(where, dict) else {}
@@ -81,12 +85,14 @@ def of_identifier(
     if location is None:
         return None
     version_facet = None if version in (None, "none") else facets.dataset_version(str(version))
-    found = at_location(location, fields, _provider(known, named)).having(version=version_facet)
+    columns = fields if fields is not None else struct_fields((known.get("schema") or {}).get("$type")) or None
+    found = at_location(location, columns, _provider(known, named)).having(version=version_facet)
     conf = catalog.catalog_conf(catalog_name)
+    found = found.having(catalog=_catalog_facet(catalog_name, str(named.get("class", "")), conf))
     return found.having(symlinks=_symlink(catalog, catalog_name, conf, location, ".".join((*space, name))))
 
 
-def _by_properties(table: Mapping[str, Any] | None, fields: Fields) -> Dataset | None:
+def _by_properties(table: Mapping[str, Any] | None, fields: Fields | None) -> Dataset | None:
     location = ((table or {}).get("properties") or {}).get("location")
     return (
         None
@@ -124,6 +130,15 @@ def _symlink(catalog: Catalog, where: str, conf: Mapping[str, str], location: st
         home.replace("thrift://", "hive://") if "://" in home and not home.startswith("file:") else _folder(home)
     )
     return facets.symlinks([(namespace, table, "TABLE")])
+
+
+def _catalog_facet(name: str, class_name: str, conf: Mapping[str, str]) -> facets.Facet | None:
+    if ".delta." in class_name:
+        return facets.catalog("delta", "delta", name, None, None)
+    if ".iceberg." not in class_name:
+        return None
+    kind = conf.get("type") or ("rest" if conf.get("uri", "").startswith("http") else "hive")
+    return facets.catalog("iceberg", kind, name, conf.get("warehouse"), conf.get("uri"))
 
 
 def _folder(warehouse: str) -> str:

@@ -66,12 +66,18 @@ def v2_create_as_select(at: Reading, node: PlanNode) -> Written | None:
     query = _indexed(node.fields.get("query"), node.children[-1] if node.children else None)
     below = None if query is None else at.plan[query]
     fields = [] if below is None else schema_fields(below.output)
-    dataset = of_identifier(at.catalog, catalog, identifier, fields)
+    dataset = of_identifier(at.catalog, catalog, identifier, fields, _placed(node))
     if dataset is None or query is None:
         return None
     change = "CREATE" if node.kind == "CreateTableAsSelect" else "OVERWRITE"
     suffix = ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
     return Written(dataset.having(lifecycleStateChange=lifecycle_facet(change)), query, None, (query,), (), suffix)
+
+
+def _placed(node: PlanNode) -> dict[str, Any] | None:
+    """The place that a CREATE TABLE names, as a table's properties."""
+    location = ((node.fields.get("tableSpec") or {}).get("of") or {}).get("location")
+    return {"properties": {"location": location}} if isinstance(location, str) else None
 
 
 def _indexed(raw: object, otherwise: int | None) -> int | None:
@@ -85,11 +91,24 @@ def v2_change(change: str) -> Callable[[Reading, PlanNode], Written | None]:
         catalog, identifier = _v2_named(at, node)
         if not identifier:
             return changed(_resolved_table(at, node), change)
-        dataset = of_identifier(at.catalog, catalog, identifier, [])
+        dataset = of_identifier(at.catalog, catalog, identifier, None, _placed(node))
         suffix = ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
         return changed(dataset, change, suffix if change == "CREATE" else "")
 
     return rule
+
+
+def v2_renamed(at: Reading, node: PlanNode) -> Written | None:
+    """ALTER TABLE ... RENAME TO of a V2 catalog: the new table, with the old one's key."""
+    catalog, identifier = _v2_named(at, node)
+    *space, name = (str(part) for part in node.fields.get("newName") or [""])
+    before = of_identifier(at.catalog, catalog, identifier, None)
+    named = {"namespace": space or identifier.get("namespace", ()), "name": name}
+    after = of_identifier(at.catalog, catalog, named, None)
+    if not name or after is None:
+        return changed(before or _resolved_table(at, node), "RENAME")
+    change = facets.lifecycle("RENAME", None if before is None else before.key)
+    return Written(after.having(lifecycleStateChange=change), suffix="")
 
 
 def _resolved_table(at: Reading, node: PlanNode) -> Dataset | None:
@@ -101,7 +120,7 @@ def v2_created(at: Reading, node: PlanNode) -> Written | None:
     """CREATE TABLE of a V2 catalog."""
     written = v2_change("CREATE")(at, node)
     columns = node.fields.get("columns")
-    if written is None or not isinstance(columns, list) or "schema" not in written.dataset.facets:
+    if written is None or not isinstance(columns, list):
         return written
     found = [_column(one) for one in columns if isinstance(one, dict) and (one.get("of") or {}).get("name")]
     if len(found) != len(columns):

@@ -154,9 +154,26 @@ def _array_fields(expression: Expression, scope: Scope) -> Lineage:
 
 def _element(expression: Expression, scope: Scope) -> Lineage:
     collection, *keys = expression.children
+    picked = _picked(collection, keys)
+    if picked is not None:
+        return lineage(picked, scope)
     chosen = [lineage(k, scope).through(TRANSFORMATION) for k in keys]
     place = "value" if expression.kind == "GetMapValue" else "_element"
     return united([lineage(collection, scope).element(place), *chosen])
+
+
+def _picked(collection: Expression | None, keys: list[Expression | None]) -> Expression | None:
+    """The one expression that a constant index or key takes out of a collection made on the spot, else None."""
+    key = keys[0] if keys else None
+    if collection is None or key is None or key.kind != "Literal" or key.value is None:
+        return None
+    if collection.kind == "CreateArray" and key.value.isdecimal() and int(key.value) < len(collection.children):
+        return collection.children[int(key.value)]
+    if collection.kind == "CreateMap":
+        pairs = zip(collection.children[0::2], collection.children[1::2], strict=False)
+        found = [value for one, value in pairs if one is not None and one.kind == "Literal" and one.value == key.value]
+        return found[0] if found else None
+    return None
 
 
 def _named_struct(expression: Expression, scope: Scope) -> Lineage:
@@ -239,6 +256,7 @@ _RULES: dict[str, Callable[[Expression, Scope], Lineage]] = {
     "NamedLambdaVariable": _nothing,
     "SpecifiedWindowFrame": _nothing,
     "Literal": _nothing,
+    "TypeOf": _nothing,
 }
 
 __all__ = ["IDENTITY", "Scope", "lineage"]

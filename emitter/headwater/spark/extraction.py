@@ -21,6 +21,19 @@ MOST_SOURCES = 100_000
 """Above so many sources in one facet it is left out (the official integration's limit)."""
 
 
+# Commands whose query is read even where it is not known what they write (`noop`, a sink of a library).
+_WRITES_A_QUERY = frozenset(
+    {
+        "AppendData",
+        "OverwriteByExpression",
+        "OverwritePartitionsDynamic",
+        "SaveIntoDataSourceCommand",
+        "InsertIntoDataSourceCommand",
+        "WriteToDataSourceV2",
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """What one plan tells: inputs and outputs, each dataset once.
@@ -79,9 +92,11 @@ class Extraction:
         root = self.plan.root
         if root is None or root.kind == "CommandResult":
             return Told()
-        written = self.known.writes(root)
+        commands = self.plan.commands()
+        written = [one for command in commands for one in self.known.writes(command)]
         if not written:
-            return Told() if root.command else Told(merged(self._inputs((root.index,))), scans=self._scans())
+            reads = not commands or root.kind in _WRITES_A_QUERY
+            return Told(merged(self._inputs((root.index,))), scans=self._scans()) if reads else Told()
         inputs = [*loaded_from(root), *self._inputs(index for one in written for index in one.sources)]
         outputs = merged(self._with_columns(one) for one in written)
         suffix = written[0].job_suffix if len(outputs) == 1 else ""

@@ -61,6 +61,12 @@ def storage(layer: str, file_format: str) -> Facet:
     return facet("StorageDatasetFacet", "1-0-1", storageLayer=layer, fileFormat=file_format)
 
 
+def catalog(framework: str, kind: str, name: str, warehouse: str | None, metadata: str | None) -> Facet:
+    """The catalog facet (1-1-0): which catalog the table is in, and where that keeps its tables and what it knows."""
+    told = {"framework": framework, "type": kind, "name": name, "source": "spark"}
+    return facet("CatalogDatasetFacet", "1-1-0", **told, warehouseUri=warehouse, metadataUri=metadata)
+
+
 def dataset_version(text: str) -> Facet:
     """The version facet (1-0-1): a snapshot's or commit's name."""
     return facet("DatasetVersionDatasetFacet", "1-0-1", datasetVersion=text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 
 from . import plan as plans
 from .plan import Plan
@@ -65,24 +65,31 @@ def _compiled(gateway: JavaObject) -> JavaObject:
 class Driver:
     """The JVM behind a session; every method may raise py4j's errors."""
 
-    session: JavaObject
     context: JavaObject
     gateway: JavaObject
     tap: JavaObject
     loader: JavaObject
     limits: Limits = field(default_factory=Limits)
+    _session: JavaObject | None = None
 
     @classmethod
-    def attach(cls, spark: Any, capacity: int = 10_000, limits: Limits | None = None) -> Driver:
+    def attach(cls, context: Any, session: JavaObject | None = None, capacity: int = 10_000) -> Driver:
         """Compile the classes and put the tap on a listener queue of its own, so that it delays no other listener."""
-        gateway = spark.sparkContext._gateway
+        gateway = context._gateway
         loader = _compiled(gateway)
-        context = spark.sparkContext._jsc.sc()
-        driver = cls(spark._jsparkSession, context, gateway, None, loader, limits or Limits())
-        types = ("org.apache.spark.SparkContext", "org.apache.spark.sql.SparkSession", "int")
-        driver.tap = driver._new("Tap", types, (context, spark._jsparkSession, capacity))
-        context.listenerBus().addToQueue(driver.tap, _QUEUE)
+        java = context._jsc.sc()
+        driver = cls(java, gateway, None, loader, _session=session)
+        driver.tap = driver._new("Tap", ("org.apache.spark.SparkContext", "int"), (java, capacity))
+        java.listenerBus().addToQueue(driver.tap, _QUEUE)
         return driver
+
+    @property
+    def session(self) -> JavaObject:
+        """The session, from the moment that the program has one: asking for it makes none."""
+        if self._session is None:
+            found = self.gateway.jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
+            self._session = found.get() if found.isDefined() else None
+        return self._session
 
     def detach(self) -> None:
         """Take the tap off the listener bus."""
@@ -117,6 +124,13 @@ class Driver:
         """How many listener events found the queue full."""
         return int(self.tap.dropped())
 
+    def analyzed(self, execution: JavaObject) -> JavaObject | None:
+        """An execution's analysed plan; None where the analysis failed, of which the job itself is told."""
+        try:
+            return execution.analyzed()
+        except Py4JJavaError:
+            return None
+
     def reader(self) -> JavaObject:
         return self._new("PlanReader", ("int", "long"), (self.limits.values, self.limits.milliseconds))
 
@@ -148,6 +162,11 @@ class Driver:
             return None, {}, {}
         return self.plan(held[0]), dict(self.value(held[1]) or {}), dict(self.value(held[2]) or {})
 
+    def error(self, failure: JavaObject) -> tuple[str, str]:
+        """A failure's message and stack trace."""
+        message = failure.getMessage()
+        return str(failure if message is None else message), str(self._static("Facts", "stack", failure))
+
     def stage(self, info: JavaObject) -> dict[str, Any]:
         """The task metrics of a finished stage."""
         return dict(self.value(self._static("Facts", "stage", info)))
@@ -158,13 +177,36 @@ class SessionCatalog:
     """The ``Catalog`` port over a live session."""
 
     driver: Driver
-    warehouse: str | None
-    metastore: str | None
+    _learnt: tuple[str | None, str | None, bool, bool] | None = None
 
     @classmethod
     def of(cls, driver: Driver) -> SessionCatalog:
-        conf = driver.session.sessionState().conf()
-        return cls(driver, conf.warehousePath(), _metastore(driver.context.getConf()))
+        return cls(driver)
+
+    def _settings(self) -> tuple[str | None, str | None, bool, bool]:
+        """What is asked of the session once."""
+        if self._learnt is None:
+            conf, started = self.driver.session.sessionState().conf(), self.driver.context.getConf()
+            hive = started.get("spark.sql.catalogImplementation", "in-memory") == "hive"
+            metastore = _metastore(started) if hive else None
+            self._learnt = (str(conf.warehousePath()), metastore, hive, bool(conf.caseSensitiveAnalysis()))
+        return self._learnt
+
+    @property
+    def warehouse(self) -> str | None:
+        return self._settings()[0]
+
+    @property
+    def metastore(self) -> str | None:
+        return self._settings()[1]
+
+    @property
+    def hive(self) -> bool:
+        return self._settings()[2]
+
+    @property
+    def case_sensitive(self) -> bool:
+        return self._settings()[3]
 
     def _catalog(self) -> JavaObject:
         return self.driver.session.sessionState().catalog()
@@ -178,11 +220,20 @@ class SessionCatalog:
         identifier = self._identifier(database, table)
         if not self._catalog().tableExists(identifier):
             return None
-        found: Mapping[str, Any] = self.driver.value(self._catalog().getTableMetadata(identifier))
+        return self._unless_gone(lambda: self._catalog().getTableMetadata(identifier))
+
+    def _unless_gone(self, load: Callable[[], JavaObject]) -> Mapping[str, Any] | None:
+        """A table that was there a moment ago: the program runs on, and may have dropped or renamed it since."""
+        try:
+            held = load()
+        except Py4JJavaError:
+            return None
+        found: Mapping[str, Any] = self.driver.value(held)
         return found
 
     def default_location(self, database: str | None, table: str) -> str | None:
-        return str(self._catalog().defaultTablePath(self._identifier(database, table)).toString())
+        uri = self._catalog().defaultTablePath(self._identifier(database, table))
+        return str(self.driver.gateway.jvm.org.apache.hadoop.fs.Path(uri).toString())
 
     def current_database(self) -> str:
         return str(self._catalog().getCurrentDatabase())
@@ -196,8 +247,7 @@ class SessionCatalog:
         identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(parts, table)
         if not plugin.tableExists(identifier):
             return None
-        found: Mapping[str, Any] = self.driver.value(plugin.loadTable(identifier))
-        return found
+        return self._unless_gone(lambda: plugin.loadTable(identifier))
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         prefix = f"spark.sql.catalog.{catalog}."
@@ -213,8 +263,6 @@ class SessionCatalog:
 
 
 def _metastore(conf: JavaObject) -> str | None:
-    if conf.get("spark.sql.catalogImplementation", "in-memory") != "hive":
-        return None
     uris = conf.get("spark.hadoop.hive.metastore.uris", conf.get("spark.sql.hive.metastore.uris", ""))
     first = uris.split(",")[0].strip()
     return first.replace("thrift://", "hive://") if first else None

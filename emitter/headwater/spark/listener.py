@@ -39,6 +39,7 @@ class Listener:
     idle: threading.Event = field(default_factory=threading.Event)
     _stopping: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _late: dict[int, Any] = field(default_factory=dict)
 
     def start(self) -> None:
         """Begin to work on a daemon thread of its own."""
@@ -91,17 +92,21 @@ class Listener:
             handler(self, clock, event, extra)
 
     def sql_start(self, clock: int, event: Any, execution: Any) -> None:
-        """A SQL execution began."""
+        """A SQL execution began; one that was over before the listener heard of it is told when its end brings its plan."""
+        if execution is None:
+            self._late[int(event.executionId())] = event
+            return
         number, root = int(event.executionId()), event.rootExecutionId()
         stream = _STREAM_RUN.search(str(event.description()))
-        plan, node = (None, None) if execution is None else self.driver.plan_and_nodes(execution.analyzed())
+        logical = self.driver.analyzed(execution)
+        plan, node = (None, None) if logical is None else self.driver.plan_and_nodes(logical)
         self.application.execution_started(
             ExecutionStarted(
                 execution=number,
                 root=int(root.get()) if root.isDefined() else number,
                 at=int(event.time()),
                 site=str(event.details()),
-                command=str(event.sparkPlanInfo().nodeName()),
+                command=_node_name(event.sparkPlanInfo()),
                 plan=plan,
                 stream=None if stream is None else stream[1],
                 node=node,
@@ -110,10 +115,20 @@ class Listener:
 
     def sql_end(self, clock: int, event: Any, execution: Any) -> None:
         """A SQL execution ended."""
+        late = self._late.pop(int(event.executionId()), None)
+        if late is not None and execution is not None:
+            self._guarded(lambda start: self.sql_start(clock, start, execution), late)
         found = None if execution is None else self._guarded(self.driver.metrics, execution)
         self.application.execution_ended(
-            ExecutionEnded(int(event.executionId()), int(event.time()), _error(event), found or [])
+            ExecutionEnded(int(event.executionId()), int(event.time()), self._error(event), found or [])
         )
+
+    def _error(self, event: Any) -> Error | None:
+        failure = event.executionFailure()
+        if failure.isDefined():
+            return self.driver.error(failure.get())
+        message = event.errorMessage()
+        return (str(message.get()), None) if message.isDefined() and message.get() else None
 
     def job_start(self, clock: int, event: Any, active: Any) -> None:
         """A job began; those of SQL executions matter to builders of libraries only."""
@@ -128,7 +143,7 @@ class Listener:
     def job_end(self, clock: int, event: Any, failure: Any) -> None:
         """A job ended."""
         if self.application.rdd_jobs.any():
-            error = None if failure is None else (str(failure.getMessage()), None)
+            error = None if failure is None else self.driver.error(failure)
             self.application.rdd_jobs.ended(JobEnded(int(event.jobId()), int(event.time()), error))
 
     def stage_end(self, clock: int, event: Any, extra: Any) -> None:
@@ -153,14 +168,15 @@ class Listener:
     def stream_end(self, clock: int, event: Any, extra: Any) -> None:
         """A streaming query ended."""
         failure = event.exception()
-        error = (str(failure.get()), None) if failure.isDefined() else None
+        error = _message_and_trace(str(failure.get())) if failure.isDefined() else None
         self.application.streams.ended(StreamEnded(str(event.runId().toString()), clock, error))
 
 
 def _active_job(told: dict[str, Any]) -> ActiveJob:
     rdds = tuple(_rdd(one) for one in told.get("rdds") or ())
     stage = Stage(int(told.get("stage", -1)), rdds)
-    return ActiveJob(int(told["job"]), stage, str(told["site"]), told.get("writes"), tuple(told["stages"]))
+    kinds = str(told.get("kinds") or "")
+    return ActiveJob(int(told["job"]), stage, str(told["site"]), told.get("writes"), tuple(told["stages"]), kinds)
 
 
 def _rdd(told: dict[str, Any]) -> RDD:
@@ -195,11 +211,14 @@ _HANDLERS: dict[str, Callable[[Listener, int, Any, Any], None]] = {
 _STREAM_RUN = re.compile(r"runId = ([0-9a-f-]{36})")
 
 
-def _error(event: Any) -> Error | None:
-    failure = event.executionFailure()
-    if failure.isDefined():
-        return str(failure.get().getMessage()), None
-    message = event.errorMessage()
-    if message.isDefined() and message.get():
-        return str(message.get()), None
-    return None
+def _node_name(info: Any) -> str:
+    """The first operator's name; generated code goes by the operator that it begins with."""
+    while str(info.nodeName()).startswith("WholeStageCodegen") and not info.children().isEmpty():
+        info = info.children().head()
+    return str(info.nodeName())
+
+
+def _message_and_trace(text: str) -> Error:
+    """A streaming query's failure, told as one text that may end in a stack trace."""
+    message, mark, _ = text.partition("\n\tat ")
+    return message.strip(), text if mark else None

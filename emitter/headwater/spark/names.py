@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 # Object stores: the key has no leading slash (naming.md).
 _OBJECT_STORES = frozenset({"s3", "gs", "wasb", "wasbs", "abfs", "abfss"})
+# As Hadoop's Path has it: nothing is escaped, "?" and "#" are characters like others.
+_LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
 _PARTITION = re.compile(r"[^/=]+=[^/]*\Z")
 
 
@@ -22,11 +24,13 @@ class DatasetName(NamedTuple):
 
 def from_location(location: str) -> DatasetName:
     """The key of a file or folder told by a Hadoop path or URI; partition folders at its end are taken off."""
-    path_only = location.startswith("/")
-    parts = urlsplit("" if path_only else location)
-    scheme = _SCHEMES.get(parts.scheme, parts.scheme) or "file"
-    path = _trimmed(location if path_only else unquote(parts.path) or "/")
-    authority = parts.netloc.rpartition("@")[2] if scheme not in {"abfs", "abfss", "wasb", "wasbs"} else parts.netloc
+    match = _LOCATION.fullmatch(location)
+    told, whole, path = match.groups() if match is not None else (None, None, location)
+    scheme = _SCHEMES.get(told or "", told) or "file"
+    path = _trimmed(path or "/")
+    authority = whole or ""
+    if scheme not in {"abfs", "abfss", "wasb", "wasbs"}:
+        authority = authority.rpartition("@")[2]
     if not authority:
         return DatasetName(scheme, path)
     return DatasetName(f"{scheme}://{authority}", path.lstrip("/") or "/" if scheme in _OBJECT_STORES else path)
@@ -48,8 +52,8 @@ def snake_case(text: str) -> str:
 
 def job_suffix(dataset: DatasetName, table: str | None) -> str:
     """What the output adds to the job's name: the table, else the last two parts of the path, joined by ``_``."""
-    text = table if table is not None else "/".join(dataset.name.strip("/").split("/")[-2:])
-    return re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_").lower()
+    text = table if table is not None else "_".join(dataset.name.strip("/").split("/")[-2:])
+    return text.replace(".", "_")
 
 
 _JDBC = re.compile(r"jdbc:(?P<kind>[a-z0-9]+):(?P<rest>.*)", re.IGNORECASE | re.DOTALL)

@@ -147,7 +147,10 @@ def _distinct(columns: Columns, node: PlanNode) -> Flow:
 def _deduplicate(columns: Columns, node: PlanNode) -> Flow:
     """dropDuplicates(keys): groups by the keys, and of the other columns keeps the first value."""
     below = columns.child(node)
+    under = columns.plan[node.children[0]]
     keys = {one.id for one in expressions(node.fields.get("keys")) if one.id is not None}
+    if under is not None and under.kind == "Union" and keys == _ids(under):
+        return below  # as in SQL, see _distinct
     rows = {s for key in keys for s in below.columns.get(key, NOTHING).through(indirect("GROUP_BY")).sources}
     kept = {key: one if key in keys else one.through(AGGREGATION) for key, one in below.columns.items()}
     return Flow(kept, below.rows | rows)

@@ -11,7 +11,7 @@ from .plan import Expression, Plan, PlanNode, expressions
 
 # Nodes that hand on their rows in the order that they get them.
 _KEEPS_ORDER = frozenset({"Project", "Filter", "SubqueryAlias", "View", "ResolvedHint", "Sample"})
-_LOSES_ORDER = frozenset({"Join", "Repartition", "RepartitionByExpression", "Distinct", "Intersect", "Except"})
+_LOSES_ORDER = frozenset({"Join", "RepartitionByExpression", "Distinct", "Intersect", "Except"})
 _ANY_ORDER = frozenset({"Min", "Max", "Count", "Sum", "Average", "BitAndAgg", "BitOrAgg", "BitXorAgg"})
 _FLOATING = frozenset({"double", "float"})
 
@@ -36,6 +36,8 @@ def _descend(plan: Plan, node: PlanNode | None, found: set[int]) -> None:
 def _is_blind(plan: Plan, node: PlanNode) -> bool:
     if node.kind == "Sort":
         return node.fields.get("global") is True
+    if node.kind == "Repartition":
+        return node.fields.get("shuffle") is True  # without a shuffle, partitions are put together as they are
     return node.kind in _LOSES_ORDER or (node.kind == "Aggregate" and _takes_any_order(plan, node))
 
 

@@ -74,6 +74,13 @@ class Plan(msgspec.Struct, frozen=True):
     def root(self) -> PlanNode | None:
         return self.nodes[0] if self.nodes else None
 
+    def commands(self) -> list[PlanNode]:
+        """The commands that the plan carries out: one, or several INSERTs that share a FROM; none for a query."""
+        root = self.root
+        several = [self[child] for child in root.children] if root is not None and root.kind == "Union" else [root]
+        found = [node for node in several if node is not None and node.command]
+        return found if len(found) == len(several) else []
+
     def sql(self) -> str | None:
         """The SQL text that the plan came from, if any part of it did; a view's own text is not the query's."""
         for node in self.nodes:

@@ -72,8 +72,9 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def _hook_sessions() -> None:
-    """Put the listener on when a session is got: ``getOrCreate`` is the one way to a classic session."""
+    """Put the listener on as soon as there is a context, which every classic session has; a Connect session has none."""
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
         logger.warning("no lineage will be told: pyspark is not installed here")
@@ -86,7 +87,14 @@ def _hook_sessions() -> None:
         instrument(session)
         return session
 
+    initialise: Callable[..., None] = SparkContext.__init__
+
+    def initialised(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **kwargs)
+        instrument(self)
+
     setattr(builder, "getOrCreate", with_listener)  # noqa: B010 - a method is replaced on purpose
+    setattr(SparkContext, "__init__", initialised)  # noqa: B010 - as above
 
 
 def _hook_exits() -> None:

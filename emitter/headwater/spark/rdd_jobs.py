@@ -68,10 +68,8 @@ class RddJobs:
 
 
 def _name(job: ActiveJob) -> str:
-    """The kinds of its RDDs, from the last to the first, each once in a row."""
-    kinds = [snake_case(rdd.class_name.rpartition(".")[2].removesuffix("RDD")) for rdd in job.final_stage.rdds]
-    told = [kind for i, kind in enumerate(kinds) if i == 0 or kind != kinds[i - 1]]
-    return "_".join(told)[:LONGEST_NAME].rstrip("_")
+    """The kinds of its RDDs, from the last to the first."""
+    return snake_case(job.kinds)[:LONGEST_NAME].rstrip("_")
 
 
 def _is_inference(site: str) -> bool:

@@ -16,19 +16,26 @@ def reads(at: Reading, node: PlanNode) -> list[Dataset]:
     """The datasets that a leaf reads; nothing for any other node."""
     rule = _RULES.get(node.kind)
     found = [] if rule is None else unique(rule(at, node))
-    return [one for one in found if "/_delta_log" not in one.name]  # a table format's own bookkeeping
+    return [one for one in found if not _is_bookkeeping(one.name)]
+
+
+def _is_bookkeeping(path: str) -> bool:
+    """Whether it is a table format's own log, that no program asks for."""
+    return "/_delta_log" in path
 
 
 def _logical_relation(at: Reading, node: PlanNode) -> list[Dataset]:
     fields = schema_fields(node.output)
     table = node.fields.get("catalogTable")
     relation = node.fields.get("relation") or {}
-    found = _of_catalog(at, table, fields) if isinstance(table, dict) else _relation(at, relation, fields)
+    # A table of the catalog that stands for one of a database is that one.
+    named = isinstance(table, dict) and relation.get("$") != "jdbc"
+    found = _of_catalog(at, table, fields) if named else _relation(at, relation, fields)
     version = relation.get("version")
     return found if version is None else [one.having(version=dataset_version(str(version))) for one in found]
 
 
-def _of_catalog(at: Reading, table: Mapping[str, Any], fields: list[dict[str, Any]]) -> list[Dataset]:
+def _of_catalog(at: Reading, table: Any, fields: list[dict[str, Any]]) -> list[Dataset]:
     known = struct_fields(table["schema"])
     found = of_table({**table, "schema": {}} if not known else table, at.catalog, fields)
     return [] if found is None else [found]
@@ -72,7 +79,8 @@ def _rdd(_at: Reading, node: PlanNode) -> list[Dataset]:
 
 def rdd_datasets(held: Mapping[str, Any]) -> list[Dataset]:
     """The files and folders behind an RDD, as ``jvm/Leaves.java`` describes it."""
-    return unique(at_location(path, None) for path in (*held.get("paths", ()), *_folders(held.get("files", ()))))
+    places = (*held.get("paths", ()), *_folders(held.get("files", ())))
+    return unique(at_location(path, None) for path in places if not _is_bookkeeping(path))
 
 
 def _folders(files: list[str]) -> list[str]:

@@ -65,7 +65,7 @@ _lock = threading.Lock()
 def instrument(spark: Any, transport: Transport | None = None) -> Instrumentation | None:
     """Tell the lineage of everything that this session's application does from now on.
 
-    Args: ``spark``, a classic ``SparkSession``; ``transport``, else ``headwater.transport.default_transport()``.
+    Args: ``spark``, a classic ``SparkSession`` or a ``SparkContext``; ``transport``, else headwater's default one.
     Never raises: what fails is one warning, and the job runs on without lineage (then None is returned).
     Calling it again for the same application changes nothing.
     """
@@ -77,17 +77,18 @@ def instrument(spark: Any, transport: Transport | None = None) -> Instrumentatio
 
 
 def _instrument(spark: Any, transport: Transport | None) -> Instrumentation | None:
-    if not hasattr(spark, "_jsparkSession"):
+    if not hasattr(spark, "_jsparkSession") and not hasattr(spark, "_jsc"):
         logger.warning("no lineage will be told: this is a Spark Connect session, whose plans live in the server")
         return None
-    context = spark.sparkContext
+    session = getattr(spark, "_jsparkSession", None)
+    context = spark if session is None else spark.sparkContext
     with _lock:
         known = _active.get(context.applicationId)
         if known is not None and not known.closed:
             return known
         for earlier in _active.values():
             earlier.close()  # a process has one SparkContext at a time, so theirs has ended
-        made = _attach(spark, context, transport or _default_transport())
+        made = _attach(context, session, transport or _default_transport())
         _active[context.applicationId] = made
     atexit.register(made.close)
     return made
@@ -99,12 +100,12 @@ def _default_transport() -> Transport:
     return default_transport()
 
 
-def _attach(spark: Any, context: Any, transport: Transport) -> Instrumentation:
-    driver = Driver.attach(spark)
+def _attach(context: Any, session: Any, transport: Transport) -> Instrumentation:
+    driver = Driver.attach(context, session)
     conf = dict(context.getConf().getAll())
     settings = Settings.of(conf, os.environ, context.appName, context.version)
     catalog = SessionCatalog.of(driver)
-    factories = [*found_factories(os.environ), built_in(catalog)]
+    factories = [*found_factories(os.environ), built_in(catalog, settings.plans)]
     extensions = Extensions.load(factories, own=1, spark_context=context)
     knowledge = Knowledge(catalog, extensions, Attached(found_nodes(os.environ), extensions.context))
     application = Application.of(settings, knowledge, transport.emit)

@@ -25,6 +25,7 @@ class Settings:
     properties: Mapping[str, str] = field(default_factory=dict)
     application_id: str = ""
     source: Mapping[str, str] = field(default_factory=dict)
+    plans: bool = False
 
     @classmethod
     def of(cls, conf: Mapping[str, str], environ: Mapping[str, str], app_name: str, spark_version: str) -> Settings:
@@ -39,6 +40,7 @@ class Settings:
             root=root or parent,
             properties={key: conf[key] for key in _captured(conf) if key in conf},
             application_id=conf.get("spark.app.id", ""),
+            plans=conf.get(f"{_PREFIX}facets.spark.logicalPlan.disabled", "true").lower() == "false",
             source={k: environ[v] for k, v in _SOURCE.items() if environ.get(v)},
         )
 

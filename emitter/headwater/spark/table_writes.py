@@ -22,7 +22,8 @@ def _full_name(at: Reading, raw: object) -> str | None:
     identifier = raw.get("identifier", raw) if isinstance(raw, dict) else {}
     if not identifier.get("table"):
         return None
-    return f"{identifier.get('database') or at.catalog.current_database()}.{identifier['table']}"
+    name = f"{identifier.get('database') or at.catalog.current_database()}.{identifier['table']}"
+    return name if at.catalog.case_sensitive else name.lower()
 
 
 def insert_files(at: Reading, node: PlanNode) -> Written | None:
@@ -145,7 +146,7 @@ def altered(at: Reading, node: PlanNode) -> Written | None:
 
 def truncated(at: Reading, node: PlanNode) -> Written | None:
     """TRUNCATE TABLE."""
-    return changed(_target_table(at, node), "TRUNCATE")
+    return changed(_target_table(at, node), "TRUNCATE", None)
 
 
 def dropped(at: Reading, node: PlanNode) -> Written | None:
@@ -185,7 +186,8 @@ def created_like(at: Reading, node: PlanNode) -> Written | None:
 
 def loaded(at: Reading, node: PlanNode) -> Written | None:
     """LOAD DATA."""
-    return changed(_target_table(at, node), overwriting(node.fields.get("isOverwrite")), None)
+    name = _full_name(at, node.fields.get("table"))
+    return changed(_target_table(at, node), overwriting(node.fields.get("isOverwrite")), name)
 
 
 def loaded_from(node: PlanNode) -> list[Dataset]:

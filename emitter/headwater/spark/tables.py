@@ -41,8 +41,25 @@ class Dataset:
 class Catalog(Protocol):
     """The catalogs of the session, as far as names need them; tables as ``jvm/PlanReader.java`` writes them."""
 
-    warehouse: str | None
-    metastore: str | None
+    @property
+    def warehouse(self) -> str | None:
+        """Where managed tables of the session catalog live."""
+        ...
+
+    @property
+    def metastore(self) -> str | None:
+        """The Hive metastore's address in OpenLineage's form, where there is one."""
+        ...
+
+    @property
+    def hive(self) -> bool:
+        """Whether the session catalog is Hive's."""
+        ...
+
+    @property
+    def case_sensitive(self) -> bool:
+        """Whether tables whose names differ in case alone are two."""
+        ...
 
     def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
         """A table of the session catalog as it is now, or None."""
@@ -95,13 +112,24 @@ def of_table(table: Mapping[str, Any], catalog: Catalog, fields: list[dict[str, 
     """A table of the session catalog; ``fields`` is its schema where the catalog doesn't know it yet."""
     identifier = table["identifier"]
     database = identifier["database"] or catalog.current_database()
+    name = f"{database}.{identifier['table']}"
     location = table["location"] or catalog.default_location(database, identifier["table"])
     if location is None:
         return None
     told = struct_fields(table["schema"]) or fields or []
     return at_location(location, told, table.get("provider")).having(
-        symlinks=symlink(location, f"{database}.{identifier['table']}", catalog)
+        symlinks=symlink(location, name if catalog.case_sensitive else name.lower(), catalog),
+        catalog=_catalog_facet(catalog, table.get("provider")),
     )
+
+
+def _catalog_facet(catalog: Catalog, provider: object) -> Facet | None:
+    """Hive's catalog, or Delta's in the session catalog's place; Spark's own in memory is none that others could ask."""
+    if provider == "delta":
+        return facets.catalog("delta", "delta", "spark_catalog", None, None)
+    if not catalog.hive:
+        return None
+    return facets.catalog("hive", "hive", "default", catalog.warehouse, catalog.metastore)
 
 
 def symlink(location: str, table: str, catalog: Catalog) -> Facet | None:

@@ -160,10 +160,11 @@ class Stage(View, jvm_class="org.apache.spark.scheduler.Stage"):
 
 @dataclass(frozen=True, eq=False)
 class ActiveJob(View, jvm_class="org.apache.spark.scheduler.ActiveJob"):
-    """A running job; ``writes`` is the folder that its last stage writes Hadoop files to."""
+    """A running job; ``writes`` is the folder that its last stage writes Hadoop files to, ``kinds`` names its RDDs."""
 
     job_id: int
     final_stage: Stage
     call_site: str = ""
     writes: str | None = None
     stage_ids: tuple[int, ...] = field(default=())
+    kinds: str = ""

@@ -65,7 +65,7 @@ _RULES: dict[str, _Rule] = {
     "DropTable": catalog_writes.v2_change("DROP"),
     "DropView": catalog_writes.v2_change("DROP"),
     "TruncateTable": catalog_writes.v2_change("TRUNCATE"),
-    "RenameTable": catalog_writes.v2_change("RENAME"),
+    "RenameTable": catalog_writes.v2_renamed,
     "AddColumns": catalog_writes.v2_change("ALTER"),
     "AlterColumns": catalog_writes.v2_change("ALTER"),
     "AlterColumn": catalog_writes.v2_change("ALTER"),

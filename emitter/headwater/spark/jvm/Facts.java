@@ -1,5 +1,7 @@
 package headwater.jvm;
 
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -27,6 +29,9 @@ import org.apache.spark.util.AccumulatorV2;
 /** What a run did, read from Spark's own counters: no job is run, no file is opened. */
 public class Facts {
   private static final int MOST_NODES = 20000;
+  private static final int LONGEST_TRACE = 20000;
+  private static final int LONGEST_NAME = 200;
+  private static final int DEEPEST_NAME = 50;
 
   /** The metrics of the executed plan's nodes that wrote or scanned, outermost first. */
   public static List metrics(QueryExecution execution) {
@@ -96,6 +101,13 @@ public class Facts {
     return null;
   }
 
+  /** A failure's stack trace, its end left out where it is long. */
+  public static String stack(Throwable failure) {
+    StringWriter text = new StringWriter();
+    failure.printStackTrace(new PrintWriter(text, true));
+    return text.getBuffer().length() <= LONGEST_TRACE ? text.toString() : text.toString().substring(0, LONGEST_TRACE);
+  }
+
   /** A finished stage's task metrics: rows and bytes read and written. */
   public static Map stage(StageInfo info) {
     LinkedHashMap map = new LinkedHashMap();
@@ -132,6 +144,7 @@ public class Facts {
     List chain = Leaves.chain(last.rdd());
     for (int i = 0; i < chain.size(); i++) rdds.add(Leaves.one((RDD) chain.get(i)));
     map.put("rdds", rdds);
+    map.put("kinds", Leaves.kinds(last.rdd(), LONGEST_NAME, DEEPEST_NAME));
     map.put("stage", Integer.valueOf(last.id()));
     map.put("writes", last instanceof ResultStage ? output(((ResultStage) last).func(), 8, new int[] {500}) : null);
     return map;

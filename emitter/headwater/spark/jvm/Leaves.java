@@ -41,6 +41,11 @@ public class Leaves {
     return value instanceof Path || value instanceof URI || value instanceof JoinType;
   }
 
+  /** A URI as the path that it stands for: only a URI is escaped, so nothing is to be unescaped later. */
+  public static String text(Object value) {
+    return value instanceof URI ? new Path((URI) value).toString() : value.toString();
+  }
+
   static boolean known(Object value) {
     return value instanceof BaseRelation || value instanceof RDD || value instanceof Table
         || value instanceof CatalogPlugin || value instanceof Identifier || value instanceof DataSourceRegister;
@@ -141,11 +146,21 @@ public class Leaves {
   private static Map table(Table value) {
     Map map = made("v2", value, "name", value.name());
     map.put("properties", value.properties());
+    map.put("schema", schema(value));
     if (value instanceof FileTable) {
       map.put("paths", ((FileTable) value).fileIndex().rootPaths());
       map.put("format", ((FileTable) value).formatName());
     }
     return map;
+  }
+
+  /** A table's columns; null where it can't tell them. */
+  private static Object schema(Table value) {
+    try {
+      return value.schema();
+    } catch (RuntimeException untold) {
+      return null;
+    }
   }
 
   /** The files that an RDD reads, found through its dependencies, and the columns where a file scan knows them. */
@@ -188,6 +203,20 @@ public class Leaves {
     }
   }
 
+  /** The kinds of an RDD and of those below it, depth first, a kind once in a row; no longer than is asked for. */
+  public static String kinds(RDD rdd, int longest, int depth) {
+    String type = rdd.getClass().getName();
+    String own = type.substring(type.lastIndexOf('.') + 1).replaceAll("RDD\\d*$", "");
+    StringBuilder below = new StringBuilder();
+    scala.collection.Iterator dependencies = ((scala.collection.Iterable) (Object) rdd.dependencies()).iterator();
+    while (depth > 0 && dependencies.hasNext() && below.length() < longest) {
+      if (below.length() > 0) below.append(' ');
+      below.append(kinds(((Dependency) dependencies.next()).rdd(), longest, depth - 1));
+    }
+    if (below.length() == 0) return own;
+    return below.toString().startsWith(own) ? below.toString() : own + " " + below;
+  }
+
   /** An RDD and all RDDs that it depends on, each once. */
   public static List chain(RDD root) {
     ArrayList found = new ArrayList();
@@ -208,7 +237,7 @@ public class Leaves {
     scala.collection.Iterator partitions = ((scala.collection.Iterable) (Object) rdd.filePartitions()).iterator();
     while (partitions.hasNext() && files.size() < MOST_PATHS) {
       PartitionedFile[] parts = ((FilePartition) partitions.next()).files();
-      for (int i = 0; i < parts.length && files.size() < MOST_PATHS; i++) files.add(parts[i].filePath().toString());
+      for (int i = 0; i < parts.length && files.size() < MOST_PATHS; i++) files.add(parts[i].toPath().toString());
     }
     columns.addAll(Arrays.asList(rdd.readSchema().fieldNames()));
   }

@@ -96,6 +96,9 @@ public class PlanReader {
     out.append(",\"children\":[");
     scala.collection.Iterator children = ((scala.collection.Iterable) (Object) plan.children()).iterator();
     boolean leaf = !children.hasNext();
+    // What a command writes is told even where its query is beyond the limits.
+    StringBuilder fields = new StringBuilder();
+    if (plan instanceof Command) product(fields, (scala.Product) plan, 0, leaf);
     for (boolean first = true; children.hasNext(); first = false) {
       if (!first) out.append(',');
       out.append(node((QueryPlan) children.next()));
@@ -106,7 +109,8 @@ public class PlanReader {
     out.append(",\"sql\":");
     string(out, plan.origin().sqlText().isDefined() ? (String) plan.origin().sqlText().get() : null);
     out.append(",\"fields\":");
-    product(out, (scala.Product) plan, 0, leaf);
+    if (fields.length() > 0) out.append(fields);
+    else product(out, (scala.Product) plan, 0, leaf);
     out.append('}');
     texts.set(index, out.toString());
     return index;
@@ -214,7 +218,7 @@ public class PlanReader {
     else if (value instanceof Expression) expression(out, (Expression) value);
     else if (value instanceof QueryPlan) out.append("{\"$plan\":").append(node((QueryPlan) value)).append('}');
     else if (value instanceof Boolean || value instanceof Integer || value instanceof Long) out.append(value);
-    else if (value instanceof String || value instanceof Enum || Leaves.plain(value)) string(out, value.toString());
+    else if (value instanceof String || value instanceof Enum || Leaves.plain(value)) string(out, Leaves.text(value));
     else if (value instanceof DataType) out.append("{\"$type\":").append(((DataType) value).json()).append('}');
     else if (value instanceof TableIdentifier) table(out, (TableIdentifier) value);
     else if (value instanceof CatalogTable) catalogTable(out, (CatalogTable) value, depth);
@@ -262,7 +266,7 @@ public class PlanReader {
     out.append(",\"provider\":");
     string(out, value.provider().isDefined() ? (String) value.provider().get() : null);
     out.append(",\"location\":");
-    string(out, value.storage().locationUri().isDefined() ? value.storage().locationUri().get().toString() : null);
+    string(out, value.storage().locationUri().isDefined() ? Leaves.text(value.storage().locationUri().get()) : null);
     out.append(",\"serde\":");
     string(out, value.storage().serde().isDefined() ? (String) value.storage().serde().get() : null);
     out.append(",\"partitions\":");

@@ -23,12 +23,10 @@ import org.apache.spark.sql.streaming.StreamingQueryListener;
 public class Tap extends SparkListener {
   private final LinkedBlockingQueue queue;
   private final SparkContext context;
-  private final SparkSession session;
   private final AtomicLong dropped = new AtomicLong();
 
-  public Tap(SparkContext context, SparkSession session, int capacity) {
+  public Tap(SparkContext context, int capacity) {
     this.context = context;
-    this.session = session;
     this.queue = new LinkedBlockingQueue(capacity);
   }
 
@@ -55,7 +53,9 @@ public class Tap extends SparkListener {
       put("sqlEnd", event, ((SparkListenerSQLExecutionEnd) event).qe());
     } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
       // A query that ends soon is forgotten by its manager, so it is taken hold of here.
-      put("streamStart", event, session.streams().get(((StreamingQueryListener.QueryStartedEvent) event).id()));
+      scala.Option session = SparkSession.getDefaultSession();
+      Object query = session.isDefined() ? ((SparkSession) session.get()).streams().get(((StreamingQueryListener.QueryStartedEvent) event).id()) : null;
+      put("streamStart", event, query);
     } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
       put("streamProgress", event, null);
     } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {

@@ -1,0 +1,122 @@
+"""Plans and file lists beyond all measure: how long the job waits for its action, with and without the listener.
+
+``python bench/spark_limits.py`` runs a projection of 8,000 expressions, a chain of joins with 1,500 columns in sight, and a
+read of 10,000 files, each without and with the listener in a driver of its own; it prints the action's wall time, what the
+listener added to it, how long the last event took after it, and what the event says is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+EXPRESSIONS, JOINS, COLUMNS, FILES = 8_000, 30, 50, 10_000
+
+
+class Collected:
+    """A transport that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def emit(self, event: Any) -> None:
+        self.events.append(event)
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        return True
+
+
+def wide(spark: Any, _folder: Path) -> Any:
+    return spark.range(10).selectExpr(*(f"id + {n}{' + id' * 6} as c{n}" for n in range(EXPRESSIONS // 8)))
+
+
+def joined(spark: Any, _folder: Path) -> Any:
+    whole = spark.range(10)
+    for number in range(JOINS):
+        side = spark.range(10).selectExpr("id", *(f"id * {c} as j{number}_{c}" for c in range(COLUMNS)))
+        whole = whole.join(side, "id")
+    return whole
+
+
+def many(spark: Any, folder: Path) -> Any:
+    source = folder / "many"
+    source.mkdir()
+    for number in range(FILES):
+        (source / f"{number}.txt").write_text("x\n")
+    return spark.read.text([str(path) for path in sorted(source.iterdir())]).groupBy("value").count()
+
+
+CASES = {"expressions": wide, "joins": joined, "files": many}
+
+
+def measure(case: str, listens: bool) -> dict[str, Any]:
+    """Run in a process of its own: seconds of the action, and to the last event after it."""
+    conf = ("spark.master=local[2]", "spark.ui.enabled=false", "spark.log.level=ERROR", "spark.driver.memory=2g")
+    more = (
+        "spark.sql.shuffle.partitions=2",
+        "spark.sql.autoBroadcastJoinThreshold=1g",
+        "spark.driver.extraJavaOptions=-Xss32m",
+    )
+    args = [part for one in (*conf, *more) for part in ("--conf", one)]
+    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*args, "pyspark-shell"])
+    from pyspark.sql import SparkSession
+
+    from headwater.spark import instrument
+
+    spark = SparkSession.builder.appName("limits").getOrCreate()
+    spark.range(3).write.format("noop").mode("overwrite").save()
+    folder, transport = Path(tempfile.mkdtemp()), Collected()
+    listening = instrument(spark, transport) if listens else None
+    frame = CASES[case](spark, folder)
+    begun = time.monotonic()
+    frame.write.parquet(str(folder / "out"))
+    action = time.monotonic() - begun
+    if listening is not None:
+        listening.close(timeout=60)
+    tail = time.monotonic() - begun - action
+    spark.stop()
+    ends = [event for event in transport.events if event["eventType"] == "COMPLETE" and event["outputs"]]
+    told: dict[str, Any] = {"runs": len(ends)}
+    if ends:
+        output = ends[-1]["outputs"][0]["facets"]
+        told |= {"inputs": len(ends[-1]["inputs"]), "columns": len(output.get("columnLineage", {}).get("fields", ()))}
+        told |= {
+            "schema": len(output["schema"]["fields"]),
+            "missing": ends[-1]["run"]["facets"].get("headwater_incomplete", {}).get("reason"),
+        }
+    return {"action": action, "tail": tail, "told": told}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--one", choices=CASES, help=argparse.SUPPRESS)
+    parser.add_argument("--listen", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print("RESULT " + json.dumps(measure(options.one, options.listen)))
+        return
+    for case in CASES:
+        found = []
+        for extra in ([], ["--listen"]):
+            command = [sys.executable, __file__, "--one", case, *extra]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            line = next(one for one in done.stdout.splitlines() if one.startswith("RESULT "))
+            found.append(json.loads(line.removeprefix("RESULT ")))
+        plain, heard = found
+        added = heard["action"] - plain["action"]
+        print(
+            f"{case:12} action {plain['action']:6.1f} s, with the listener {heard['action']:6.1f} s ({added:+.1f}),",
+            f"last event {heard['tail']:.1f} s later; told {json.dumps(heard['told'])}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

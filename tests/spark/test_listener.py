@@ -1,0 +1,78 @@
+"""The worker between the JVM and the application's state, with a driver that is played."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from headwater.spark.listener import Listener
+from headwater.spark.plan import Plan
+
+from .plans import files, insert, plan
+from .test_application import application
+
+WRITE = plan(insert(1), files("file:/in/t", (1, "a")))
+
+
+class Option:
+    """A Scala option."""
+
+    def __init__(self, held: Any = None) -> None:
+        self.held = held
+
+    def isDefined(self) -> bool:
+        return self.held is not None
+
+    def get(self) -> Any:
+        return self.held
+
+
+class Driver:
+    """A driver whose every execution has the same plan."""
+
+    def analyzed(self, execution: Any) -> Any:
+        return execution
+
+    def plan_and_nodes(self, logical: Any) -> tuple[Plan, Any]:
+        return WRITE, None
+
+    def metrics(self, execution: Any) -> list[Any]:
+        return []
+
+
+def started(number: int) -> Any:
+    info = SimpleNamespace(nodeName=lambda: "Execute InsertIntoHadoopFsRelationCommand")
+    return SimpleNamespace(
+        executionId=lambda: number,
+        rootExecutionId=Option,
+        description=lambda: "",
+        time=lambda: 1000,
+        details=lambda: "",
+        sparkPlanInfo=lambda: info,
+    )
+
+
+def ended(number: int) -> Any:
+    return SimpleNamespace(executionId=lambda: number, time=lambda: 2000, executionFailure=Option, errorMessage=Option)
+
+
+def test_an_execution_that_was_over_before_it_was_heard_of_is_told_from_its_end() -> None:
+    app, events = application()
+    listener = Listener(Driver(), app)  # type: ignore[arg-type]
+    listener.sql_start(0, started(7), None)
+    assert events == []
+    listener.sql_end(0, ended(7), "the execution")
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE"]
+    assert [event["eventTime"][17:19] for event in events] == ["01", "02"]
+    listener.sql_start(0, started(8), None)
+    listener.sql_end(0, ended(8), None)
+    assert len(events) == 2
+    assert listener.faults == 0
+
+
+def test_an_execution_that_is_heard_of_in_time_is_told_once() -> None:
+    app, events = application()
+    listener = Listener(Driver(), app)  # type: ignore[arg-type]
+    listener.sql_start(0, started(7), "the execution")
+    listener.sql_end(0, ended(7), "the execution")
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE"]

@@ -1,0 +1,158 @@
+"""What commands write, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.spark import LogicalPlan, QueryExecution
+from headwater.spark.builtin import LARGEST_PLAN, BuiltInFactory, LogicalPlanFacetBuilder
+from headwater.spark.plan import Plan
+from headwater.spark.settings import Settings
+
+from .plans import FakeCatalog, Raw, attribute, edges, files, insert, knowledge, node, plan, told
+
+TABLE = {"$": "table", "table": "Big", "database": None}
+IDENTIFIER = {"namespace": ["db"], "name": "t"}
+ICEBERG = {"name": "ice", "class": "org.apache.iceberg.spark.SparkCatalog"}
+
+
+@dataclass(slots=True)
+class Iceberg(FakeCatalog):
+    """A catalog whose tables lie where their names say."""
+
+    def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
+        return {"properties": {"location": f"/{catalog}/{'/'.join(namespace)}/{table}"}}
+
+    def catalog_conf(self, catalog: str) -> Mapping[str, str]:
+        return {"type": "hadoop", "warehouse": "/ice"}
+
+
+def test_several_inserts_of_one_query_are_one_run_with_all_outputs() -> None:
+    first, second = insert(3, "file:/out/a"), insert(4, "file:/out/b")
+    made = plan(node("Union", (1, 2)), first, second, files("/in/x", (1, "a")), files("/in/y", (2, "a")))
+    result = told(made)
+    assert [one.name for one in result.outputs] == ["/out/a", "/out/b"]
+    assert [one.name for one in result.inputs] == ["/in/x", "/in/y"]
+    assert result.suffix == ""
+
+
+def test_a_write_that_keeps_nothing_still_reads() -> None:
+    table = {"$": "v2", "class": "org.apache.spark.sql.execution.datasources.noop.NoopTable$", "properties": {}}
+    sink = node("DataSourceV2Relation", output=((1, "a"),), table=table, options={})
+    made = plan(
+        {**node("OverwriteByExpression", (2,), table={"$plan": 1}), "command": True}, sink, files("/in/x", (1, "a"))
+    )
+    result = told(made)
+    assert result.outputs == ()
+    assert [one.name for one in result.inputs] == ["/in/x"]
+
+
+def test_a_command_without_a_query_reads_nothing() -> None:
+    made = plan({**node("AnalyzeTableCommand", (1,)), "command": True}, files("/in/x", (1, "a")))
+    assert not told(made)
+
+
+def test_truncate_and_load_name_their_job_after_the_table() -> None:
+    tables = {"default.Big": {"identifier": TABLE, "location": "file:/wh/big", "schema": {}}}
+    known = knowledge(FakeCatalog(tables))
+    assert told(plan(node("TruncateTableCommand", tableName=TABLE)), known).suffix == "wh_big"
+    loaded = told(plan(node("LoadDataCommand", table=TABLE, path="/in/f.csv", isOverwrite=True)), known)
+    assert loaded.suffix == "default_big"
+    assert loaded.outputs[0].facets["lifecycleStateChange"]["lifecycleStateChange"] == "OVERWRITE"
+
+
+def test_a_table_is_called_as_the_catalog_spells_it() -> None:
+    command = node("CreateTableCommand", table={"identifier": TABLE, "location": "file:/wh/big", "schema": {}})
+    for sensitive, name in ((False, "default.big"), (True, "default.Big")):
+        (output,) = told(plan(command), knowledge(FakeCatalog(case_sensitive=sensitive))).outputs
+        assert output.facets["symlinks"]["identifiers"][0]["name"] == name
+
+
+def test_a_table_of_hive_says_which_catalog_it_is_in() -> None:
+    command = node("CreateTableCommand", table={"identifier": TABLE, "location": "file:/wh/big", "schema": {}})
+    (output,) = told(plan(command), knowledge(FakeCatalog(hive=True, metastore="hive://meta:9083"))).outputs
+    told_of = output.facets["catalog"]
+    assert (told_of["framework"], told_of["metadataUri"], told_of["warehouseUri"]) == (
+        "hive",
+        "hive://meta:9083",
+        "file:/wh",
+    )
+    (plain,) = told(plan(command)).outputs
+    assert "catalog" not in plain.facets
+
+
+def v2(kind: str, resolved: str = "ResolvedIdentifier", **fields: Any) -> Plan:
+    named = node(resolved, catalog=ICEBERG, identifier=IDENTIFIER)
+    return plan({**node(kind, (1,), **fields), "command": True}, named)
+
+
+def test_a_renamed_table_of_another_catalog_tells_its_key_before() -> None:
+    (output,) = told(v2("RenameTable", "ResolvedTable", newName=["t2"]), knowledge(Iceberg())).outputs
+    assert output.name == "/ice/db/t2"
+    change = output.facets["lifecycleStateChange"]
+    assert change["lifecycleStateChange"] == "RENAME"
+    assert change["previousIdentifier"] == {"namespace": "file", "name": "/ice/db/t"}
+
+
+def test_a_table_is_created_where_its_statement_says() -> None:
+    spec = {"$": "TableSpec", "of": {"location": "/elsewhere/t"}}
+    (output,) = told(v2("CreateTable", tableSpec=spec, columns=[]), knowledge(Iceberg())).outputs
+    assert output.name == "/elsewhere/t"
+    (usual,) = told(v2("CreateTable", columns=[]), knowledge(Iceberg())).outputs
+    assert usual.name == "/ice/db/t"
+    assert (
+        usual.facets["catalog"] | {"framework": "iceberg", "type": "hadoop", "name": "ice"} == usual.facets["catalog"]
+    )
+
+
+def test_a_change_of_a_table_whose_columns_are_not_known_says_nothing_of_them() -> None:
+    (output,) = told(v2("AddColumns", "ResolvedTable"), knowledge(Iceberg())).outputs
+    assert "schema" not in output.facets
+
+
+def test_partitions_put_together_keep_their_order_and_shuffled_ones_lose_it() -> None:
+    def sorted_then(shuffle: bool) -> dict[str, set[str]]:
+        sort: Raw = node("Sort", (3,), ((1, "a"),), order=[attribute("a", 1)])
+        sort["fields"]["global"] = False
+        made = plan(insert(1), node("Repartition", (2,), ((1, "a"),), shuffle=shuffle), sort, files("/in/x", (1, "a")))
+        return edges(told(made))
+
+    assert sorted_then(False)["*"] == {"a SORT"}
+    assert sorted_then(True)["*"] == set()
+
+
+def test_a_distinct_union_groups_by_nothing() -> None:
+    union = node("Union", (3, 4), ((1, "a"),))
+    keys = node("Deduplicate", (2,), ((1, "a"),), keys=[attribute("a", 1)])
+    made = plan(insert(1), keys, union, files("/in/x", (1, "a")), files("/in/y", (2, "a")))
+    assert edges(told(made))["*"] == set()
+
+
+class Tree:
+    """A plan's py4j reference."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def toJSON(self) -> str:
+        return self.text
+
+
+def execution(text: str) -> QueryExecution:
+    made = plan(files("/in/x", (1, "a")))
+    assert made.root is not None
+    return QueryExecution(1, LogicalPlan(made, made.root, lambda _: Tree(text)))
+
+
+def test_the_plan_is_told_once_and_only_where_it_is_asked_for_and_fits() -> None:
+    builder, small = LogicalPlanFacetBuilder(), execution('[{"class": "x"}]')
+    assert builder.build(small)["spark.logicalPlan"]["plan"] == [{"class": "x"}]
+    assert builder.build(small) == {}
+    large = builder.build(execution('["' + "x" * LARGEST_PLAN + '"]'))["spark.logicalPlan"]
+    assert "plan" not in large
+    assert str(LARGEST_PLAN) in large["omitted"]
+    key = "spark.openlineage.facets.spark.logicalPlan.disabled"
+    assert [Settings.of({key: v}, {}, "a", "4").plans for v in ("false", "true")] == [True, False]
+    assert list(BuiltInFactory(FakeCatalog()).create_run_facet_builders()) == []
