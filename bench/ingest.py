@@ -36,7 +36,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """What the consumer did: seconds from the first batch's start, and of all batches but the first; memory in bytes."""
+    """What the consumer did: seconds from the first batch's start, and of the second half, when the JVMs are warm."""
 
     messages: int
     seconds: float
@@ -95,7 +95,9 @@ def _measured(lines: list[dict[str, Any]], usage: dict[str, Usage]) -> Ingest:
     ends = [datetime.fromisoformat(batch["time"]).timestamp() for batch in batches]
     counts = [batch["messages"] for batch in batches]
     begin = ends[0] - batches[0]["seconds"]["total"]
-    return Ingest(sum(counts), ends[-1] - begin, sum(counts[1:]), ends[-1] - ends[0], usage, batches[-1])
+    half = len(batches) // 2
+    steady = ends[-1] - (ends[half - 1] if half else begin)
+    return Ingest(sum(counts), ends[-1] - begin, sum(counts[half:]), steady, usage, batches[-1])
 
 
 def empty(home: Path) -> headwater_stack.Addresses:
