@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})"
     r"(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):?([0-9]{2}))?"
@@ -68,6 +70,16 @@ def format_time(micros: int) -> str:
     return (
         f"{year:04}-{month:02}-{day:02}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}Z"
     )
+
+
+def datetime_of(micros: int) -> datetime:
+    """Return microseconds since 1970-01-01 UTC as a datetime in UTC; OverflowError outside the years 1 to 9999."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def micros_of(time: datetime) -> int:
+    """Return an aware datetime as microseconds since 1970-01-01 UTC."""
+    return (time - _EPOCH) // timedelta(microseconds=1)
 
 
 def _civil(days: int) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from headwater_avro.errors import ConfigError, ServerUnavailable
-from headwater_avro.times import parse_time
+from headwater_avro.times import datetime_of, micros_of, parse_time
 from headwater_consumer.config import NOT_SET
 from headwater_graph.questions.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings, graph_settings
@@ -25,7 +25,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _AGO = re.compile(r"([0-9]{1,6})(s|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def where_the_graph_is() -> GraphSettings:
@@ -67,7 +66,7 @@ def read_time(text: str) -> datetime:
     if ago := _AGO.fullmatch(text):
         return now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     try:
-        return _EPOCH + timedelta(microseconds=parse_time(text if len(text) > 10 else f"{text}T00:00:00"))
+        return datetime_of(parse_time(text if len(text) > 10 else f"{text}T00:00:00"))
     except (ValueError, OverflowError) as fault:
         raise ConfigError(
             f"{text!r} is no time: write 2026-01-31, 2026-01-31T12:00:00Z or an age such as 2h"
@@ -76,7 +75,7 @@ def read_time(text: str) -> datetime:
 
 def milliseconds(time: datetime) -> int:
     """Return a time in milliseconds since 1970, as Kafka tells times."""
-    return (time - _EPOCH) // timedelta(milliseconds=1)
+    return micros_of(time) // 1_000
 
 
 class Time(click.ParamType[datetime]):

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_avro.times import format_time
+from headwater_avro.times import format_time, micros_of
 
 from .asking import now, read_time, where_the_graph_is
 
 if TYPE_CHECKING:
     from headwater_consumer.retain import Going
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @click.command()
@@ -54,7 +51,7 @@ def _horizon(text: str) -> int:
     time = read_time(text)
     if time > now():
         raise ConfigError(f"{text!r} lies in the future: a horizon is a time that is over")
-    return (time - _EPOCH) // timedelta(microseconds=1)
+    return micros_of(time)
 
 
 def _show(horizon: int, going: dict[str, Going]) -> None:

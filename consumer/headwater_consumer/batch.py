@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
 
 import msgspec
 
@@ -129,7 +128,7 @@ class GraphWriter:
     """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back."""
 
     def __init__(self, store: Store, limits: Limits | None = None) -> None:
-        self.store = self._store = store
+        self.store = store
         self._limits = limits or Limits()
         self._now = self._limits
         self._fine = 0
@@ -140,15 +139,20 @@ class GraphWriter:
         Raises ServerUnavailable while the graph can't be reached: nothing of the portion under way is written then, and
         the same batch may be applied again.
         """
-        self._store.announce(position.batch_id, "")
+        self.store.announce(position.batch_id, "")
         progress = _Progress()
         with collection_paused():
             self.settle_owed(progress)
-            for portion, following in pairwise(chain(portions(rows, self._now.runs, self._now.bytes), [None])):
+            waiting = portions(rows, self._now.runs, self._now.bytes)
+            # A batch of dead letters alone has no portion, yet its offsets are to be known: an empty one tells them.
+            portion: list[Row] | None = next(waiting, [])
+            while portion is not None:
+                following = next(waiting, None)
                 if following is None:
                     # What is in up to there is said by the transaction that brings the last of it.
-                    self._store.announce(position.batch_id, msgspec.json.encode(position.offsets).decode())
-                self._apply(portion or [], progress)
+                    self.store.announce(position.batch_id, msgspec.json.encode(position.offsets).decode())
+                self._apply(portion, progress)
+                portion = following
         self._grow()
         settled = progress.settled
         return BatchReport(
@@ -187,7 +191,7 @@ class GraphWriter:
             self._now, self._fine = self._now.doubled(self._limits), 0
 
     def _drain_one(self, progress: _Progress) -> bool:
-        with self._store.transaction() as tx:
+        with self.store.transaction() as tx:
             owed = tx.owed(1)
             if owed:
                 progress.settled += drain(tx, owed[0], self._now)
@@ -197,6 +201,8 @@ class GraphWriter:
         try:
             self._again(lambda progress: self._settle(portion, progress), progress)
         except StoreRefused as fault:
+            if not portion:
+                raise
             if len(portion) == 1:
                 kind, key, _, sources = portion[0]
                 progress.refused.append(Refused(kind, key, sources, "store_refused", str(fault)))
@@ -216,7 +222,7 @@ class GraphWriter:
         with progress.phase("join"):
             all_told = told(portion)
         try:
-            with progress.phase("write"), self._store.transaction() as tx:
+            with progress.phase("write"), self.store.transaction() as tx:
                 settled = settle(tx, all_told, self._now)
         except RetentionUnfinished:
             self.settle_owed(progress)

@@ -17,6 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
+import pyarrow.compute as pc
 
 from headwater_avro.errors import ServerUnavailable
 from headwater_avro.registry import NO_REGISTRY, Schemas
@@ -60,23 +61,22 @@ class Tagged:
 
     def __init__(self, table: Any) -> None:
         self._table = table
-        self.tallies = [msgspec.msgpack.decode(payload, type=Tally) for _, payload in self._of((TALLY,))]
+        self.tallies = [msgspec.msgpack.decode(payload, type=Tally) for payload in self._of(TALLY, "payload")]
 
     def rejected(self) -> Iterator[Rejected]:
         """Yield the messages that can't be used."""
-        return (msgspec.msgpack.decode(payload, type=Rejected) for _, payload in self._of((DEAD,)))
+        return (msgspec.msgpack.decode(payload, type=Rejected) for payload in self._of(DEAD, "payload"))
 
     def rows(self) -> Iterator[Row]:
         """Yield the joined rows."""
-        return (row for row in self._rows() if row[0] not in (DEAD, TALLY, UNREAD))
+        for batch in self._table.to_batches():
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                if row[0] not in (DEAD, TALLY, UNREAD):
+                    yield row
 
     def unread(self) -> list[Position]:
         """Return where the messages are that no task could read, since the schema registry was away."""
-        return [position for row in self._rows() if row[0] == UNREAD for position in unpack_sources(row[3])]
-
-    def _rows(self) -> Iterator[Any]:
-        for batch in self._table.to_batches():
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        return [position for sources in self._of(UNREAD, "sources") for position in unpack_sources(sources)]
 
     def offsets(self) -> dict[str, dict[int, int]]:
         """Return the offset after the last message read, by topic and partition."""
@@ -86,12 +86,10 @@ class Tagged:
             of_topic[tally.partition] = max(tally.end, of_topic.get(tally.partition, 0))
         return ends
 
-    def _of(self, kinds: tuple[str, ...]) -> Iterator[tuple[bytes, bytes]]:
-        for batch in self._table.to_batches():
-            kind, key, payload = (batch.column(at) for at in range(3))
-            for at, name in enumerate(kind.to_pylist()):
-                if name in kinds:
-                    yield key[at].as_py(), payload[at].as_py()
+    def _of(self, kind: str, column: str) -> Iterator[bytes]:
+        """Yield one column of the rows of a kind; the other rows, nearly all there are, are not made into Python values."""
+        of_kind = self._table.filter(pc.equal(self._table["kind"], kind))
+        return iter(of_kind[column].to_pylist())
 
 
 class BatchCycle:
@@ -208,13 +206,13 @@ class BatchCycle:
 
     def _bury_by_position(self, reasons: Mapping[Position, tuple[str, str]], dead: Counter[str]) -> None:
         dead.update(code for code, _ in reasons.values())
-        self._fetch_and_bury(dict(reasons))
+        self._fetch_and_bury(reasons)
 
-    def _fetch_and_bury(self, reasons: dict[Position, tuple[str, str]]) -> None:
+    def _fetch_and_bury(self, reasons: Mapping[Position, tuple[str, str]]) -> None:
         if reasons:
             self._patiently(lambda: self._send_fetched(reasons))
 
-    def _send_fetched(self, reasons: dict[Position, tuple[str, str]]) -> None:
+    def _send_fetched(self, reasons: Mapping[Position, tuple[str, str]]) -> None:
         letters: list[DeadLetter] = []
         left, size = set(reasons), 0
         for message in self._messages.fetch(reasons):

@@ -16,6 +16,8 @@ from headwater_graph.neo4j_port import StoreBusy, StoreExhausted
 from headwater_graph.values import Statement
 
 from ..feeding import dumped
+from ..servers import Servers
+from .empty import emptied, opened
 
 POSITION = BatchPosition("q", 1, {"t": {0: 3}})
 
@@ -150,3 +152,30 @@ def test_a_store_that_is_away_leaves_the_batch_to_be_applied_again() -> None:
     writer.apply(given, POSITION)
     assert dumped(store) == graph_of(given)
     assert store.announced == (1, '{"t":{"0":3}}')
+
+
+def test_a_batch_of_dead_letters_alone_tells_its_offsets_too() -> None:
+    store = FakeStore()
+    GraphWriter(store).apply([], POSITION)
+    assert store.announced == (1, '{"t":{"0":3}}')
+
+
+def test_a_store_that_refuses_even_nothing_is_an_error() -> None:
+    class RefusingStore(FakeStore):
+        @contextmanager
+        def transaction(self) -> Iterator[FakeTransaction]:
+            with super().transaction() as tx:
+                yield tx
+            raise StoreRefused("no")
+
+    with pytest.raises(StoreRefused):
+        GraphWriter(RefusingStore()).apply([], POSITION)
+
+
+@pytest.mark.end_to_end
+def test_the_graph_knows_the_offsets_of_a_batch_of_dead_letters_alone(servers: Servers) -> None:
+    with opened(servers) as graph:
+        writer = GraphWriter(emptied(graph))
+        writer.apply(rows("a"), POSITION)
+        writer.apply([], BatchPosition("q", 2, {"t": {0: 9}}))
+        assert graph.written() == {"t": {0: 9}}

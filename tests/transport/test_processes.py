@@ -119,7 +119,7 @@ def test_forked_child_that_ends_without_notice(servers: Servers, topic: str, spo
     environ = environment(spool_dir, servers.kafka_bootstrap_servers, topic, replay_interval=60)
     ended = run(program, environ)
     seconds, status = ended.output.split()
-    assert (float(seconds) < 0.5, status) == (True, "0"), ended.errors
+    assert (float(seconds) < 2.0, status) == (True, "0"), ended.errors
     reached = run_ids(arrived(servers.kafka_bootstrap_servers, topic, 2, 1.0))
     assert reached | set(spooled_run_ids(spool_dir)) == {"parent", "child"}
     assert run("transport.emit(event('next')); time.sleep(1.5)", environ).code == 0
@@ -200,7 +200,7 @@ def test_full_disk(spool_dir: Path) -> None:
     for n in range(200):
         begun = time.perf_counter(); transport.emit(event(f"r{n}")); slowest = max(slowest, time.perf_counter() - begun)
     transport.close()
-    print(slowest < 0.5, counters().spooled, counters().dropped.get("spool_failed", 0))
+    print(slowest < 2.0, counters().spooled, counters().dropped.get("spool_failed", 0))
     """
     ended = run(program, environment(spool_dir, "", "t"))
     quick, spooled, lost = ended.output.split()

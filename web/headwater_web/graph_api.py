@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from headwater_avro.times import parse_time
+from headwater_avro.times import datetime_of, parse_time
 from headwater_consumer.coverage import NAME as COVERAGE
 from headwater_consumer.coverage import coverage
 from headwater_consumer.told_by_run import told_by_run
@@ -40,7 +40,6 @@ Name: TypeAlias = Annotated[str, Query(min_length=1, max_length=4_001)]
 Rows: TypeAlias = Annotated[int, Query(ge=1, le=1_000)]
 Time: TypeAlias = Annotated[str | None, Query(max_length=40, description="as 2026-01-31T12:00:00Z")]
 State: TypeAlias = Literal["NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 routes = APIRouter(prefix="/api/v1/graph", tags=["graph"])
 
@@ -113,7 +112,7 @@ def read_time(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        return EPOCH + timedelta(microseconds=parse_time(text))
+        return datetime_of(parse_time(text))
     except (ValueError, OverflowError) as fault:
         raise Problem(400, f"no time: {fault}") from fault
 
@@ -219,7 +218,7 @@ def _next_if(more: bool, *place: str | int) -> dict[str, str]:
 def _run_place(cursor: str) -> tuple[datetime, str]:
     time, run_id = place_of(cursor, str, str)
     try:
-        return EPOCH + timedelta(microseconds=parse_time(time)), run_id
+        return datetime_of(parse_time(time)), run_id
     except (ValueError, OverflowError) as fault:
         raise Problem(400, "the cursor is not one that this server gave") from fault
 

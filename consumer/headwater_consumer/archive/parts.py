@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from headwater_avro.times import datetime_of
+
 ENDING = ".jsonl.zst"
 
 _NAME = re.compile(
@@ -88,6 +88,6 @@ def day_of(timestamp: int) -> str:
     ('2026-01-01', '1970-01-01')
     """
     try:
-        return (EPOCH + timedelta(milliseconds=max(0, timestamp))).date().isoformat()
+        return datetime_of(max(0, timestamp) * 1_000).date().isoformat()
     except OverflowError:
-        return EPOCH.date().isoformat()
+        return datetime_of(0).date().isoformat()

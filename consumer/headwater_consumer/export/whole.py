@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from headwater_avro.json_codec import read_event
-from headwater_avro.times import EARLIEST
+from headwater_avro.times import EARLIEST, micros_of
 from headwater_graph.questions.reader import GraphReader, Row
 from headwater_graph.records import DatasetRecord, RunRecord, unpack
 
@@ -65,7 +65,7 @@ def _lines(
 
 
 def _kept(rows: Iterator[Row], told: ToldFacets, since: datetime | None) -> Iterator[bytes]:
-    least = EARLIEST if since is None else int(since.timestamp() * 1_000_000)
+    least = EARLIEST if since is None else micros_of(since)
     for row in rows:
         if read_event(row["text"].encode()).time >= least:
             told.add_event(row["text"])

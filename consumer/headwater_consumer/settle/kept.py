@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from headwater_avro.names import Key
-from headwater_consumer.rules import facets as read
 from headwater_consumer.rules.dataset_versions import unmade_id
 from headwater_consumer.rules.job_versions import kept_as_it_was
 from headwater_graph.port import Transaction
@@ -18,6 +17,7 @@ from .entities import dataset_hash, job_hash, run_hash
 from .fold_writes import version_row
 from .limits import Limits
 from .tellers import past_of
+from .versions import dropped_row
 
 
 def put_kept_jobs(tx: Transaction, jobs: dict[Key, list[JobVersion]], limits: Limits) -> None:
@@ -102,10 +102,7 @@ def _past_id(dataset: Key, stored: StoredDataset) -> str | None:
 
 
 def _dropped_row(tx: Transaction, dataset: Key, stored: StoredDataset) -> Row:
-    record = unpack(stored.record, DatasetRecord) if stored.record else DatasetRecord()
-    says = read.says_drop(record.facets)
-    dropped = says and not tx.kept_after(dataset, record.facets["lifecycleStateChange"][0])
-    return {"dataset": dataset_hash(dataset), "dropped": dropped or None}
+    return dropped_row(tx, dataset, unpack(stored.record, DatasetRecord) if stored.record else DatasetRecord())
 
 
 def by_dataset(rows: Iterable[Row]) -> dict[Key, list[Row]]:

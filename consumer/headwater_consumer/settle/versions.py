@@ -368,16 +368,24 @@ def _latest(tx: Transaction, entities: Entities, dataset: Key, touched: Touched)
 
 
 def _settle_dropped(tx: Transaction, entities: Entities, datasets: Iterable[Key]) -> None:
-    """SPEC 7: dropped if the joined facet says DROP, and nothing that does not itself say DROP came later."""
+    """Mark datasets of which an event ever said DROP."""
     rows = []
     for dataset in sorted(datasets):
         stored = entities.stored_datasets.get(dataset)
         if dataset not in entities.drop_told and not (stored and stored.says_drop):
             continue
-        facets = _dataset_record(entities, dataset).facets
-        dropped = read.says_drop(facets) and not tx.kept_after(dataset, facets["lifecycleStateChange"][0])
-        rows.append({"dataset": dataset_hash(dataset), "dropped": dropped or None})
+        rows.append(dropped_row(tx, dataset, _dataset_record(entities, dataset)))
     tx.write((Statement("put_dropped", tuple(rows)),))
+
+
+def dropped_row(tx: Transaction, dataset: Key, record: DatasetRecord) -> Row:
+    """Return the write that marks a dataset as dropped, or not.
+
+    SPEC 7: dropped if the joined facet says DROP, and nothing that does not itself say DROP came later.
+    """
+    facets = record.facets
+    dropped = read.says_drop(facets) and not tx.kept_after(dataset, facets["lifecycleStateChange"][0])
+    return {"dataset": dataset_hash(dataset), "dropped": dropped or None}
 
 
 def _dataset_record(entities: Entities, dataset: Key) -> DatasetRecord:

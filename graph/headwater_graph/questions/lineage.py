@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
-from headwater_avro.times import LATEST
+from headwater_avro.times import LATEST, micros_of
 
+from .activity import active_keys
 from .answers import Answer, Cut, Direction, Edge, Node
 from .keys import dataset_key
 from .marks import time_text, told, with_marks
 from .reader import GraphReader, Row
 from .walk import Hop, Limits, PastHop, Walk
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 CHUNK = 1_000
 """How many nodes one statement asks for."""
 
@@ -60,7 +59,7 @@ class GraphSteps:
     def jobs(self, datasets: Sequence[str], rows: int) -> list[Hop]:
         is_now = self.scope.as_of is None
         hops = self._level(datasets, rows) if is_now else self._hops(f"{self.direction}_jobs", datasets, rows)
-        return hops if self.scope.active_since is None else self._of_active(hops)
+        return hops if self.scope.active_since is None else self._of_active(hops, self.scope.active_since)
 
     def datasets(self, jobs: Sequence[str], rows: int) -> list[Hop]:
         known = [hop for job in jobs for hop in self._ahead.get(job, ())]
@@ -113,12 +112,12 @@ class GraphSteps:
         time = self.scope.as_of
         return (question, {}) if time is None else (f"{question}_at", {"time": time})
 
-    def _of_active(self, hops: Sequence[Hop]) -> list[Hop]:
+    def _of_active(self, hops: Sequence[Hop], since: datetime) -> list[Hop]:
         """The hops to jobs of which a run has ended since the scope's time."""
-        fresh = sorted({hop.key for hop in hops} - self._active.keys())
+        fresh = {hop.key for hop in hops} - self._active.keys()
         if fresh:
-            rows = self.reader.rows("active_jobs", keys=fresh, since=self.scope.active_since)
-            self._active.update(dict.fromkeys(fresh, False) | dict.fromkeys((row["key"] for row in rows), True))
+            alive = active_keys(self.reader, "job", fresh, since)
+            self._active.update({key: key in alive for key in fresh})
         return [hop for hop in hops if self._active[hop.key]]
 
 
@@ -137,7 +136,7 @@ def past_producers(reader: GraphReader, datasets: Sequence[str], fan: int, until
     """Return who wrote each of some datasets last, until a time, whether or not it still does."""
     if not datasets:
         return []
-    micros = LATEST if until is None else (until - EPOCH) // MICROSECOND
+    micros = LATEST if until is None else micros_of(until)
     return reader.rows("past_producers", keys=list(datasets), fan=fan, until=micros)
 
 

@@ -14,7 +14,6 @@ from headwater_avro.times import format_time
 
 from .activity import active_keys
 from .keys import dataset_key, job_key
-from .lineage import MICROSECOND
 from .marks import RUN_TIMEOUT, time_text
 from .reader import GraphReader, Row
 
@@ -136,7 +135,7 @@ def report(
     most = skip + limit + 1 if active_since is None else MOST
     given: dict[str, dict[str, object]] = {
         "silent": {"before": now - RUN_TIMEOUT, "limit": most},
-        "stale": {"history": HISTORY, "least": timedelta(minutes=1) // MICROSECOND},
+        "stale": {"history": HISTORY, "least": timedelta(minutes=1) // timedelta(microseconds=1)},
     }
     rows = reader.rows(kind.question, **given.get(name, {"limit": most}))
     read = tuple((kind.read or _texts)(rows))

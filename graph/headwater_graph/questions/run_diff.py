@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from headwater_avro.names import Key, is_name, key_of
+from headwater_avro.times import micros_of
 
 from .answers import Node
 from .finding import NotFound
 from .history import changed, schema_change
-from .lineage import EPOCH, MICROSECOND
 from .marks import told
 from .reader import GraphReader
 from .run_record import OpenRecord, RunTold
@@ -72,7 +72,7 @@ def last_that_worked(reader: GraphReader, run: Node) -> Node:
         raise NotFound(f"the graph does not know of which job run {run.name[0]} was")
     moment = place["moment"]
     if moment is None:
-        moment = (place["lastEventAt"].to_native() - EPOCH) // MICROSECOND
+        moment = micros_of(place["lastEventAt"].to_native())
     found = reader.rows("last_complete_run", job=place["job"], moment=moment, tie=run.name[0])
     if not found:
         raise NotFound(f"no run of this job was COMPLETE before {run.name[0]}")
