@@ -7,13 +7,15 @@ neither changes anything the second time.
 
 from __future__ import annotations
 
+import heapq
 import logging
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -68,11 +70,21 @@ class Tagged:
         return (msgspec.msgpack.decode(payload, type=Rejected) for payload in self._of(DEAD, "payload"))
 
     def rows(self) -> Iterator[Row]:
-        """Yield the joined rows."""
-        for batch in self._table.to_batches():
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                if row[0] not in (DEAD, TALLY, UNREAD):
-                    yield row
+        """Yield the joined rows, those of all tasks side by side.
+
+        Each task read a partition of the same stretch of time. One after the other, the second portion of a large batch
+        would be older than the first, and every job folded once more.
+        """
+        side_by_side = heapq.merge(*map(_by_how_far, self._tasks()), key=itemgetter(0))
+        return (row for _, row in side_by_side if row[0] not in (DEAD, TALLY, UNREAD))
+
+    def _tasks(self) -> Iterator[Any]:
+        """Yield the rows of each task as a table: its tallies are its last."""
+        begin, kinds = 0, self._table["kind"].to_pylist()
+        for end, (kind, following) in enumerate(pairwise([*kinds, None]), 1):
+            if following is None or (kind == TALLY and following != TALLY):
+                yield self._table.slice(begin, end - begin)
+                begin = end
 
     def unread(self) -> list[Position]:
         """Return where the messages are that no task could read, since the schema registry was away."""
@@ -90,6 +102,12 @@ class Tagged:
         """Yield one column of the rows of a kind; the other rows, nearly all there are, are not made into Python values."""
         of_kind = self._table.filter(pc.equal(self._table["kind"], kind))
         return iter(of_kind[column].to_pylist())
+
+
+def _by_how_far(table: Any) -> Iterator[tuple[float, Any]]:
+    """Yield the rows of a task, each with the share of them that comes before it."""
+    columns = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in table.to_batches())
+    return ((at / table.num_rows, row) for at, row in enumerate(chain.from_iterable(columns)))
 
 
 class BatchCycle:

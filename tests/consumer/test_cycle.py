@@ -12,7 +12,7 @@ import pytest
 
 from headwater_avro.errors import ServerUnavailable
 from headwater_consumer.batch import BatchPosition, BatchReport, Refused
-from headwater_consumer.cycle import BatchCycle, Draining
+from headwater_consumer.cycle import BatchCycle, Draining, Tagged
 from headwater_consumer.dead_letters import CollectedDeadLetters, DeadLetter
 from headwater_consumer.health import Status
 from headwater_consumer.messages import KeptMessages, Message
@@ -95,6 +95,19 @@ def test_every_message_of_a_refused_row_becomes_a_dead_letter() -> None:
     assert [letter.message.offset for letter in bench.sink.letters] == [3, 5, 9]
     assert bench.sample('headwater_dead_letters_total{code="store_refused"}') == 3
     assert bench.sample("headwater_joined_total") == 0
+
+
+def test_rows_of_all_tasks_come_side_by_side_so_that_portions_follow_the_time() -> None:
+    batches: list[pa.RecordBatch] = []
+    for partition, runs in enumerate((["a0", "a1", "a2"], ["b0"], ["c0", "c1"])):
+        messages = [message(at, run_event(run), partition=partition) for at, run in enumerate(runs)]
+        batches += tag_partition([record_batch(messages)])
+    rows = Tagged(pa.Table.from_batches(batches, TAGGED)).rows()
+    assert [key.decode() for _, key, _, _ in rows] == ["a0", "b0", "c0", "a1", "c1", "a2"]
+
+
+def test_a_batch_of_nothing_has_no_rows() -> None:
+    assert list(Tagged(TAGGED.empty_table()).rows()) == []
 
 
 def test_a_batch_without_dead_letters_sends_none() -> None:
