@@ -9,6 +9,7 @@ hand: one Cypher pattern of bounded length over the same edges, which knows neit
 from __future__ import annotations
 
 import json
+import os
 import platform
 import random
 import statistics
@@ -36,6 +37,9 @@ SPREAD = 70
 """How far to either side a job looks for its inputs in the layer before: 10 levels of 100,000 jobs reach 1,500 datasets."""
 
 BATCH = 2_000
+WARM = 20
+"""How many questions of each kind are asked before the clock runs."""
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 BY_HAND = """
 MATCH (d:Dataset {key: $key})
@@ -78,16 +82,22 @@ def build(settings: GraphSettings, namespace: str, jobs: int) -> None:
     click.echo(f"{jobs} jobs written in {time.perf_counter() - began:.0f} s")
 
 
-def measured(ask: Callable[[Node], int], starts: list[Node]) -> tuple[list[float], float]:
-    """Ask of each start; return the milliseconds, sorted, and how many nodes an answer has on average."""
-    for start in starts[:5]:
-        ask(start)
-    times, sizes = [], []
+def measured(kinds: dict[str, Callable[[Node], int]], starts: list[Node]) -> dict[str, tuple[list[float], float]]:
+    """Ask of each start in every kind, one after the other, so that whatever else the machine does is the same for all.
+
+    Returns per kind the milliseconds, sorted, and how many nodes an answer has on average.
+    """
+    for start in starts[:WARM]:
+        for ask in kinds.values():
+            ask(start)
+    times: dict[str, list[float]] = {kind: [] for kind in kinds}
+    sizes: dict[str, list[int]] = {kind: [] for kind in kinds}
     for start in starts:
-        began = time.perf_counter()
-        sizes.append(ask(start))
-        times.append((time.perf_counter() - began) * 1000)
-    return sorted(times), statistics.mean(sizes)
+        for kind, ask in kinds.items():
+            began = time.perf_counter()
+            sizes[kind].append(ask(start))
+            times[kind].append((time.perf_counter() - began) * 1000)
+    return {kind: (sorted(times[kind]), statistics.mean(sizes[kind])) for kind in kinds}
 
 
 def percentile(times: list[float], share: float) -> float:
@@ -121,13 +131,12 @@ def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, asked: in
     scope, now = Scope(Limits(depth=depth)), datetime.now(UTC)
     kinds: dict[str, Callable[[Node], int]] = {
         "lineage": lambda start: len(lineage(reader, start, "upstream", now, scope).nodes),
-        "walk alone": lambda start: len(walked(reader, start, "upstream", scope).nodes),
+        "level by level": lambda start: len(walked(reader, start, "upstream", scope).nodes),
     }
     if depth <= 10:
         kinds["by hand"] = lambda start: len(reader.run(BY_HAND % depth, {"key": start.key}))
-    told: dict[str, Any] = {"jobs": jobs, "depth": depth}
-    for kind, ask in kinds.items():
-        times, size = measured(ask, starts)
+    told: dict[str, Any] = {"jobs": jobs, "depth": depth, "load": round(os.getloadavg()[0], 1)}
+    for kind, (times, size) in measured(kinds, starts).items():
         told[kind] = {f"p{share}": round(percentile(times, share / 100), 1) for share in (50, 95, 99)} | {
             "nodes": round(size)
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = re.compile(
@@ -65,11 +66,9 @@ def _offset(sign: str, hours: int, minutes: int, text: str) -> int:
 def format_time(micros: int) -> str:
     """Return a time as SPEC 9 prints it: ``YYYY-MM-DDTHH:MM:SS.ffffffZ``."""
     days, rest = divmod(micros, _DAY)
-    year, month, day = _civil(days)
     seconds, fraction = divmod(rest, _SECOND)
-    return (
-        f"{year:04}-{month:02}-{day:02}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}Z"
-    )
+    minutes, second = divmod(seconds, 60)
+    return f"{_date(days)}T{minutes // 60:02}:{minutes % 60:02}:{second:02}.{fraction:06}Z"
 
 
 def datetime_of(micros: int) -> datetime:
@@ -80,6 +79,12 @@ def datetime_of(micros: int) -> datetime:
 def micros_of(time: datetime) -> int:
     """Return an aware datetime as microseconds since 1970-01-01 UTC."""
     return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+@lru_cache(maxsize=4096)
+def _date(days: int) -> str:
+    year, month, day = _civil(days)
+    return f"{year:04}-{month:02}-{day:02}"
 
 
 def _civil(days: int) -> tuple[int, int, int]:

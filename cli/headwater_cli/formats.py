@@ -16,7 +16,7 @@ Paint: TypeAlias = Callable[[str, str], str]
 
 FORMATS = ("tree", "json", "mermaid", "dot", "csv")
 COLOURS = {"dataset": "cyan", "job": "yellow", "column": "green", "run": "magenta", "version": "blue"}
-BAD_MARKS = ("dropped", "silent", "lineage unknown", "placeholder", "no writer now")
+BAD_MARKS = ("dropped", "silent", "lineage unknown", "placeholder", "removed", "no writer now")
 STATE_COLOURS = {"COMPLETE": "green", "RUNNING": "blue", "FAIL": "red", "ABORT": "red"}
 
 
@@ -127,14 +127,18 @@ def _gist(node: Node, paint: Paint) -> str:
     said = []
     if node.kind == "run" and (job := facts.get("job")):
         said.append(f"job {' '.join(job)}")
-    if state := facts.get("lastRunState"):
-        said.append(f"last run {paint(state, STATE_COLOURS.get(state, 'white'))} {short_time(facts.get('lastRunAt'))}")
+    if at := facts.get("lastRunAt"):
+        state = facts.get("lastRunState")
+        said.append(
+            " ".join(
+                ["last run", *([paint(state, STATE_COLOURS.get(state, "white"))] if state else []), short_time(at)]
+            )
+        )
     if state := facts.get("state"):
         said.append(f"{paint(state, STATE_COLOURS.get(state, 'white'))} {short_time(facts.get('at'))}")
     if node.kind == "dataset" and (writer := facts.get("lastWriter")):
-        said.append(
-            f"last written by job {' '.join(writer['job'])}, run {writer['run']} {short_time(writer.get('at'))}"
-        )
+        job = f"job {' '.join(writer['job'])}" if "job" in writer else "a job that retention removed"
+        said.append(f"last written by {job}, run {writer['run']} {short_time(writer.get('at'))}")
         said += [f"job version {writer['version']}"] if writer.get("version") else []
     return paint("  · " + " · ".join(said), "reset") if said else ""
 

@@ -47,13 +47,13 @@ def init() -> None:
 
 @graph.command()
 def schema() -> None:
-    """Print the schema: what is unique, what is indexed, and questions to ask in Cypher."""
-    from headwater_graph.questions.recipes import recipes
+    """Print the graph's model, what is unique, what is indexed, and questions to ask in Cypher."""
+    from headwater_graph.questions.recipes import model, recipes
     from headwater_graph.statements import cypher
 
-    click.echo(cypher("schema"))
-    for recipe in recipes():
-        click.echo(recipe.shown())
+    shown = [recipe.shown() + ";" for recipe in recipes()]
+    head = f"// {len(shown)} questions to ask with `headwater cypher`, names behind a $ are given with -p."
+    click.echo("\n\n".join([model(), cypher("schema").strip(), head, *shown]))
 
 
 @graph.command()

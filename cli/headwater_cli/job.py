@@ -56,7 +56,7 @@ def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
 
 
 def _versions_text(lines: list[JobVersionLine], form: str, colours: Paint) -> str:
-    more = bool(lines) and lines[-1].number > 1
+    more = bool(lines) and not lines[-1].oldest
     if form == "json":
         return json_text({"versions": [line.value() for line in lines], "more": more})
     head = ("number", "from", "runs", "code version", "version", "reason")
@@ -92,9 +92,9 @@ def diff_command(key: tuple[str, ...], first: str | None, last: str | None, form
 
 
 def _before(versions: list[JobVersionLine], version: JobVersionLine) -> JobVersionLine:
-    older = [line for line in versions if line.number == version.number - 1]
+    older = [line for line in versions if line.number < version.number]
     if not older:
-        raise ConfigError(f"version {version.number} is the first one: nothing is before it")
+        raise ConfigError(f"version {version.number} is the oldest one in the graph: nothing is before it")
     return older[0]
 
 

@@ -156,7 +156,7 @@ def path_command(keys: tuple[str, ...], form: str, **options: Any) -> int:
     with the_graph() as graph:
         source, target = find(graph, keys[:half]), find(graph, keys[half:])
         answer = path(graph, source, target, now(), scope_of(**options))
-    say(render(answer, form, paint()) if answer.nodes or form == "json" else _no_way(source, target, answer))
+    say(_no_way(source, target, answer) if form == "tree" and not answer.nodes else render(answer, form, paint()))
     return 0 if answer.nodes else 1
 
 

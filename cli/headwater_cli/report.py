@@ -57,7 +57,7 @@ def dead_letters() -> Report:
 
     client, topic = where()
     counts = Counter(letter.code for letter in distinct_letters(client, topic))
-    rows = tuple((code, str(count)) for code, count in counts.most_common())
+    rows = tuple(counts.most_common())
     return Report(DEAD_LETTERS, f"messages on {topic} that could not be used, by reason", ("code", "messages"), rows)
 
 
@@ -65,7 +65,9 @@ def _text(found: list[Report], form: str) -> str:
     if form == "json":
         return json_text([each.value() for each in found])
     if form == "csv":
-        return "\n".join(csv_text(("report", *each.head), [(each.name, *row) for row in each.rows]) for each in found)
+        return "\n".join(
+            csv_text(("report", *each.head), [(each.name, *map(str, row)) for row in each.rows]) for each in found
+        )
     return "\n\n".join(_section(each) for each in found)
 
 
@@ -73,5 +75,5 @@ def _section(found: Report) -> str:
     head = f"{found.name}: {found.title}"
     if not found.rows:
         return f"{head}: none"
-    lines = [head, table(found.head, found.rows, paint())]
+    lines = [head, table(found.head, [[str(cell) for cell in row] for row in found.rows], paint())]
     return "\n".join([*lines, *(["there are more (--limit N)"] if found.cut else [])])

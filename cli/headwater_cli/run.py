@@ -24,6 +24,7 @@ from .lineage import limit_options, limits_of
 
 STATES = ("NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL")
 BAR = 24
+WIDTH = 16
 MAX_VALUE = 200
 
 
@@ -145,7 +146,7 @@ def _facet_names(details: RunDetails) -> Iterator[str]:
 
 
 def _state(line: RunLine, colours: Paint) -> str:
-    state = line.state or "not heard of"
+    state = line.state or ("no longer there" if "removed" in line.marks else "not heard of")
     return colours(state, STATE_COLOURS.get(state, "white"))
 
 
@@ -164,7 +165,12 @@ def _facts(details: RunDetails) -> Iterator[str]:
         ("error", details.error),
         ("other jobs named", ", ".join(" ".join(key) for key in details.conflicts)),
     )
-    return (f"  {name:<16} {value}" for name, value in facts if value)
+    return (f"  {name:<{WIDTH}} {_indented(value)}" for name, value in facts if value)
+
+
+def _indented(text: str) -> str:
+    """A text of several lines, as some errors are, with all of them under the first."""
+    return ("\n" + " " * (WIDTH + 3)).join(text.splitlines())
 
 
 def _uses(verb: str, uses: Iterable[VersionUse], colours: Paint) -> Iterator[str]:
@@ -246,4 +252,5 @@ def _value_text(value: Any) -> str:
     if value is None:
         return "none"
     text = " ".join(value) if isinstance(value, tuple) else value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= MAX_VALUE else text[:MAX_VALUE] + "…"
+    line = next(iter(text.splitlines()), "")
+    return text if len(line) == len(text) <= MAX_VALUE else line[:MAX_VALUE] + "…"

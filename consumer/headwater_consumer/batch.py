@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from headwater_avro.collection import collection_paused
 from headwater_avro.errors import RejectionCode, StoreRefused
 from headwater_graph.neo4j_port import StoreBusy, StoreExhausted
 from headwater_graph.port import Store
 
-from .collection import collection_paused
 from .rules.coalesce import Kind, Row
 from .rules.horizon import Beyond
 from .settle.limits import Limits

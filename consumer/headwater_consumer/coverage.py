@@ -45,7 +45,7 @@ def coverage(reader: GraphReader, limit: int = 100, skip: int = 0) -> Report:
         count.columns += any("columnLineage" in facets for facets in outputs)
         count.schema += any("schema" in facets for facets in outputs)
     ranked = sorted(counts.items(), key=lambda item: (-item[1].jobs, item[0]))
-    rows = [(*who, *map(str, (c.jobs, c.known, c.columns, c.schema))) for who, c in ranked[skip:]]
+    rows = [(*who, c.jobs, c.known, c.columns, c.schema) for who, c in ranked[skip:]]
     return Report(NAME, "jobs by who told of their last run", _HEAD, tuple(rows[:limit]), len(rows) > limit)
 
 

@@ -29,11 +29,11 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 import pyarrow as pa
 
+from headwater_avro.collection import collection_paused
 from headwater_avro.errors import EventRejected, ServerUnavailable
 from headwater_avro.framing import unframed
 from headwater_avro.registry import RegistrySettings, Schemas, schemas_of
 
-from .collection import collection_paused
 from .messages import Headers, Message
 from .rules.coalesce import Coalescer, Kind, pack_sources
 

@@ -12,11 +12,18 @@ from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
 
 from .settings import GraphSettings
 
+MAX_TOLD = 600
+"""How much of what Neo4j says is passed on: a syntax error lists all that could stand there before it tells where."""
+
 _START = "start it (`headwater up` for a local one), or set HEADWATER_NEO4J_URI"
 
 
 class StoreExhausted(HeadwaterError):
     """A transaction asked for more than the graph's memory or time: do the same in smaller portions."""
+
+
+class StoreTimedOut(StoreExhausted):
+    """A transaction took longer than it may."""
 
 
 class StoreBusy(HeadwaterError):
@@ -46,7 +53,7 @@ def translated(settings: GraphSettings) -> Iterator[None]:
         yield
     except exceptions.AuthError as fault:
         raise ConfigError(
-            f"Neo4j refuses the account: {fault.message}; see HEADWATER_NEO4J_USER and _PASSWORD"
+            f"Neo4j refuses the account: {_first_line(fault).rstrip('.')}; see HEADWATER_NEO4J_USER and _PASSWORD"
         ) from fault
     except (exceptions.ServiceUnavailable, exceptions.SessionExpired, exceptions.ConfigurationError, OSError) as fault:
         raise ServerUnavailable("Neo4j", str(settings.uri), f"{_first_line(fault)}; {_START}") from fault
@@ -57,7 +64,9 @@ def translated(settings: GraphSettings) -> Iterator[None]:
 def of_code(fault: exceptions.Neo4jError, address: str) -> HeadwaterError:
     """Return the error of headwater for an error code of Neo4j."""
     code = fault.code or ""
-    if "OutOfMemory" in code or "TransactionTimedOut" in code or "LockClientStopped" in code or "Terminated" in code:
+    if "TransactionTimedOut" in code:
+        return StoreTimedOut(f"{code}: {_first_line(fault)}")
+    if "OutOfMemory" in code or "LockClientStopped" in code or "Terminated" in code:
         return StoreExhausted(f"{code}: {_first_line(fault)}")
     if "DatabaseUnavailable" in code or "DatabaseNotFound" in code or ".Cluster." in code or "ReadOnly" in code:
         return ServerUnavailable("Neo4j", address, f"{_first_line(fault)}; see its log")
@@ -71,4 +80,6 @@ def of_code(fault: exceptions.Neo4jError, address: str) -> HeadwaterError:
 
 
 def _first_line(fault: Exception) -> str:
-    return (str(fault).splitlines() or [type(fault).__name__])[0][:300]
+    # The text of a Neo4jError wraps its message in its codes, over which the message would be cut.
+    told = fault.message if isinstance(fault, exceptions.Neo4jError) else str(fault)
+    return ((told or "").splitlines() or [type(fault).__name__])[0][:MAX_TOLD].rstrip(" :")

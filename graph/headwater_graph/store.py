@@ -104,7 +104,7 @@ class Neo4jStore:
             self.driver.session(database=self.settings.database, fetch_size=1000) as session,
         ):
             for record in session.run(cypher(name), _with_horizon(parameters)):
-                yield record.data()
+                yield dict(record)
 
     def owes(self) -> bool:
         """Tell whether work is still owed: answers are final when none is."""
@@ -123,7 +123,8 @@ class Neo4jTransaction:
         self.horizon = horizon
 
     def _rows(self, name: str, **parameters: Any) -> list[Row]:
-        return self._tx.run(cypher(name), parameters).data()
+        # Not `data()`: that looks at every byte of a record.
+        return [dict(record) for record in self._tx.run(cypher(name), parameters)]
 
     def _many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[Row]:
         """Ask for many things at once. The answer is one record: a record each costs the driver more than what is in it."""

@@ -29,6 +29,7 @@ db.tx_log.rotation.retention_policy=128M size
 db.tx_log.rotation.size=32M
 dbms.usage_report.enabled=false
 client.allow_telemetry=false
+dbms.security.allow_csv_import_from_file_urls=false
 server.fleet_discovery.enabled=false
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """

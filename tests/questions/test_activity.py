@@ -58,7 +58,7 @@ def test_search_and_reports_leave_out_what_is_not_in_use(reader: Neo4jReader, st
     assert [node.name[1] for node in active(reader, found, None)] == [f"left-{ns}", f"used-{ns}"]
     assert [node.name[1] for node in active(reader, found, SINCE)] == [f"used-{ns}"]
 
-    def unread(since: datetime | None) -> list[str]:
+    def unread(since: datetime | None) -> list[str | int]:
         rows = report(reader, "unread", NOW, 100_000, active_since=since).rows
         return [row[1] for row in rows if row[0] == ns]
 

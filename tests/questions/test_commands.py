@@ -17,6 +17,7 @@ from headwater_cli.main import main
 from headwater_consumer.brokers import kafka_client
 from headwater_consumer.dead_letters import DeadLetter, KafkaDeadLetters
 from headwater_consumer.messages import Message
+from headwater_graph.questions.recipes import recipes
 
 from ..servers import Servers
 from .graph_maker import GraphMaker
@@ -89,6 +90,12 @@ def test_a_path_that_is_not_there_exits_with_1(headwater: Headwater, stored: Gra
     assert headwater("lineage", "path", ns, "raw", ns, "table").code == 0
     done = headwater("lineage", "path", f"{ns}#table", f"{ns}#raw")
     assert (done.code, done.out) == (1, f"no way from {ns} table to {ns} raw\n")
+    table = headwater("lineage", "path", f"{ns}#table", f"{ns}#raw", "--format", "csv")
+    assert (table.code, table.out) == (
+        1,
+        "from_kind,from_namespace,from_name,edge,to_kind,to_namespace,to_name,depth,past\n",
+    )
+    assert headwater("lineage", "path", f"{ns}#table", f"{ns}#raw", "--format", "mermaid").out == "flowchart LR\n"
     assert headwater("lineage", "path", f"{ns}#table").code == 2
 
 
@@ -262,10 +269,31 @@ def test_cypher_can_not_write(headwater: Headwater, text: str, said: str) -> Non
     assert said in done.err
 
 
+def test_an_error_of_several_lines_stays_in_its_place(
+    headwater: Headwater, maker: GraphMaker, driver: neo4j.Driver
+) -> None:
+    maker.run("load", ["raw"], ["orders"])
+    failed = maker.run("load", ["raw"], ["orders"], state="FAIL", error="boom\n  at line 1")
+    maker.store(driver)
+    assert f"  {'error':<16} boom\n{' ' * 19}  at line 1\n" in headwater("run", "show", failed).out
+    assert "  error: none to boom…\n" in headwater("run", "diff", failed).out
+
+
+def test_a_syntax_error_is_told_with_its_place(headwater: Headwater) -> None:
+    assert "(line 1, column 11 (offset: 10))" in headwater("cypher", "MATCH (n) RETRUN n").err
+
+
+def test_the_schema_shows_the_model_and_all_recipes(headwater: Headwater) -> None:
+    done = headwater("graph", "schema")
+    assert all(recipe.shown() + ";" in done.out for recipe in recipes())
+    assert "(:Dataset)-[:FEEDS {version, since}]->(:Job)" in done.out
+    assert "CREATE CONSTRAINT job_key" in done.out
+
+
 def test_cypher_stops_at_its_time_limit(headwater: Headwater) -> None:
     done = headwater("cypher", "UNWIND range(1, 1000000000) AS n RETURN sum(n)", "--timeout", "0.5")
     assert done.code == 2
-    assert "too much to answer within the limits of time and memory" in done.err
+    assert done.err == "headwater: no answer within 0.5 s: narrow it, or give it longer (--timeout)\n"
 
 
 def test_reports_are_printed(headwater: Headwater, stored: GraphMaker) -> None:
@@ -338,4 +366,4 @@ def test_dead_letters_are_counted_by_reason_each_once(
     ]
     sink.send([*letters, letters[0]])
     rows = json.loads(headwater("report", "dead-letters", "--json").out)[0]["rows"]
-    assert rows == [{"code": "not_decodable", "messages": "2"}, {"code": "too_large", "messages": "1"}]
+    assert rows == [{"code": "not_decodable", "messages": 2}, {"code": "too_large", "messages": 1}]

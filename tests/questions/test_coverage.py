@@ -31,9 +31,9 @@ def test_jobs_are_counted_by_who_told_of_their_last_run() -> None:
     ]
     found = coverage(GivenAnswers(report_coverage=rows))
     assert found.rows == (
-        ("https://example.com/tree/integration/spark", "1.54.0", "spark 4.2.0", "2", "1", "1", "1"),
-        ("", "", "", "1", "1", "0", "0"),
-        ("https://example.com/dbt", "2.1", "", "1", "1", "0", "0"),
+        ("https://example.com/tree/integration/spark", "1.54.0", "spark 4.2.0", 2, 1, 1, 1),
+        ("", "", "", 1, 1, 0, 0),
+        ("https://example.com/dbt", "2.1", "", 1, 1, 0, 0),
     )
     page = coverage(GivenAnswers(report_coverage=rows), limit=1, skip=1)
     assert (page.rows, page.cut) == (found.rows[1:2], True)

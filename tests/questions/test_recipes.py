@@ -11,7 +11,7 @@ import neo4j
 import pytest
 
 from headwater_graph.questions.reader import Neo4jReader, question_text
-from headwater_graph.questions.recipes import Recipe, recipes
+from headwater_graph.questions.recipes import Recipe, model, recipes
 
 from .graph_maker import GraphMaker
 
@@ -107,6 +107,23 @@ def test_a_recipe_finds_something(recipe: Recipe, told: dict[str, str], reader: 
     }
     replaced = {name: told[other] for part, (name, other) in others.items() if part in recipe.title}
     assert reader.run(recipe.text, {name: told[name] for name in recipe.parameters} | replaced)
+
+
+NODE = re.compile(r"\(:(\w+) \{([\w, ]+)\}\)")
+EDGE = re.compile(r"\[:(\w+)(?: \{([\w, ]+)\})?\]")
+
+
+def test_the_model_and_the_manual_name_the_same_properties() -> None:
+    manual = (ROOT / "docs" / "cypher.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", manual, re.MULTILINE))
+    told = {label: set(re.findall(r"`(\w+)`", cell)) for label, cell in rows.items()}
+    assert {label: set(names.split(", ")) for label, names in NODE.findall(model())} == told
+
+
+def test_the_model_names_every_relationship_that_is_there(told: dict[str, str], reader: Neo4jReader) -> None:
+    named = {kind for kind, _ in EDGE.findall(model())}
+    assert told
+    assert {row["relationshipType"] for row in reader.run("CALL db.relationshipTypes()", {})} <= named
 
 
 def test_there_are_at_least_twenty_recipes_and_the_manual_shows_each() -> None:

@@ -59,7 +59,7 @@ def test_a_report_says_that_it_is_cut(reader: Neo4jReader, odd: GraphMaker) -> N
 def test_rows_tell_their_facts(reader: Neo4jReader, odd: GraphMaker) -> None:
     ns = odd.namespace
 
-    def row(name: str) -> tuple[str, ...]:
+    def row(name: str) -> tuple[str | int, ...]:
         return next(row for row in report(reader, name, NOW, ALL).rows if row[0] == ns)
 
     assert row("silent") == (ns, "reader", f"{ns}-quiet", "2026-01-01T01:00:00.000000Z")

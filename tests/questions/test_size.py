@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import neo4j
 import pytest
@@ -29,8 +29,19 @@ class Counting:
     def rows(self, question: str, /, **parameters: object) -> list[Row]:
         rows = self.reader.rows(question, **parameters)
         self.asked += 1
-        self.found += sum(len(row.get("near") or ()) + len(row.get("far") or ()) + 1 for row in rows)
+        self.found += sum(map(_size, rows))
         return rows
+
+    def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
+        self.asked += 1
+        for row in self.reader.stream(question, **parameters):
+            self.found += _size(row)
+            yield row
+
+
+def _size(row: Row) -> int:
+    """A row counts for itself, and each row in a list that it holds for one more."""
+    return 1 + sum(len(value) for value in row.values() if isinstance(value, list))
 
 
 def test_a_ladder_of_sixty_diamonds_answers_at_once(
@@ -74,6 +85,6 @@ def test_a_hub_is_cut_with_its_count(reader: Neo4jReader, hub: str) -> None:
     counting = Counting(reader)
     answer = lineage(counting, find(reader, (hub, "hub")), "downstream", NOW)
     assert counting.asked < 15
-    assert counting.found < 5_000
+    assert counting.found < READERS / 5
     assert [(cut.why, cut.shown, cut.total) for cut in answer.cuts] == [("neighbours", 1_000, READERS)]
     assert len(answer.nodes) == 1_001

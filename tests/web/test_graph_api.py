@@ -75,6 +75,16 @@ def test_runs_are_paged_by_cursor(client: TestClient, stored: GraphMaker) -> Non
     assert client.get(f"{GRAPH}/runs", params={"cursor": "nonsense"}).status_code == 400
 
 
+def test_a_parameter_that_is_not_there_is_refused(client: TestClient, stored: GraphMaker) -> None:
+    """`asOf` for `as_of` would be answered with the graph of now."""
+    named = {"namespace": stored.namespace, "name": "orders"}
+    refused = client.get(f"{GRAPH}/lineage/upstream", params={**named, "asOf": "2026-01-01T00:00:00Z"})
+    assert refused.status_code == 422
+    assert refused.json()["detail"].startswith("no parameter asOf here: there are active_since, as_of, depth, ")
+    assert client.get(f"{GRAPH}/runs/nothing", params={"facets": "1"}).status_code == 422
+    assert client.get(f"{GRAPH}/lineage/upstream", params={**named, "as_of": "2026-01-01T00:00:00Z"}).is_success
+
+
 def test_entities_versions_reports_and_search(client: TestClient, stored: GraphMaker) -> None:
     ns = stored.namespace
     assert get(client, "/datasets/show", namespace=ns, name="orders")["upstream"] == [["job", ns, "load"]]
@@ -118,7 +128,7 @@ def test_every_list_goes_on_by_its_cursor(client: TestClient, maker: GraphMaker,
 @pytest.mark.parametrize("path", ["/runs", "/search?text=x", "/reports/unread", "/datasets/versions?name=orders"])
 @pytest.mark.parametrize("cursor", ["nonsense", "W10=", "WzFd", "Wy0xXQ==", "bnVsbA==", "WzEsInQiXQ==x"])
 def test_a_cursor_from_elsewhere_is_refused(client: TestClient, stored: GraphMaker, path: str, cursor: str) -> None:
-    given = {"cursor": cursor, "namespace": stored.namespace}
+    given = {"cursor": cursor} | ({"namespace": stored.namespace} if path.startswith("/datasets") else {})
     answer = client.get(f"{GRAPH}{path}", params={**given, **dict(parse_qsl(path.partition("?")[2]))})
     # A number is a place in lists that are ranked anew, and nothing in lists by time.
     assert answer.status_code == (200 if cursor == "WzFd" and path[1] in "sr" and path != "/runs" else 400), answer.text

@@ -41,7 +41,16 @@ Rows: TypeAlias = Annotated[int, Query(ge=1, le=1_000)]
 Time: TypeAlias = Annotated[str | None, Query(max_length=40, description="as 2026-01-31T12:00:00Z")]
 State: TypeAlias = Literal["NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
 
-routes = APIRouter(prefix="/api/v1/graph", tags=["graph"])
+
+def only_described(request: Request) -> None:
+    """Refuse a parameter that the API does not describe: misspelt, it would be left out, and the answer be another one."""
+    told = request.app.openapi()["paths"][request.scope["route"].path_format]["get"].get("parameters", ())
+    known = {each["name"] for each in told if each["in"] == "query"}
+    if unknown := sorted(request.query_params.keys() - known):
+        raise Problem(422, f"no parameter {', '.join(unknown)} here: there are {', '.join(sorted(known)) or 'none'}")
+
+
+routes = APIRouter(prefix="/api/v1/graph", tags=["graph"], dependencies=[Depends(only_described)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +282,8 @@ def get_versions(
 def _job_versions(reader: GraphReader, job: Node, limit: int, cursor: str | None) -> dict[str, Any]:
     below = None if cursor is None else int(place_of(cursor, int)[0])
     lines = job_versions(reader, job, limit, below)
-    last = lines[-1].number if lines else 1
-    return {"versions": [line.value() for line in lines]} | _next_if(last > 1, last)
+    more = bool(lines) and not lines[-1].oldest
+    return {"versions": [line.value() for line in lines]} | _next_if(more, *([lines[-1].number] if more else []))
 
 
 def _dataset_versions(reader: GraphReader, dataset: Node, limit: int, cursor: str | None) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 MATCH (j:Job)
 CALL (j) {
   MATCH (v:JobVersion)
-  WHERE v.job = j.key AND v.moment IS NOT NULL
+  USING INDEX SEEK v:JobVersion(job, moment, tie)
+  WHERE v.tie IS NOT NULL AND v.job = j.key AND v.moment IS NOT NULL
   RETURN v ORDER BY v.moment, v.tie, coalesce(v.madeBy, v.text)
 }
 RETURN [j.namespace, j.name] AS job, v.id AS id, v.moment AS moment, v.end AS end, v.madeBy AS madeBy,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -19,7 +19,7 @@ class Node(Struct, frozen=True, gc=False):
     """One node of an answer.
 
     ``depth`` is its distance from the start, counted in jobs (or runs) on the way; ``marks`` are words such as
-    ``dropped``, ``placeholder``, ``lineage unknown``, ``silent``, ``streaming``; ``facts`` are JSON values.
+    ``dropped``, ``placeholder``, ``removed``, ``lineage unknown``, ``silent``, ``streaming``; ``facts`` are JSON values.
     """
 
     key: str
@@ -41,6 +41,11 @@ class Edge(Struct, frozen=True, gc=False):
     kind: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     past: bool = False
+
+
+def nearest_first(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """Return nodes in the order of answers: by distance, kind and name."""
+    return tuple(sorted(nodes, key=lambda node: (node.depth, node.kind, node.name)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from .answers import Answer, Cut, Direction, Edge, Node
+from .answers import Answer, Cut, Direction, Edge, Node, nearest_first
 from .lineage import CURRENT, GraphSteps, Scope, in_order
 from .marks import told, with_marks
 from .reader import GraphReader
@@ -87,6 +87,6 @@ def component(reader: GraphReader, start: Node, now: datetime, scope: Scope = CU
     scope = replace(scope, limits=limits)
     walk = ComponentWalk((GraphSteps(reader, "upstream", scope), GraphSteps(reader, "downstream", scope)), limits)
     walk.go(start)
-    nodes = with_marks(reader, walk.nodes.values(), now, scope.as_of)
+    nodes = with_marks(reader, nearest_first(walk.nodes.values()), now, scope.as_of)
     question = {"direction": "both", "start": list(start.name), "kind": start.kind} | scope.value()
     return Answer(question, (start.key,), nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))

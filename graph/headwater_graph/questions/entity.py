@@ -18,7 +18,11 @@ NEXT = Scope(Limits(depth=1, neighbours=100, nodes=400))
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A dataset or job; ``upstream`` and ``downstream`` are the jobs (of a dataset) or datasets (of a job) next to it."""
+    """A dataset or job with what is next to it, in ``upstream`` and ``downstream``.
+
+    Of a dataset these are the jobs that write and read it under any of its names (SPEC 6.7); of a job the datasets that it
+    names itself.
+    """
 
     node: Node
     facets: dict[str, Any]
@@ -55,6 +59,9 @@ def _aliases(answer: Answer) -> tuple[Node, ...]:
 
 
 def _next_to(answer: Answer) -> tuple[Node, ...]:
-    """The nodes one edge away: jobs of a dataset, datasets of a job."""
-    other = "job" if answer.question["kind"] == "dataset" else "dataset"
-    return tuple(node for node in answer.nodes if node.kind == other and node.depth == 1)
+    """The jobs of a dataset, the datasets of a job."""
+    if answer.question["kind"] == "dataset":
+        return tuple(node for node in answer.nodes if node.kind == "job" and node.depth == 1)
+    (job,) = answer.start
+    ends = {end for edge in answer.edges if job in (edge.source, edge.target) for end in (edge.source, edge.target)}
+    return tuple(node for node in answer.nodes if node.kind == "dataset" and node.key in ends)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
@@ -23,7 +24,10 @@ NEWEST = (LATEST, "\U0010ffff")
 
 @dataclass(frozen=True, slots=True)
 class JobVersionLine:
-    """One version of a job with what made it a version of its own; ``number`` counts from 1 in the order of the fold."""
+    """One version of a job with what made it a version of its own; ``number`` counts from 1 in the order of the fold.
+
+    The ``oldest`` one that the graph has is the first of all, unless retention has removed those before it.
+    """
 
     id: str
     number: int
@@ -37,6 +41,7 @@ class JobVersionLine:
     runs: int
     last_run: str | None
     reasons: tuple[str, ...] = ()
+    oldest: bool = False
 
     def value(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -56,14 +61,30 @@ class JobVersionLine:
 
 def job_versions(reader: GraphReader, job: Node, limit: int = 50, below: int | None = None) -> list[JobVersionLine]:
     """Return the versions of a job, the newest first, each with the reason for it; those of a number ``below`` one alone."""
-    total = reader.rows("job_version_count", job=job.key)[0]["total"]
-    highest = total if below is None else min(total, below - 1)
-    rows = reader.rows("job_versions", job=job.key, skip=total - highest, limit=limit + 1) if highest > 0 else []
-    lines = [_job_line(row, highest - place) for place, row in enumerate(rows)]
+    (row,) = reader.rows("job_version_count", job=job.key)
+    numbers = _numbers(row["total"], row["kept"])
+    highest = len(numbers) if below is None else bisect_left(numbers, below)
+    wanted = numbers[max(highest - limit - 1, 0) : highest][::-1]
+    skip = len(numbers) - highest
+    rows = reader.rows("job_versions", job=job.key, skip=skip, limit=limit + 1) if wanted else []
+    lines = [_job_line(row, number) for row, number in zip(rows, wanted, strict=False)]
     explained = [_with_reasons(newer, older) for newer, older in pairwise(lines)]
-    if lines and lines[-1].number == 1:
-        explained.append(_with_reasons(lines[-1], None))
+    if lines and lines[-1].number == numbers[0]:
+        explained.append(_oldest(lines[-1]))
     return explained[:limit]
+
+
+def _numbers(total: int, kept: Sequence[tuple[int, int]]) -> list[int]:
+    """The numbers of all versions, the oldest first; ``kept`` are the (place, number) of those that retention kept.
+
+    >>> _numbers(4, [(0, 5), (2, 9)])
+    [5, 6, 9, 10]
+    """
+    known = dict(kept)
+    numbers: list[int] = []
+    for place in range(total):
+        numbers.append(max((numbers[-1] if numbers else 0) + 1, known.get(place, 0)))
+    return numbers
 
 
 def _job_line(row: Row, number: int) -> JobVersionLine:
@@ -82,9 +103,13 @@ def _job_line(row: Row, number: int) -> JobVersionLine:
     )
 
 
-def _with_reasons(line: JobVersionLine, before: JobVersionLine | None) -> JobVersionLine:
-    reasons = ("first version",) if before is None else job_version_reasons(before, line)
-    return replace(line, reasons=reasons)
+def _with_reasons(line: JobVersionLine, before: JobVersionLine) -> JobVersionLine:
+    return replace(line, reasons=job_version_reasons(before, line))
+
+
+def _oldest(line: JobVersionLine) -> JobVersionLine:
+    reason = "first version" if line.number == 1 else "those before it were removed by retention"
+    return replace(line, reasons=(reason,), oldest=True)
 
 
 def job_version_reasons(before: JobVersionLine, after: JobVersionLine) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from .answers import Answer, Node
+from .answers import Answer, Node, nearest_first
 from .columns import column_lineage
 from .keys import dataset_key, job_key
 from .lineage import CURRENT, Scope, lineage
@@ -34,8 +34,7 @@ def impact(
     answer = column_lineage(reader, start, "downstream", wanted, scope.limits, scope.active_since)
     around = with_marks(reader, _around(answer, start), now)
     reached = [node for node in answer.nodes if node.key not in answer.start]
-    nodes = tuple(sorted([*reached, *around], key=lambda node: (node.depth, node.kind, node.name)))
-    return replace(answer, nodes=nodes)
+    return replace(answer, nodes=nearest_first([*reached, *around]))
 
 
 def _around(answer: Answer, start: Node) -> Iterable[Node]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
-from headwater_avro.times import LATEST, micros_of
+from headwater_avro.collection import collection_paused
+from headwater_avro.times import LATEST, format_time, micros_of
 
 from .activity import active_keys
-from .answers import Answer, Cut, Direction, Edge, Node
-from .keys import dataset_key
+from .answers import Answer, Cut, Direction, Edge, Node, nearest_first
 from .marks import time_text, told, with_marks
 from .reader import GraphReader, Row
+from .region import NOWHERE, Region, listed, region
 from .walk import Hop, Limits, PastHop, Walk
 
 CHUNK = 1_000
@@ -48,23 +49,32 @@ CURRENT = Scope()
 
 @dataclass(frozen=True, slots=True)
 class GraphSteps:
-    """The neighbours of datasets and jobs in Neo4j."""
+    """The neighbours of datasets and jobs in Neo4j; of those that ``near`` knows nobody is asked."""
 
     reader: GraphReader
     direction: Direction
     scope: Scope = CURRENT
+    near: Region = NOWHERE
     _active: dict[str, bool] = field(default_factory=dict)
     _ahead: dict[str, list[Hop]] = field(default_factory=dict)
 
     def jobs(self, datasets: Sequence[str], rows: int) -> list[Hop]:
         is_now = self.scope.as_of is None
-        hops = self._level(datasets, rows) if is_now else self._hops(f"{self.direction}_jobs", datasets, rows)
+        known, left = self._known(datasets)
+        hops = self._level(left, rows) if is_now else self._hops(f"{self.direction}_jobs", left, rows)
+        hops = (known + hops)[:rows]
         return hops if self.scope.active_since is None else self._of_active(hops, self.scope.active_since)
 
     def datasets(self, jobs: Sequence[str], rows: int) -> list[Hop]:
-        known = [hop for job in jobs for hop in self._ahead.get(job, ())]
-        left = [job for job in jobs if job not in self._ahead]
-        return (known + (self._hops(f"{self.direction}_datasets", left, rows) if left else []))[:rows]
+        known, asked = self._known(jobs)
+        known += [hop for job in asked for hop in self._ahead.get(job, ())]
+        left = [job for job in asked if job not in self._ahead]
+        return (known + self._hops(f"{self.direction}_datasets", left, rows))[:rows]
+
+    def _known(self, keys: Sequence[str]) -> tuple[list[Hop], list[str]]:
+        """The hops of the nodes of which all are known, and the other nodes."""
+        hops = self.near.hops
+        return [hop for key in keys for hop in hops.get(key, ())], [key for key in keys if key not in hops]
 
     def _level(self, datasets: Sequence[str], rows: int) -> list[Hop]:
         """The jobs of some datasets; what is on their far side comes in the same answer and is kept until asked for."""
@@ -87,12 +97,14 @@ class GraphSteps:
             self._ahead[hop.at].append(hop)
 
     def aliases(self, datasets: Sequence[str], rows: int) -> list[Hop]:
-        found = self.reader.rows("aliases", keys=datasets, rows=rows)
+        asked = [key for key in datasets if key not in self.near.nameless]
+        found = self.reader.rows("aliases", keys=asked, rows=rows) if asked else []
         return [Hop(row["at"], row["key"], (row["namespace"], row["name"])) for row in found]
 
     def past(self, datasets: Sequence[str]) -> list[PastHop]:
         rows = past_producers(self.reader, datasets, self.scope.limits.neighbours, self.scope.as_of)
-        return [past_hop(row) for row in rows]
+        # Of a run that retention removed the job may be unknown: there is no way on.
+        return [past_hop(row) for row in rows if row["key"] is not None]
 
     def totals(self, nodes: Sequence[str]) -> dict[str, int]:
         question, more = self._asked(f"{self.direction}_degrees")
@@ -121,9 +133,8 @@ class GraphSteps:
         return [hop for hop in hops if self._active[hop.key]]
 
 
-def _hop(at: str, key: str, namespace: str, name: str, version: str | None, listed: str | None, aliased: bool) -> Hop:
-    inputs = None if listed is None else frozenset(dataset_key(*each) for each in json.loads(listed))
-    return Hop(at, key, (namespace, name), version, inputs, aliased)
+def _hop(at: str, key: str, namespace: str, name: str, version: str | None, inputs: str | None, aliased: bool) -> Hop:
+    return Hop(at, key, (namespace, name), version, listed(inputs), aliased)
 
 
 def past_hop(row: Row) -> PastHop:
@@ -142,24 +153,41 @@ def past_producers(reader: GraphReader, datasets: Sequence[str], fan: int, until
 
 def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetime, scope: Scope = CURRENT) -> Answer:
     """Return what feeds a dataset or job (upstream) or what it feeds (downstream), with all that was cut (SPEC 6.3)."""
-    walk = walked(reader, start, direction, scope)
-    nodes = with_marks(reader, walk.nodes.values(), now, scope.as_of)
-    nodes = _with_writers(reader, nodes, walk, scope.as_of or now)
+    with collection_paused(), _foreseen(reader, start, direction, now, scope) as near:
+        walk = walked(reader, start, direction, scope, near=near)
+        # All that needs no marks is done while they are still under way.
+        nodes = nearest_first(walk.nodes.values())
+        edges, writers = in_order(walk.edges.values(), nodes), _last_writers(reader, nodes, walk, scope.as_of or now)
+        marked = _with_writers(with_marks(reader, nodes, now, scope.as_of, near.marks()), writers)
     question = {"direction": direction, "start": list(start.name), "kind": start.kind} | scope.value()
-    edges = in_order(walk.edges.values(), nodes)
-    return Answer(question, (start.key,), nodes, edges, tuple(walk.cuts), unsettled(reader))
+    notes = (*_unsettled(reader, near.owed), *_forgotten(reader, scope.as_of))
+    return Answer(question, (start.key,), marked, edges, tuple(walk.cuts), notes)
 
 
-def unsettled(reader: GraphReader) -> tuple[str, ...]:
-    """Return a sentence where the writer still owes work, so that the answer may change without new events."""
-    owed = sum(row["owed"] for row in reader.rows("owed"))
+def _foreseen(
+    reader: GraphReader, start: Node, direction: Direction, now: datetime, scope: Scope
+) -> AbstractContextManager[Region]:
+    """What one statement tells beforehand: of the current graph alone."""
+    return nullcontext(NOWHERE) if scope.as_of else region(reader, start, direction, scope.limits, now)
+
+
+def _unsettled(reader: GraphReader, owed: int | None) -> tuple[str, ...]:
+    """A sentence where the writer still owes work, so that the answer may change without new events."""
+    owed = sum(row["owed"] for row in reader.rows("owed")) if owed is None else owed
     return (f"the graph is being settled: {owed} pieces of work are left",) if owed else ()
 
 
-def in_order(edges: Iterable[Edge], nodes: Iterable[Node]) -> tuple[Edge, ...]:
-    """Return edges by the names of their ends, so that equal answers are equal texts."""
-    order = sorted(nodes, key=lambda node: (node.depth, node.kind, node.name))
-    place = {node.key: number for number, node in enumerate(order)}
+def _forgotten(reader: GraphReader, as_of: datetime | None) -> tuple[str, ...]:
+    """A sentence where retention has removed versions that were valid then (SPEC 7)."""
+    horizon = max((row["horizon"] or 0 for row in reader.rows("horizon")), default=0) if as_of else 0
+    if as_of is None or micros_of(as_of) >= horizon:
+        return ()
+    return (f"retention has removed what was no longer valid at {format_time(horizon)}: some of then may lack here",)
+
+
+def in_order(edges: Iterable[Edge], nodes: Sequence[Node]) -> tuple[Edge, ...]:
+    """Return edges in the order of their ends among the nodes, so that equal answers are equal texts."""
+    place = {node.key: number for number, node in enumerate(nodes)}
     return tuple(sorted(edges, key=lambda e: (place[e.source], place[e.target], e.kind, e.past, _tie(e))))
 
 
@@ -168,25 +196,36 @@ def _tie(edge: Edge) -> str:
     return str(edge.facts) if edge.kind == "derives" else ""
 
 
-def walked(reader: GraphReader, start: Node, direction: Direction, scope: Scope, target: str | None = None) -> Walk:
+def walked(
+    reader: GraphReader,
+    start: Node,
+    direction: Direction,
+    scope: Scope,
+    target: str | None = None,
+    near: Region = NOWHERE,
+) -> Walk:
     """Walk from a dataset or job, until ``target`` is met, and return the walk: nodes and edges without their marks."""
-    walk = Walk(GraphSteps(reader, direction, scope), direction, scope.limits, scope.past, target=target)
+    walk = Walk(GraphSteps(reader, direction, scope, near), direction, scope.limits, scope.past, target=target)
     walk.go(walk.start_at(start), 0 if start.kind == "dataset" else 1)
     return walk
 
 
-def _with_writers(reader: GraphReader, nodes: tuple[Node, ...], walk: Walk, until: datetime) -> tuple[Node, ...]:
-    """Name the last writer where there are several writers (SPEC 6.9), and where there is none any more."""
+def _last_writers(
+    reader: GraphReader, nodes: Iterable[Node], walk: Walk, until: datetime
+) -> dict[str, tuple[Row, bool]]:
+    """Who wrote last, where several do (SPEC 6.9), and where none does any more: by dataset, and whether one does now."""
     writers: dict[str, set[str]] = {}
     for edge in walk.edges.values():
         if edge.kind == "produces" and not edge.past:
             writers.setdefault(edge.target, set()).add(edge.source)
     shared = sorted(dataset for dataset, jobs in writers.items() if len(jobs) > 1)
     orphans = _orphans(nodes, writers, walk.cuts) if walk.direction == "upstream" else []
-    rows = {row["at"]: row for row in past_producers(reader, [*shared, *orphans], 0, until)}
-    return tuple(
-        _with_writer(node, rows[node.key], node.key in writers) if node.key in rows else node for node in nodes
-    )
+    rows = past_producers(reader, [*shared, *orphans], 0, until)
+    return {row["at"]: (row, row["at"] in writers) for row in rows}
+
+
+def _with_writers(nodes: tuple[Node, ...], writers: dict[str, tuple[Row, bool]]) -> tuple[Node, ...]:
+    return tuple(_with_writer(node, *writers[node.key]) if node.key in writers else node for node in nodes)
 
 
 def _with_writer(node: Node, row: Row, written_now: bool) -> Node:
@@ -201,7 +240,7 @@ def _orphans(nodes: Iterable[Node], writers: dict[str, set[str]], cuts: Iterable
 
 def _writer(row: Row) -> dict[str, Any]:
     facts = {
-        "job": [row["namespace"], row["name"]],
+        "job": None if row["key"] is None else [row["namespace"], row["name"]],
         "version": row["version"],
         "since": time_text(row["since"]),
         "until": time_text(row["until"]),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from itertools import compress
+from typing import Any, TypeAlias
 
 from headwater_avro.times import format_time
 
 from .answers import Node
-from .keys import run_key, run_keys
-from .reader import GraphReader, Row
+from .reader import GraphReader
 
 RUN_TIMEOUT = timedelta(hours=24)
 """How long nothing is heard of a batch run until it counts as silent (SPEC 2.9)."""
@@ -21,83 +21,87 @@ MAX_SILENT = 100_000
 
 STREAMING = ("STREAMING", "SERVICE")
 OPEN_STATES = ("NEW", "RUNNING")
+JOB_MARKS = ("lineage unknown", "streaming", "silent", "no run yet")
+
+Marked: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
+"""The marks and the facts of a node."""
+
+UNTOLD: Marked = ((), {})
 
 
 def with_marks(
-    reader: GraphReader, nodes: Iterable[Node], now: datetime, as_of: datetime | None = None
+    reader: GraphReader,
+    nodes: Iterable[Node],
+    now: datetime,
+    as_of: datetime | None = None,
+    known: Mapping[str, Marked] | None = None,
 ) -> tuple[Node, ...]:
-    """Return datasets and jobs with their marks and facts, in order of distance, kind and name.
+    """Return datasets and jobs with their marks and facts, in the order given.
 
-    As of a time, a job's facts are those of its version of then, and nothing is told of later runs.
+    As of a time, a job's facts are those of its version of then, and nothing is told of later runs. What is ``known``,
+    by key, is not asked for.
     """
-    found = list(nodes)
-    jobs = [node.key for node in found if node.kind == "job"]
-    datasets = [node.key for node in found if node.kind == "dataset"]
-    about_jobs = _jobs(reader, jobs, now - RUN_TIMEOUT) if as_of is None else _jobs_at(reader, jobs, as_of)
-    told = {**_datasets(reader, datasets), **about_jobs}
-    marked = (Node(node.key, node.kind, node.name, node.depth, *told[node.key]) for node in found)
-    return tuple(sorted(marked, key=lambda node: (node.depth, node.kind, node.name)))
+    found, told = list(nodes), dict(known or {})
+    datasets = [node.key for node in found if node.kind == "dataset" and node.key not in told]
+    told |= marked_datasets(_asked(reader, "dataset_marks", datasets))
+    jobs = [node.key for node in found if node.kind == "job" and node.key not in told]
+    told |= _jobs(reader, jobs, now - RUN_TIMEOUT) if as_of is None else _jobs_at(reader, jobs, as_of)
+    return tuple(Node(node.key, node.kind, node.name, node.depth, *told.get(node.key, UNTOLD)) for node in found)
 
 
-def _datasets(reader: GraphReader, keys: Sequence[str]) -> dict[str, tuple[tuple[str, ...], dict[str, Any]]]:
-    rows = {row["key"]: row for row in reader.rows("dataset_marks", keys=keys)} if keys else {}
-    return {key: (_dataset_words(rows[key]), _dataset_facts(rows[key])) if key in rows else ((), {}) for key in keys}
-
-
-def _dataset_words(row: Row) -> tuple[str, ...]:
-    return ("dropped",) if row["dropped"] else ()
-
-
-def _dataset_facts(row: Row) -> dict[str, Any]:
-    facts = {
-        "version": row["version"],
-        "writtenAt": time_text(row["time"]),
-        "writtenBy": row["run"],
-        "external": row["external"],
-        "owners": owners(facets_of(row["facets"])),
-    }
-    return told(facts)
-
-
-def _jobs(
-    reader: GraphReader, keys: Sequence[str], silent_before: datetime
-) -> dict[str, tuple[tuple[str, ...], dict[str, Any]]]:
+def _jobs(reader: GraphReader, keys: Sequence[str], silent_before: datetime) -> dict[str, Marked]:
     if not keys:
         return {}
-    rows = {row["key"]: row for row in reader.rows("job_marks", keys=keys)}
     silent = {key for row in reader.rows("silent_jobs", before=silent_before, limit=MAX_SILENT) for key in row["keys"]}
-    last = [row["lastRun"] for row in rows.values() if row["lastRun"]]
-    runs = {row["key"]: row for row in reader.rows("run_marks", keys=run_keys(last))} if last else {}
-    return {key: _job(rows[key], runs, key in silent) if key in rows else ((), {}) for key in keys}
+    return marked_jobs(_asked(reader, "job_marks", keys), silent)
 
 
-def _jobs_at(
-    reader: GraphReader, keys: Sequence[str], time: datetime
-) -> dict[str, tuple[tuple[str, ...], dict[str, Any]]]:
-    rows = {row["key"]: row for row in reader.rows("job_marks_at", keys=keys, time=time)} if keys else {}
-    return {key: _job(rows[key], {}, silent=False) if key in rows else ((), {}) for key in keys}
+def _jobs_at(reader: GraphReader, keys: Sequence[str], time: datetime) -> dict[str, Marked]:
+    return marked_jobs(_asked(reader, "job_marks_at", keys, time=time), ())
 
 
-def _job(row: Row, runs: Mapping[str, Row], silent: bool) -> tuple[tuple[str, ...], dict[str, Any]]:
-    facets = facets_of(row["facets"])
-    last = runs.get(run_key(row["lastRun"])) if row["lastRun"] else None
-    words = (
-        ("lineage unknown", bool(row["lineageUnknown"])),
-        ("streaming", is_streaming(facets) or bool(last and last["streaming"])),
-        ("silent", silent),
-        ("no run yet", row["version"] is None),
-    )
-    facts = {
-        "version": row["version"],
-        "since": time_text(row["since"]),
-        "codeVersion": row["codeVersion"],
-        "runs": row["runs"],
-        "lastRun": row["lastRun"],
-        "lastRunAt": time_text(row["lastRunAt"]),
-        "lastRunState": last["state"] if last else None,
-        "owners": owners(facets),
-    }
-    return tuple(word for word, holds in words if holds), told(facts)
+def _asked(reader: GraphReader, question: str, keys: Sequence[str], **more: object) -> list[Sequence[Any]]:
+    rows = reader.rows(question, keys=keys, **more) if keys else []
+    return [marks for row in rows for marks in row["marks"]]
+
+
+def marked_datasets(rows: Iterable[Sequence[Any]]) -> dict[str, Marked]:
+    """Return the marks of datasets by key, from the lists of the question ``dataset_marks``."""
+    marked: dict[str, Marked] = {}
+    for key, dropped, version, time, run, external, facets in rows:
+        facts = {
+            "version": version,
+            "writtenAt": None if time is None else format_time(time),
+            "writtenBy": run,
+            "external": external,
+            "owners": (owners(facets_of(facets)) or None) if facets else None,
+        }
+        marked[key] = (("dropped",) if dropped else (), _present(facts))
+    return marked
+
+
+def marked_jobs(rows: Iterable[Sequence[Any]], silent: Container[str]) -> dict[str, Marked]:
+    """Return the marks of jobs by key, from the lists of the question ``job_marks``; ``silent`` are keys of silent jobs."""
+    marked: dict[str, Marked] = {}
+    for key, version, since, unknown, code, runs, last_run, last_run_at, state, streams, facets_text in rows:
+        facets = facets_of(facets_text)
+        facts = {
+            "version": version,
+            "since": None if since is None else format_time(since),
+            "codeVersion": code,
+            "runs": runs,
+            "lastRun": last_run,
+            "lastRunAt": None if last_run_at is None else format_time(last_run_at),
+            "lastRunState": state,
+            "owners": (owners(facets) or None) if facets else None,
+        }
+        holds = (unknown, streams or is_streaming(facets), key in silent, version is None)
+        marked[key] = (tuple(compress(JOB_MARKS, holds)), _present(facts))
+    return marked
+
+
+def _present(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def facets_of(text: str | None) -> dict[str, Any]:

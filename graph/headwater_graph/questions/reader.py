@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -22,16 +22,23 @@ Row: TypeAlias = Mapping[str, Any]
 class GraphReader(Protocol):
     """Answers questions, each named after its file in ``questions/cypher``; never writes.
 
-    ``rows`` raises ServerUnavailable where the server does not answer, ConfigError where it refuses or takes too long.
+    ``stream`` gives each record while the server makes the next: use it up, or close it. Both raise ServerUnavailable
+    where the server does not answer, ConfigError where it refuses or takes too long.
     """
 
     def rows(self, question: str, /, **parameters: object) -> list[Row]: ...
 
+    def stream(self, question: str, /, **parameters: object) -> Generator[Row]: ...
+
 
 @cache
-def question_text(question: str) -> str:
-    """Return the Cypher of a question; FileNotFoundError where there is none of this name."""
-    return (files(__package__) / "cypher" / f"{question}.cypher").read_text(encoding="utf-8")
+def question_text(question: str, hops: object = None) -> str:
+    """Return the Cypher of a question; FileNotFoundError where there is none of this name.
+
+    ``hops`` is how many edges long a way behind ``*0..`` may be, None for any length: Cypher takes no parameter there.
+    """
+    text = (files(__package__) / "cypher" / f"{question}.cypher").read_text(encoding="utf-8")
+    return text if hops is None else text.replace("*0..]", f"*0..{hops:d}]")
 
 
 class Neo4jReader:
@@ -55,7 +62,7 @@ class Neo4jReader:
         self._exits.close()
 
     def rows(self, question: str, /, **parameters: object) -> list[Row]:
-        found = self.run(question_text(question), parameters)
+        found = self.run(question_text(question, parameters.get("hops")), parameters)
         # One record of many maps costs the driver a tenth of what as many records do.
         return (
             [row for record in found for row in record["rows"]]
@@ -70,19 +77,31 @@ class Neo4jReader:
 
         Raises StoreRefused where the text is wrong or would write, besides what ``rows`` raises.
         """
+        with self._asked(text, parameters, timeout) as result:
+            return [*result] if limit is None else [*result.fetch(limit)]
+
+    def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
+        with self._asked(question_text(question, parameters.get("hops")), parameters) as result:
+            yield from result
+
+    @contextmanager
+    def _asked(
+        self, text: str, parameters: Mapping[str, object], timeout: float | None = None
+    ) -> Iterator[neo4j.Result]:
         from neo4j import Query
 
-        from ..neo4j_port import StoreBusy, StoreExhausted, translated
+        from ..neo4j_port import StoreBusy, StoreExhausted, StoreTimedOut, translated
 
-        query = Query(text, timeout=timeout or self._settings.read_timeout)
+        seconds = timeout or self._settings.read_timeout
+        query = Query(text, timeout=seconds)
         try:
             with translated(self._settings), self._session() as session:
-                result = session.run(query, dict(parameters))
-                return [*result] if limit is None else [*result.fetch(limit)]
+                yield session.run(query, dict(parameters))
+        except StoreTimedOut as fault:
+            longer = "--timeout" if timeout else "HEADWATER_NEO4J_READ_TIMEOUT"
+            raise ConfigError(f"no answer within {seconds:g} s: narrow it, or give it longer ({longer})") from fault
         except StoreExhausted as fault:
-            raise ConfigError(
-                f"too much to answer within the limits of time and memory: narrow it ({fault})"
-            ) from fault
+            raise ConfigError(f"too much to answer within Neo4j's memory: narrow it ({fault})") from fault
         except StoreBusy as fault:
             raise ServerUnavailable("Neo4j", str(self._settings.uri), f"it is busy, ask again ({fault})") from fault
 
@@ -99,3 +118,6 @@ class GivenAnswers:
     def rows(self, question: str, /, **parameters: object) -> list[Row]:
         answer = self._answers.get(question, ())
         return list(answer(**parameters) if callable(answer) else answer)
+
+    def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
+        yield from self.rows(question, **parameters)

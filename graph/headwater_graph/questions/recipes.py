@@ -22,6 +22,11 @@ class Recipe:
         return f"{_TITLE}{self.title}\n{self.text}"
 
 
+def model() -> str:
+    """Return what is in the graph for its users: labels, relationships and properties, as comments in Cypher (DESIGN 7)."""
+    return (files(__package__) / "model.cypher").read_text(encoding="utf-8").strip()
+
+
 @cache
 def recipes() -> tuple[Recipe, ...]:
     """Return all recipes, in the order in which they are shown."""

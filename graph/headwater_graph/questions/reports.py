@@ -26,12 +26,12 @@ PATIENCE = 2
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One list of findings: ``head`` names the columns of ``rows``; ``cut`` if there are more."""
+    """One list of findings: ``head`` names the columns of ``rows``, counts are numbers; ``cut`` if there are more."""
 
     name: str
     title: str
     head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str | int, ...], ...]
     cut: bool = False
 
     def value(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ _KINDS: dict[str, _Kind] = {
     ),
     "unknown": _Kind("jobs whose lineage is unknown", "report_unknown", ("namespace", "job", "since", "last run")),
     "no-outputs": _Kind(
-        "jobs that read and write nothing", "report_no_outputs", ("namespace", "job", "since", "last run")
+        "jobs that have inputs and no outputs", "report_no_outputs", ("namespace", "job", "since", "last run")
     ),
     "unmade": _Kind("datasets that are read and that nothing ever made", "report_unmade", ("namespace", "dataset")),
     "orphaned": _Kind(

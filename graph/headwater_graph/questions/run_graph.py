@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from .answers import Answer, Cut, Direction, Edge, Node
+from .answers import Answer, Cut, Direction, Edge, Node, nearest_first
 from .finding import NotFound
 from .lineage import in_order
 from .marks import time_text, told
@@ -108,6 +108,6 @@ def run_graph(
     walk = RunWalk(reader, direction, limits or Limits(), now)
     walk.nodes[run.key] = run_node(rows[0], 0, now)
     walk.go(run.key)
-    nodes = tuple(sorted(walk.nodes.values(), key=lambda node: (node.depth, node.kind, node.name)))
+    nodes = nearest_first(walk.nodes.values())
     question = {"direction": direction, "start": list(run.name), "kind": "run", "depth": walk.limits.depth}
     return Answer(question, (run.key,), nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))

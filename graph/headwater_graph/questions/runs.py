@@ -118,7 +118,8 @@ def run_words(row: Row, now: datetime) -> tuple[str, ...]:
     last = row["lastEventAt"]
     quiet = last is not None and last.to_native() < now - RUN_TIMEOUT
     words = (
-        ("placeholder", bool(row["placeholder"])),
+        ("removed", bool(row["removed"])),
+        ("placeholder", bool(row["placeholder"]) and not row["removed"]),
         ("streaming", bool(row["streaming"])),
         ("silent", row["state"] in OPEN_STATES and not row["streaming"] and quiet),
         ("lineage unknown", bool(row["lineageUnknown"])),

@@ -14,6 +14,9 @@ from typing import NamedTuple, Protocol
 
 from .answers import Cut, Direction, Edge, Node
 
+KINDS: dict[Direction, tuple[str, str]] = {"upstream": ("produces", "feeds"), "downstream": ("feeds", "produces")}
+"""The kinds of the edges by which a walk comes to a job, and goes on from it."""
+
 
 class Hop(NamedTuple):
     """One current edge seen from the node ``at`` to its neighbour; ``inputs`` are the keys that SPEC 6.6 lists, or None."""
@@ -109,7 +112,7 @@ class Walk:
         """Cross one job from one dataset, and yield the datasets that are met for the first time."""
         if self._job(near.key, near.name, depth):
             self.came.setdefault(near.key, (near.at, None))
-            self._connect(near.at, near)
+            self._connect(near.at, near, 0)
             for far in self._reached(near):
                 if self._cross(far, depth):
                     self.came[far.key] = (near.at, near.key)
@@ -129,7 +132,7 @@ class Walk:
         new = far.key not in self.nodes
         if new and not self._dataset(far.key, far.name, depth, far.aliased):
             return False
-        self._connect(far.at, far, far_side=True)
+        self._connect(far.at, far, 1)
         return new
 
     def _through_past(self, frontier: Sequence[str], near: Sequence[Hop], depth: int) -> list[str]:
@@ -235,12 +238,12 @@ class Walk:
             self.cuts.append(Cut(None, "size", self.limits.nodes))
         self._full = True
 
-    def _connect(self, at: str, hop: Hop, far_side: bool = False) -> None:
-        """Add the edge of a hop, turned so that it runs as data flows."""
-        outward = self.direction == "downstream"
-        kind = "feeds" if far_side != outward else "produces"
-        source, target = (at, hop.key) if outward else (hop.key, at)
-        self._add(Edge(source, target, kind, {"version": hop.version}))
+    def _connect(self, at: str, hop: Hop, side: int) -> None:
+        """Add the edge of a hop to a job (side 0) or from it (1), turned so that it runs as data flows."""
+        source, target = (at, hop.key) if self.direction == "downstream" else (hop.key, at)
+        kind = KINDS[self.direction][side]
+        if (which := (source, target, kind, False)) not in self.edges:
+            self.edges[which] = Edge(source, target, kind, {"version": hop.version})
 
     def _add(self, edge: Edge) -> None:
         self.edges.setdefault((edge.source, edge.target, edge.kind, edge.past), edge)

@@ -2,11 +2,13 @@
 // parameters: keys, fan, rows
 UNWIND $keys AS at
 MATCH (f:Field {key: at})
+WITH at, f, COUNT { (f)-[:DERIVES]->() } AS total
 CALL (f) {
   MATCH (f)-[e:DERIVES]->(g:Field)
   RETURN g, e LIMIT $fan
 }
-RETURN at, g.key AS key, g.namespace AS namespace, g.dataset AS dataset, g.name AS name, e.job AS job, e.type AS type,
-  e.subtype AS subtype, e.masking AS masking, e.description AS description, e.undeclared AS undeclared,
-  COUNT { (f)-[:DERIVES]->() } AS total
-LIMIT $rows
+WITH at, total, g, e LIMIT $rows
+RETURN collect({
+  at: at, key: g.key, namespace: g.namespace, dataset: g.dataset, name: g.name, job: e.job, type: e.type,
+  subtype: e.subtype, masking: e.masking, description: e.description, undeclared: e.undeclared, total: total
+}) AS rows

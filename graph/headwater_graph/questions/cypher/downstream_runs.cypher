@@ -11,7 +11,7 @@ OPTIONAL MATCH (w)-[:RUN_OF]->(j:Job)
 RETURN at, v.id AS version, d.namespace AS dataNamespace, d.name AS dataset, v.at AS versionAt,
   v.external AS external, EXISTS { (v)<-[:WROTE]-() } OR v.at IS NOT NULL AS made, w.key AS key,
   w.id AS id, j.namespace AS namespace, j.name AS name, w.state AS state, w.startedAt AS startedAt,
-  w.endedAt AS endedAt, w.lastEventAt AS lastEventAt, w.streaming AS streaming, w.placeholder AS placeholder,
+  w.endedAt AS endedAt, w.lastEventAt AS lastEventAt, w.streaming AS streaming, w.placeholder AS placeholder, w.removed AS removed,
   w.lineageUnknown AS lineageUnknown, w.conflicts AS conflicts,
   v.id AS wide, COUNT { (v)-[:READ_BY]->() } AS total
 LIMIT $rows

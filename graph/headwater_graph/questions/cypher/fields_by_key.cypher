@@ -2,4 +2,4 @@
 // parameters: keys
 UNWIND $keys AS key
 MATCH (f:Field {key: key})
-RETURN f.key AS key, f.namespace AS namespace, f.dataset AS dataset, f.name AS name
+RETURN collect({key: f.key, namespace: f.namespace, dataset: f.dataset, name: f.name}) AS rows

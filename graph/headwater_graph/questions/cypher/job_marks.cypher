@@ -1,16 +1,13 @@
-// What one wants to know of some jobs at a glance, times as microseconds; facets only where they can tell of streaming or owners.
+// What one wants to know of some jobs at a glance, as lists: key, current version, its moment (microseconds), whether its
+// lineage is unknown, code version, how many runs, the last run, its time (microseconds), its state, whether it streams;
+// facets only where they can tell of streaming or owners.
 // parameters: keys
 UNWIND $keys AS key
 MATCH (j:Job {key: key})
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
-RETURN collect({
-  key: key,
-  version: v.id,
-  since: v.moment,
-  lineageUnknown: v.lineageUnknown,
-  codeVersion: v.codeVersion,
-  runs: v.runs,
-  lastRun: v.lastRun,
-  lastRunAt: v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond,
-  facets: CASE WHEN j.facets CONTAINS '"jobType"' OR j.facets CONTAINS '"ownership"' THEN j.facets END
-}) AS rows
+OPTIONAL MATCH (r:Run {id: v.lastRun})
+RETURN collect([
+  key, v.id, v.moment, v.lineageUnknown, v.codeVersion, v.runs, v.lastRun,
+  v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond, r.state, r.streaming,
+  CASE WHEN j.facets CONTAINS '"ownership"' OR j.facets CONTAINS '"STREAMING"' OR j.facets CONTAINS '"SERVICE"' THEN j.facets END
+]) AS marks

@@ -1,4 +1,5 @@
-// Who last wrote some datasets until a moment: the run of the newest version that a run made, its job and job version, and what that version read.
+// Who last wrote some datasets until a moment: the run of the newest version that a run made, its job and job version, and
+// what that version read. Of a run that retention removed the job is that of the kept version which it made or was the last of.
 // parameters: keys, fan, until
 UNWIND $keys AS at
 CALL (at) {
@@ -6,16 +7,27 @@ CALL (at) {
   WHERE v.tie IS NOT NULL AND v.madeBy IS NOT NULL AND v.moment <= $until
   RETURN v ORDER BY v.dataset DESC, v.moment DESC, v.tie DESC LIMIT 1
 }
-MATCH (v)<-[:WROTE]-(r:Run)-[:RUN_OF]->(j:Job)
-OPTIONAL MATCH (r)-[:RAN]->(jv:JobVersion)
+OPTIONAL MATCH (v)<-[:WROTE]-(r:Run)
+OPTIONAL MATCH (r)-[:RUN_OF]->(own:Job)
+OPTIONAL MATCH (r)-[:RAN]->(ran:JobVersion)
+CALL (at, v, own) {
+  WITH at, v, own WHERE own IS NULL
+  OPTIONAL MATCH (:Dataset {key: at})<-[:HAS_OUTPUT]-(jv:JobVersion)<-[:HAS_VERSION]-(j:Job)
+  WHERE v.madeBy IN [jv.madeBy, jv.lastRun, jv.keptLastRun]
+  RETURN jv AS kept, j AS its LIMIT 1
+  UNION
+  WITH at, v, own WHERE own IS NOT NULL
+  RETURN null AS kept, null AS its
+}
+WITH at, v, r, coalesce(ran, kept) AS jv, coalesce(own, its) AS j
 RETURN collect({
   at: at,
   key: j.key,
   namespace: j.namespace,
   name: j.name,
   version: jv.id,
-  run: r.id,
-  state: r.state,
+  run: v.madeBy,
+  state: coalesce(r.state, v.state),
   time: v.moment,
   since: jv.moment,
   until: jv.validTo,

@@ -12,6 +12,6 @@ WHERE r.lastEventAt IS NOT NULL
 WITH r ORDER BY r.lastEventAt DESC, r.id DESC LIMIT $limit
 OPTIONAL MATCH (r)-[:RUN_OF]->(j:Job)
 RETURN r.id AS id, j.namespace AS namespace, j.name AS name, r.state AS state, r.startedAt AS startedAt,
-  r.endedAt AS endedAt, r.lastEventAt AS lastEventAt, r.streaming AS streaming, r.placeholder AS placeholder,
+  r.endedAt AS endedAt, r.lastEventAt AS lastEventAt, r.streaming AS streaming, r.placeholder AS placeholder, r.removed AS removed,
   r.lineageUnknown AS lineageUnknown, r.conflicts AS conflicts
 ORDER BY lastEventAt DESC, id DESC

@@ -1,0 +1,24 @@
+// The lineage graph, version 1 of its model. Arrows run as data flows; times are ZONED DATETIME in UTC. What is not named
+// here is the writer's own. Find a job or dataset by {name: …, namespace: …}: names are indexed, `key` is a hash of both.
+//
+// nodes
+//   (:Job {namespace, name, facets, key})               facets: JSON text
+//   (:Dataset {namespace, name, facets, dropped, key})  dropped: true, or absent
+//   (:Field {namespace, dataset, name, key})            the name * stands for all columns
+//   (:Run {id, state, startedAt, endedAt, lastEventAt, streaming, lineageUnknown, codeVersion, conflicts, error, placeholder, job, key})
+//   (:JobVersion {id, validFrom, validTo, madeBy, codeVersion, lineageUnknown, runs, lastRun, lastRunAt})
+//   (:DatasetVersion {id, at, madeBy, state, external, schema})
+//
+// the current graph
+//   (:Dataset)-[:FEEDS {version, since}]->(:Job)-[:PRODUCES {version, since, inputs}]->(:Dataset)
+//                                                       inputs: JSON text, only these feed the output; absent: all do
+//   (:Field)-[:DERIVES {job, type, subtype, masking, description, undeclared}]->(:Field)
+//   (:Field)-[:FIELD_OF]->(:Dataset)
+//   (:Dataset)-[:ALIAS_OF]->(:Dataset)                  other names of one thing, to be walked both ways
+//
+// runs and versions
+//   (:DatasetVersion)-[:READ_BY]->(:Run)-[:WROTE]->(:DatasetVersion)
+//   (:Run)-[:RUN_OF]->(:Job)    (:Run)-[:RAN]->(:JobVersion)    (:Run)-[:CHILD_OF]->(:Run)    (:Job)-[:CHILD_OF]->(:Job)
+//   (:Job)-[:HAS_VERSION]->(:JobVersion)                (:Job)-[:CURRENT]->(:JobVersion)
+//   (:JobVersion)-[:HAS_INPUT]->(:Dataset)              (:JobVersion)-[:HAS_OUTPUT]->(:Dataset)
+//   (:Dataset)-[:HAS_VERSION]->(:DatasetVersion)        (:Dataset)-[:CURRENT]->(:DatasetVersion)

@@ -1,0 +1,54 @@
+"""The pause of the cyclic collector: over nested work, in several threads, and whatever way the work ends."""
+
+from __future__ import annotations
+
+import gc
+from threading import Barrier, Thread
+
+import pytest
+
+from headwater_avro.collection import collection_paused
+
+
+def test_the_collector_is_off_within_and_on_afterwards() -> None:
+    with collection_paused():
+        assert not gc.isenabled()
+        with collection_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ValueError, match="gone wrong"), collection_paused():
+        raise ValueError("gone wrong")
+    assert gc.isenabled()
+
+
+def test_who_had_it_off_keeps_it_off() -> None:
+    gc.disable()
+    try:
+        with collection_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_whoever_began_a_pause_ends_it() -> None:
+    """A busy server has some thread at work at any time; it must collect all the same."""
+    begun, go_on = Barrier(2), Barrier(2)
+
+    def work() -> None:
+        with collection_paused():
+            begun.wait()
+            go_on.wait()
+
+    thread = Thread(target=work)
+    with collection_paused():
+        thread.start()
+        begun.wait()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    go_on.wait()
+    thread.join()
+    assert gc.isenabled()
+    with collection_paused():
+        assert not gc.isenabled()
