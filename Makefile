@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-BENCHES := $(addprefix bench-,ingest questions emit fields spark)
+BENCHES := $(addprefix bench-,ingest growth freshness questions emit fields spark)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format lock jars chaos test-airflow test-dbt test-spark-reference test-pyspark bench $(BENCHES) clean
@@ -58,7 +58,7 @@ test-spark-reference: $(VENV)/.ready ## every reference job of the Spark emitter
 test-pyspark: $(VENV)/.ready ## the Spark emitter inside another PySpark: make test-pyspark VERSION=3.5.7
 	@$(BIN)/python -m tests.spark.versions $(VERSION)
 
-bench: $(BENCHES) ## every benchmark, or one: bench-ingest, -questions, -emit, -fields, -spark
+bench: $(BENCHES) ## every benchmark, or one: bench-ingest, -growth, -freshness, -questions, -emit, -fields, -spark
 
 $(BENCHES): bench-%: $(VENV)/.ready
 	@$(BIN)/python bench/$*.py
