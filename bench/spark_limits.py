@@ -2,7 +2,8 @@
 
 ``python bench/spark_limits.py`` runs a projection of 8,000 expressions, a chain of joins with 1,500 columns in sight, and a
 read of 10,000 files, each without and with the listener in a driver of its own; it prints the action's wall time, what the
-listener added to it, how long the last event took after it, and what the event says is missing.
+listener added to it, how long the last event took after it, the CPU of both processes to that moment, and what the event says
+is missing.
 """
 
 from __future__ import annotations
@@ -13,35 +14,28 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+from spark import Clock
+
 EXPRESSIONS, JOINS, COLUMNS, FILES = 8_000, 30, 50, 10_000
-
-
-class Collected:
-    """A transport that keeps what it is given."""
-
-    def __init__(self) -> None:
-        self.events: list[dict[str, Any]] = []
-
-    def emit(self, event: Any) -> None:
-        self.events.append(event)
-
-    def flush(self, timeout: float = 5.0) -> bool:
-        return True
 
 
 def wide(spark: Any, _folder: Path) -> Any:
     return spark.range(10).selectExpr(*(f"id + {n}{' + id' * 6} as c{n}" for n in range(EXPRESSIONS // 8)))
 
 
-def joined(spark: Any, _folder: Path) -> Any:
+def joined(spark: Any, folder: Path) -> Any:
     whole = spark.range(10)
     for number in range(JOINS):
-        side = spark.range(10).selectExpr("id", *(f"id * {c} as j{number}_{c}" for c in range(COLUMNS)))
-        whole = whole.join(side, "id")
+        rows = {"id": range(10), **{f"j{number}_{c}": range(10) for c in range(COLUMNS)}}
+        pq.write_table(
+            pa.table({name: list(values) for name, values in rows.items()}), folder / f"side{number}.parquet"
+        )
+        whole = whole.join(spark.read.parquet(str(folder / f"side{number}.parquet")), "id")
     return whole
 
 
@@ -58,7 +52,7 @@ CASES = {"expressions": wide, "joins": joined, "files": many}
 
 def measure(case: str, listens: bool) -> dict[str, Any]:
     """Run in a process of its own: seconds of the action, and to the last event after it."""
-    conf = ("spark.master=local[2]", "spark.ui.enabled=false", "spark.log.level=ERROR", "spark.driver.memory=2g")
+    conf = ("spark.master=local[2]", "spark.ui.enabled=false", "spark.log.level=ERROR", "spark.driver.memory=4g")
     more = (
         "spark.sql.shuffle.partitions=2",
         "spark.sql.autoBroadcastJoinThreshold=1g",
@@ -69,18 +63,21 @@ def measure(case: str, listens: bool) -> dict[str, Any]:
     from pyspark.sql import SparkSession
 
     from headwater.spark import instrument
+    from headwater.transport import MemoryTransport
 
     spark = SparkSession.builder.appName("limits").getOrCreate()
     spark.range(3).write.format("noop").mode("overwrite").save()
-    folder, transport = Path(tempfile.mkdtemp()), Collected()
+    folder, transport = Path(tempfile.mkdtemp()), MemoryTransport()
     listening = instrument(spark, transport) if listens else None
+    assert spark._jvm is not None
     frame = CASES[case](spark, folder)
-    begun = time.monotonic()
+    clock = Clock(int(spark._jvm.ProcessHandle.current().pid()), 0.0)
+    clock.lap()
     frame.write.parquet(str(folder / "out"))
-    action = time.monotonic() - begun
+    action, cpu = clock.lap()
     if listening is not None:
         listening.close(timeout=60)
-    tail = time.monotonic() - begun - action
+    tail, later = clock.lap()
     spark.stop()
     ends = [event for event in transport.events if event["eventType"] == "COMPLETE" and event["outputs"]]
     told: dict[str, Any] = {"runs": len(ends)}
@@ -88,21 +85,22 @@ def measure(case: str, listens: bool) -> dict[str, Any]:
         output = ends[-1]["outputs"][0]["facets"]
         told |= {"inputs": len(ends[-1]["inputs"]), "columns": len(output.get("columnLineage", {}).get("fields", ()))}
         told |= {
-            "schema": len(output["schema"]["fields"]),
+            "schema": len(output.get("schema", {}).get("fields", ())),
             "missing": ends[-1]["run"]["facets"].get("headwater_incomplete", {}).get("reason"),
         }
-    return {"action": action, "tail": tail, "told": told}
+    return {"action": action, "tail": tail, "cpu": cpu + later, "told": told}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--listen", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of {', '.join(CASES)}")
     options = parser.parse_args()
     if options.one:
         print("RESULT " + json.dumps(measure(options.one, options.listen)))
         return
-    for case in CASES:
+    for case in options.cases or CASES:
         found = []
         for extra in ([], ["--listen"]):
             command = [sys.executable, __file__, "--one", case, *extra]
@@ -113,7 +111,8 @@ def main() -> None:
         added = heard["action"] - plain["action"]
         print(
             f"{case:12} action {plain['action']:6.1f} s, with the listener {heard['action']:6.1f} s ({added:+.1f}),",
-            f"last event {heard['tail']:.1f} s later; told {json.dumps(heard['told'])}",
+            f"last event {heard['tail']:.1f} s later; CPU {plain['cpu']:.1f} s and {heard['cpu']:.1f} s;",
+            f"told {json.dumps(heard['told'])}",
             flush=True,
         )
 

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import pytest
 
 from headwater.lineage import context, runs
-from headwater.transport import Counters
+from headwater.transport import MemoryTransport
 from headwater.transport import default as default_module
 
 
-class Kept:
-    """A transport; ``events`` is what was emitted."""
-
-    def __init__(self) -> None:
-        self.events: list[dict[str, Any]] = []
-
-    def emit(self, event: Any) -> None:
-        self.events.append(event)
-
-    def flush(self, timeout: float = 5.0) -> bool:
-        return True
-
-    def close(self, timeout: float = -1) -> bool:
-        return True
-
-    def counters(self) -> Counters:
-        return Counters(emitted=len(self.events))
+class Kept(MemoryTransport):
+    """What was emitted, seen as runs."""
 
     def told(self) -> list[tuple[str, str]]:
         """Type and job of each event."""

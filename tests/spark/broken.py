@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.spark import application, builtin, columns, events, extraction, jvm, session, settings
-
-from .reference import Collected
+from headwater.transport import MemoryTransport
 
 # stage -> (owner, attribute)
 STAGES: dict[str, tuple[Any, str]] = {
@@ -29,7 +28,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "extraction": (extraction.Extraction, "told"),
     "the application's state": (application.Application, "execution_started"),
     "making an event": (events.Teller, "run"),
-    "the transport": (Collected, "emit"),
+    "the transport": (MemoryTransport, "emit"),
     "the settings": (settings.Settings, "of"),
 }
 
@@ -54,7 +53,7 @@ def job(folder: Path) -> tuple[int, list[dict[str, Any]]]:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").appName("Job").getOrCreate()
-    transport = Collected()
+    transport = MemoryTransport()
     listening = session.instrument(spark, transport)
     try:
         spark.range(3).selectExpr("id", "id * 2 as x").write.parquet(str(folder))

@@ -12,6 +12,7 @@ from headwater.spark.extensions import Extensions
 from headwater.spark.extraction import Extraction, Told
 from headwater.spark.knowledge import Knowledge
 from headwater.spark.plan import Attribute, Plan, PlanNode
+from headwater.spark.tables import Address
 
 Raw = dict[str, Any]
 
@@ -26,6 +27,7 @@ class FakeCatalog:
     hive: bool = False
     case_sensitive: bool = False
     parsed: dict[str, Plan] = field(default_factory=dict)
+    commits: dict[str, dict[int, str]] = field(default_factory=dict)
 
     def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
         return self.tables.get(f"{database or 'default'}.{table}")
@@ -42,6 +44,10 @@ class FakeCatalog:
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         return {}
+
+    def committed(self, table: Address, file_format: str, first: int, last: int) -> str | None:
+        made = {at: name for at, name in self.commits.get(table.location, {}).items() if first <= at <= last}
+        return made[max(made)] if made else None
 
     def parse(self, sql: str) -> Plan | None:
         return self.parsed.get(sql)

@@ -29,19 +29,6 @@ OFFICIAL = "io.openlineage.spark.agent.OpenLineageSparkListener"
 _ALONE = ("spark.driver.extraJavaOptions", "spark.sql.catalogImplementation", "spark.hadoop.javax")
 
 
-class Collected:
-    """A transport that keeps what it is given."""
-
-    def __init__(self) -> None:
-        self.events: list[dict[str, Any]] = []
-
-    def emit(self, event: Any) -> None:
-        self.events.append(event)
-
-    def flush(self, timeout: float = 5.0) -> bool:
-        return True
-
-
 def settings(job: Path, work: str) -> dict[str, str]:
     """The ``# conf:`` lines of a job."""
     lines = [
@@ -89,11 +76,12 @@ def run(job: Path, work: Path) -> list[dict[str, Any]]:
 
     from headwater.spark import program
     from headwater.spark.session import active, instrument
+    from headwater.transport import MemoryTransport
 
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     os.environ["WORK"] = str(work)
-    transport, builder = Collected(), SparkSession.Builder
+    transport, builder = MemoryTransport(), SparkSession.Builder
     original = builder.getOrCreate
     conf = {**settings(job, str(work)), "spark.sql.warehouse.dir": f"{work}/wh"}
     conf |= {

@@ -59,6 +59,21 @@ def test_a_run_starts_and_completes_under_the_application() -> None:
     assert [one["name"] for one in events[2]["inputs"]] == ["/in/t"]
 
 
+def test_a_write_tells_the_version_that_it_made_and_no_other() -> None:
+    commits = {1_000: "1", 1_900: "2", 2_100: "3"}
+    events: list[Any] = []
+    catalog = FakeCatalog(commits={"file:/out/t": commits})
+    app = Application.of(Settings.of({}, {}, "My App", "4.2.0"), knowledge(catalog), events.append)
+    for number, file_format in enumerate(("delta", "parquet")):
+        write = plan(insert(1, fileFormat={"name": file_format}), files("/in/t", (1, "a")))
+        app.execution_started(started(number, write))
+        app.execution_ended(ExecutionEnded(number, 2000))
+    app.execution_started(started(2, plan(insert(1, fileFormat={"name": "delta"}), files("/in/t", (1, "a")))))
+    app.execution_ended(ExecutionEnded(2, 2000, ("boom", None)))
+    versions = [event["outputs"][0]["facets"].get("version", {}).get("datasetVersion") for event in events]
+    assert versions == [None, "2", None, None, None, None]
+
+
 def test_a_failed_run_fails_once_with_its_error() -> None:
     app, events = application()
     app.execution_started(started(0, WRITE))

@@ -227,6 +227,23 @@ def test_a_plan_that_was_cut_short_tells_its_datasets_without_columns() -> None:
     assert "columnLineage" not in result.outputs[0].facets
 
 
+def test_what_lies_beyond_the_limits_of_a_plan_is_still_read() -> None:
+    raw = plan(insert(1), node("Project", (2,)), SOURCE, SOURCE).nodes
+    cut = Plan((raw[0], raw[1], None, raw[3]), cut="size", leaves=(3,))
+    assert [one.name for one in told(cut).inputs] == ["/in/t"]
+    raw = plan(node("Project", (1,)), SOURCE, SOURCE).nodes
+    query = told(Plan((raw[0], None, raw[2]), cut="size", leaves=(2,)))
+    assert [one.name for one in query.inputs] == ["/in/t"]
+    assert "above a limit of size" in str(query.missing)
+
+
+def test_columns_that_are_beyond_the_limits_are_not_told_as_none() -> None:
+    raw = [insert(1), node("Project", (2,)), node("Range")]
+    result = told(Plan(plan(*raw).nodes, cut="size"))
+    assert [one.name for one in result.outputs] == ["/out/t"]
+    assert "schema" not in result.outputs[0].facets
+
+
 def test_a_plan_of_thousands_of_steps_needs_no_deep_stack() -> None:
     steps = 5000
     raw = [insert(1)]
@@ -247,3 +264,22 @@ def test_what_a_constant_picks_out_of_a_collection_made_on_the_spot_is_taken_as_
     assert projected(call("GetArrayItem", call("CreateArray", A, B), one)) == {"b IDENTITY"}
     assert projected(call("GetMapValue", call("CreateMap", literal("x"), A, one, B), one)) == {"b IDENTITY"}
     assert projected(call("GetArrayItem", call("CreateArray", A), B)) == {"a TRANSFORMATION", "b TRANSFORMATION"}
+
+
+def test_stack_puts_each_value_into_the_column_of_its_place() -> None:
+    stack = call("Stack", literal("2"), literal("x"), A, literal("y"), call("Add", B, literal("1")))
+    generated = [attribute("k", 8), attribute("v", 9)]
+    made = plan(
+        insert(1), node("Generate", (2,), ((8, "k"), (9, "v")), generator=stack, generatorOutput=generated), SOURCE
+    )
+    assert edges(told(made)) == {"k": set(), "v": {"a TRANSFORMATION", "b TRANSFORMATION"}, "*": set()}
+
+
+def test_a_generator_gives_what_it_was_given_to_all_its_columns() -> None:
+    generated = [attribute("place", 8), attribute("x", 9)]
+    made = plan(
+        insert(1),
+        node("Generate", (2,), ((8, "place"), (9, "x")), generator=call("PosExplode", A), generatorOutput=generated),
+        SOURCE,
+    )
+    assert edges(told(made)) == {"place": {"a TRANSFORMATION"}, "x": {"a TRANSFORMATION"}, "*": set()}

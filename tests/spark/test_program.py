@@ -153,3 +153,23 @@ def test_a_failed_write_has_its_message_and_its_stack_trace(tmp_path: Path) -> N
     error = done.events[2]["run"]["facets"]["errorMessage"]
     assert "on purpose" in error["message"]
     assert "\n\tat org.apache.spark." in error["stackTrace"]
+
+
+def test_a_plan_above_the_limits_is_told_with_what_it_reads_and_writes(tmp_path: Path) -> None:
+    program = """
+        from headwater.spark.jvm import Limits
+        from headwater.spark.session import active
+        spark.range(3).write.parquet("a")
+        spark.range(3).write.parquet("b")
+        active()[0].listener.driver.limits = Limits(values=500)
+        both = spark.read.parquet("a").join(spark.read.parquet("b"), "id")
+        both.selectExpr(*(f"id + {n} as c{n}" for n in range(100))).write.parquet("out")
+    """
+    done = instrumented(tmp_path, SESSION + textwrap.dedent(program))
+    ends = [event for event in done.events if event["eventType"] == "COMPLETE" and event["outputs"]]
+    (end,) = [event for event in ends if event["outputs"][0]["name"].endswith("/out")]
+    assert [one["name"] for one in end["inputs"]] == [str(tmp_path / "a"), str(tmp_path / "b")]
+    (output,) = end["outputs"]
+    assert len(output["facets"]["schema"]["fields"]) == 100
+    assert "columnLineage" not in output["facets"]
+    assert "above a limit of size" in end["run"]["facets"]["headwater_incomplete"]["reason"]

@@ -112,6 +112,15 @@ def test_a_change_of_a_table_whose_columns_are_not_known_says_nothing_of_them() 
     assert "schema" not in output.facets
 
 
+def test_jobs_are_named_as_the_official_integration_names_them() -> None:
+    assert told(v2("AddColumns", "ResolvedTable"), knowledge(Iceberg())).suffix == "db_t"
+    assert told(v2("DropTable"), knowledge(Iceberg())).suffix == ""
+    storage = {"of": {"locationUri": "file:/out/folder"}}
+    for command, suffix in (("InsertIntoDataSourceDirCommand", ""), ("InsertIntoHiveDirCommand", "out_folder")):
+        made = plan({**node(command, (1,), storage=storage), "command": True}, files("/in/x", (1, "a")))
+        assert told(made).suffix == suffix
+
+
 def test_partitions_put_together_keep_their_order_and_shuffled_ones_lose_it() -> None:
     def sorted_then(shuffle: bool) -> dict[str, set[str]]:
         sort: Raw = node("Sort", (3,), ((1, "a"),), order=[attribute("a", 1)])

@@ -24,7 +24,7 @@ from .settings import Settings
 from .signals import Error, ExecutionEnded, ExecutionStarted, JobStarted, Metrics
 from .statistics import with_statistics
 from .streams import Streams
-from .tables import merged
+from .tables import merged, with_version
 from .views import QueryExecution, StageInfo
 
 MOST_FRAMES = 100
@@ -160,8 +160,8 @@ class Application:
         if not told:
             return
         self._announce(run)
-        if run.told.outputs and signal.error is None:
-            told = self._again(run)
+        if signal.error is None:
+            told = self._committed(self._again(run) if run.told.outputs else told, run.started_at, signal.at)
         parts = self.knowledge.extensions.parts(run.happened, told.inputs, told.outputs)
         parts = with_statistics(parts, told.scans, run.metrics)
         extra = _incomplete(told)
@@ -176,6 +176,11 @@ class Application:
         known = {one.key for one in run.told.outputs}
         fresh = (one for one in later.outputs if one.key in known)
         return replace(run.told, outputs=merged((*run.told.outputs, *fresh)))
+
+    def _committed(self, told: Told, first: int, last: int) -> Told:
+        """The outputs with the versions that they have from this run."""
+        outputs = tuple(with_version(one, self.knowledge.catalog, first, last) for one in told.outputs)
+        return replace(told, outputs=outputs)
 
     def _job(self, command: str, told: Told) -> str:
         return ".".join(part for part in (self.teller.name, command, told.suffix) if part)

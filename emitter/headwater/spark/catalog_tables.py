@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from . import facets
 from .names import DatasetName, from_jdbc, from_kafka
 from .plan import struct_fields
-from .tables import Catalog, Dataset, Reading, at_location, symlink
+from .tables import Address, Catalog, Dataset, Reading, at_location, symlink
 
 Fields = list[dict[str, Any]]
 
@@ -42,7 +43,7 @@ def jdbc(url: str, table: str, fields: Fields | None) -> Dataset:
     """A table of a database."""
     name = from_jdbc(url, table)
     source = {"dataSource": facets.data_source(name.namespace)}
-    return Dataset(name.namespace, name.name, source).having(schema=None if fields is None else facets.schema(fields))
+    return Dataset(name.namespace, name.name, source).having(schema=facets.schema(fields))
 
 
 def kafka(options: Mapping[str, str], fields: Fields | None) -> list[Dataset]:
@@ -59,7 +60,7 @@ def kafka(options: Mapping[str, str], fields: Fields | None) -> list[Dataset]:
 
 def _topic(name: DatasetName, fields: Fields | None) -> Dataset:
     source = {"dataSource": facets.data_source(name.namespace)}
-    return Dataset(name.namespace, name.name, source).having(schema=None if fields is None else facets.schema(fields))
+    return Dataset(name.namespace, name.name, source).having(schema=facets.schema(fields))
 
 
 def _assigned(text: str) -> list[str]:
@@ -89,6 +90,7 @@ def of_identifier(
     found = at_location(location, columns, _provider(known, named)).having(version=version_facet)
     conf = catalog.catalog_conf(catalog_name)
     found = found.having(catalog=_catalog_facet(catalog_name, str(named.get("class", "")), conf))
+    found = replace(found, address=Address(location, catalog_name, space, name))
     return found.having(symlinks=_symlink(catalog, catalog_name, conf, location, ".".join((*space, name))))
 
 

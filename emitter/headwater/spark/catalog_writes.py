@@ -22,7 +22,7 @@ def _v2_target(at: Reading, node: PlanNode) -> Dataset | None:
     while target is not None and target.kind == "SubqueryAlias":
         target = at.plan[target.children[0]]
     found = [] if target is None else reads(at, target)
-    return found[0].without("version") if found else None
+    return found[0] if found else None
 
 
 def v2_write(at: Reading, node: PlanNode) -> Written | None:
@@ -93,7 +93,7 @@ def v2_change(change: str) -> Callable[[Reading, PlanNode], Written | None]:
             return changed(_resolved_table(at, node), change)
         dataset = of_identifier(at.catalog, catalog, identifier, None, _placed(node))
         suffix = ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
-        return changed(dataset, change, suffix if change == "CREATE" else "")
+        return changed(dataset, change, suffix if change in {"CREATE", "ALTER"} else "")
 
     return rule
 
@@ -140,7 +140,7 @@ def _delta_target(at: Reading, node: PlanNode) -> tuple[Dataset | None, int | No
     while target is not None and target.children and target.kind != "LogicalRelation":
         target = at.plan[target.children[0]]
     found = [] if target is None else reads(at, target)
-    return (found[0].without("version") if found else None), index
+    return (found[0] if found else None), index
 
 
 def delta_change(

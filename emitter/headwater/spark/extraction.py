@@ -96,15 +96,17 @@ class Extraction:
         written = [one for command in commands for one in self.known.writes(command)]
         if not written:
             reads = not commands or root.kind in _WRITES_A_QUERY
-            return Told(merged(self._inputs((root.index,))), scans=self._scans()) if reads else Told()
-        inputs = [*loaded_from(root), *self._inputs(index for one in written for index in one.sources)]
+            found = merged(self._inputs((root.index, *self.plan.leaves))) if reads else ()
+            return Told(found, scans=self._scans(), missing=self._missing([])) if found else Told()
+        sources = [index for one in written for index in one.sources]
+        inputs = [*loaded_from(root), *self._inputs([*sources, *(self.plan.leaves if sources else ())])]
         outputs = merged(self._with_columns(one) for one in written)
         suffix = written[0].job_suffix if len(outputs) == 1 else ""
         return Told(merged(inputs), outputs, suffix, self._scans(), self._missing(written))
 
     def _missing(self, written: list[Written]) -> str | None:
         if self.plan.cut is not None:
-            return f"the plan was read to a limit of {self.plan.cut}: inputs and column lineage may be missing"
+            return f"the plan is above a limit of {self.plan.cut}: no column lineage, and inputs of sub-queries may be missing"
         for one in written:
             query = None if one.query is None else self.plan[one.query]
             if query is not None and len(query.output) > MOST_COLUMNS:

@@ -34,9 +34,9 @@ def custom(**members: Any) -> Facet:
     }
 
 
-def schema(fields: list[dict[str, Any]]) -> Facet:
-    """The schema facet (1-2-0): columns, nested ones in ``fields``."""
-    return facet("SchemaDatasetFacet", "1-2-0", fields=fields)
+def schema(fields: list[dict[str, Any]] | None) -> Facet | None:
+    """The schema facet (1-2-0): columns, nested ones in ``fields``; None where no column is known."""
+    return None if not fields else facet("SchemaDatasetFacet", "1-2-0", fields=fields)
 
 
 def data_source(namespace: str) -> Facet:

@@ -16,8 +16,9 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from . import plan as plans
 from .plan import Plan
+from .tables import Address
 
-_UNITS = ("Tap", "PlanReader", "Leaves", "Facts")
+_UNITS = ("Tap", "PlanReader", "Products", "Leaves", "Facts", "Commits")
 _QUEUE = "headwater"
 
 JavaObject = Any
@@ -222,11 +223,13 @@ class SessionCatalog:
             return None
         return self._unless_gone(lambda: self._catalog().getTableMetadata(identifier))
 
-    def _unless_gone(self, load: Callable[[], JavaObject]) -> Mapping[str, Any] | None:
+    def _unless_gone(self, load: Callable[[], JavaObject | None]) -> Mapping[str, Any] | None:
         """A table that was there a moment ago: the program runs on, and may have dropped or renamed it since."""
         try:
             held = load()
         except Py4JJavaError:
+            held = None
+        if held is None:
             return None
         found: Mapping[str, Any] = self.driver.value(held)
         return found
@@ -239,15 +242,27 @@ class SessionCatalog:
         return str(self._catalog().getCurrentDatabase())
 
     def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
+        return self._unless_gone(lambda: self._loaded(catalog, namespace, table))
+
+    def _loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> JavaObject | None:
         jvm = self.driver.gateway.jvm
         plugin = self.driver.session.sessionState().catalogManager().catalog(catalog or "spark_catalog")
         parts = self.driver.gateway.new_array(jvm.String, len(namespace))
         for i, part in enumerate(namespace):
             parts[i] = part
         identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(parts, table)
-        if not plugin.tableExists(identifier):
-            return None
-        return self._unless_gone(lambda: plugin.loadTable(identifier))
+        return plugin.loadTable(identifier) if plugin.tableExists(identifier) else None
+
+    def committed(self, table: Address, file_format: str, first: int, last: int) -> str | None:
+        try:
+            if file_format == "delta":
+                found = self.driver._static("Commits", "delta", self.driver.context, table.location, first, last)
+            else:
+                held = self._loaded(table.catalog, table.namespace, table.name or "")
+                found = None if held is None else self.driver._static("Commits", "iceberg", held, first, last)
+        except Py4JError:
+            return None  # gone since, or of a release that tells its versions otherwise
+        return None if found is None else str(found)
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         prefix = f"spark.sql.catalog.{catalog}."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .columns import OPAQUE, Columns, Flow, Rule, condition, conjuncts, referred_ids, shaped_by
-from .expressions import lineage
-from .lineage import AGGREGATION, NOTHING, Lineage, Source, indirect, united
+from .expressions import Scope, lineage
+from .lineage import AGGREGATION, NOTHING, TRANSFORMATION, Lineage, Source, indirect, united
 from .plan import Expression, PlanNode, expression, expressions
 
 
@@ -160,9 +160,18 @@ def _generate(columns: Columns, node: PlanNode) -> Flow:
     below = columns.child(node)
     scope = columns.scope(below)
     generator = expression(node.fields.get("generator"))
-    made = lineage(generator, scope)
     output = expressions(node.fields.get("generatorOutput"))
-    return Flow({**below.columns, **{one.id: made for one in output if one.id is not None}}, below.rows)
+    values = _generated(generator, len(output), scope)
+    made = {one.id: value for one, value in zip(output, values, strict=True) if one.id is not None}
+    return Flow({**below.columns, **made}, below.rows)
+
+
+def _generated(generator: Expression | None, width: int, scope: Scope) -> list[Lineage]:
+    """What a generator puts into each of its columns; stack(n, ...) goes row by row, any other gives all to all."""
+    if generator is None or generator.kind != "Stack":
+        return [lineage(generator, scope)] * width
+    cells = [lineage(cell, scope).through(TRANSFORMATION) for cell in generator.children[1:]]
+    return [united([NOTHING, *cells[place::width]]) for place in range(width)]
 
 
 def _expand(columns: Columns, node: PlanNode) -> Flow:

@@ -62,10 +62,14 @@ class PlanNode(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A whole plan; ``cut`` says what ended the reading early (size, time, depth), or is None."""
+    """A whole plan; ``cut`` says what ended the reading early (size, time, depth), or is None.
+
+    Of a plan that was cut, ``leaves`` are the indexes of its leaves, even where the nodes on the way to them are missing.
+    """
 
     nodes: tuple[PlanNode | None, ...]
     cut: str | None = None
+    leaves: tuple[int, ...] = ()
 
     def __getitem__(self, index: int) -> PlanNode | None:
         return self.nodes[index]

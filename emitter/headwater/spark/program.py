@@ -74,7 +74,7 @@ def _is_ours(frame: FrameType) -> bool:
 def _hook_sessions() -> None:
     """Put the listener on as soon as there is a context, which every classic session has; a Connect session has none."""
     try:
-        from pyspark import SparkContext
+        import pyspark
         from pyspark.sql import SparkSession
     except ImportError:
         logger.warning("no lineage will be told: pyspark is not installed here")
@@ -87,14 +87,19 @@ def _hook_sessions() -> None:
         instrument(session)
         return session
 
-    initialise: Callable[..., None] = SparkContext.__init__
+    setattr(builder, "getOrCreate", with_listener)  # noqa: B010 - a method is replaced on purpose
+    if hasattr(pyspark, "SparkContext"):  # a client's PySpark, for Connect alone, has none
+        _hook_contexts(pyspark.SparkContext)
+
+
+def _hook_contexts(kind: type[Any]) -> None:
+    initialise: Callable[..., None] = kind.__init__
 
     def initialised(self: Any, *args: Any, **kwargs: Any) -> None:
         initialise(self, *args, **kwargs)
         instrument(self)
 
-    setattr(builder, "getOrCreate", with_listener)  # noqa: B010 - a method is replaced on purpose
-    setattr(SparkContext, "__init__", initialised)  # noqa: B010 - as above
+    setattr(kind, "__init__", initialised)  # noqa: B010 - as above
 
 
 def _hook_exits() -> None:

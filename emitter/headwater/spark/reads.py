@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import Any
 
 from .catalog_tables import jdbc, kafka, of_relation
@@ -104,11 +106,21 @@ def _streaming_v2(at: Reading, node: PlanNode) -> list[Dataset]:
 
 
 def _streaming_v1(_at: Reading, node: PlanNode) -> list[Dataset]:
-    """A streaming source of the first API: a folder of files, told by its options."""
+    """A streaming source of the first API: a folder of files, told by its options; of a pattern the folder that it is in."""
     source = node.fields.get("dataSource") or {}
     options = (source.get("of") or {}).get("options") or {}
     path = options.get("path")
-    return [] if path is None else [at_location(str(path), schema_fields(node.output))]
+    return [] if path is None else [at_location(_before_pattern(str(path)), schema_fields(node.output))]
+
+
+def _before_pattern(path: str) -> str:
+    """The part of a path that Hadoop would not expand: what files come to match a pattern nobody knows yet."""
+    parts = path.split("/")
+    fixed = list(takewhile(lambda part: not _PATTERN.search(part), parts))
+    return path if len(fixed) == len(parts) else "/".join(fixed) or "/"
+
+
+_PATTERN = re.compile(r"[*?\[{]")
 
 
 _Rule = Callable[[Reading, PlanNode], list[Dataset]]

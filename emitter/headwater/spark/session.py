@@ -77,11 +77,11 @@ def instrument(spark: Any, transport: Transport | None = None) -> Instrumentatio
 
 
 def _instrument(spark: Any, transport: Transport | None) -> Instrumentation | None:
-    if not hasattr(spark, "_jsparkSession") and not hasattr(spark, "_jsc"):
-        logger.warning("no lineage will be told: this is a Spark Connect session, whose plans live in the server")
-        return None
     session = getattr(spark, "_jsparkSession", None)
-    context = spark if session is None else spark.sparkContext
+    context = _context(spark) if session is None else spark.sparkContext
+    if context is None:
+        logger.warning(_CONNECT)
+        return None
     with _lock:
         known = _active.get(context.applicationId)
         if known is not None and not known.closed:
@@ -92,6 +92,22 @@ def _instrument(spark: Any, transport: Transport | None) -> Instrumentation | No
         _active[context.applicationId] = made
     atexit.register(made.close)
     return made
+
+
+_CONNECT = (
+    "no lineage will be told: this is a Spark Connect session, whose plans are in a server that this program can't see into"
+    " (a classic session, made with a master in place of a remote, is told)"
+)
+
+
+def _context(spark: Any) -> Any:
+    """``spark`` if it is a context; of a Connect session the context of its server, where that runs in this process."""
+    if hasattr(spark, "_jsc"):
+        return spark
+    import pyspark
+
+    known = getattr(pyspark, "SparkContext", None)  # a client's PySpark has none
+    return None if known is None else known._active_spark_context
 
 
 def _default_transport() -> Transport:

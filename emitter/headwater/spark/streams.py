@@ -103,7 +103,7 @@ def _sink(signal: StreamStarted, fields: list[dict[str, Any]]) -> list[Dataset]:
     if kind.startswith("Kafka"):
         return kafka({k: v for k, v in options.items() if k in {"topic", "kafka.bootstrap.servers"}}, fields)
     if kind == "MemorySink" and signal.name:
-        return [Dataset("inmemory://", signal.name, {"schema": facets.schema(fields)})]
+        return [Dataset("inmemory://", signal.name).having(schema=facets.schema(fields))]
     properties = signal.sink.get("properties")
     location = signal.sink.get("path") or (properties or {}).get("location") or options.get("path")
     if location and not kind.startswith(("ForeachBatch", "ForeachWriter", "Console")):

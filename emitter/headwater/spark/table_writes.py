@@ -70,7 +70,9 @@ def insert_folder(at: Reading, node: PlanNode) -> Written | None:
     _, _, fields = query_into(at, node)
     file_format = node.fields.get("provider")
     found = at_location(str(location), fields, file_format if isinstance(file_format, str) else None)
-    return into(at, node, found, overwriting(node.fields.get("overwrite")), None)
+    # The official integration puts only Hive's folder into the job's name.
+    suffix = "" if node.kind == "InsertIntoDataSourceDirCommand" else None
+    return into(at, node, found, overwriting(node.fields.get("overwrite")), suffix)
 
 
 def insert_relation(at: Reading, node: PlanNode) -> Written | None:

@@ -16,6 +16,16 @@ from .plan import Plan, PlanNode, struct_fields
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """Where Spark finds a table or folder: its location as Spark spells it, and its place in a catalog if it has one."""
+
+    location: str
+    catalog: str = ""
+    namespace: tuple[str, ...] = ()
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """A dataset with its facets; ``run_facets`` are its inputFacets or outputFacets."""
 
@@ -23,6 +33,7 @@ class Dataset:
     name: str
     facets: Mapping[str, Facet] = field(default_factory=dict)
     run_facets: Mapping[str, Facet] = field(default_factory=dict)
+    address: Address | None = field(default=None, compare=False)
 
     @property
     def key(self) -> DatasetName:
@@ -81,6 +92,10 @@ class Catalog(Protocol):
         """The settings ``spark.sql.catalog.<catalog>.*`` without that prefix."""
         ...
 
+    def committed(self, table: Address, file_format: str, first: int, last: int) -> str | None:
+        """The newest version of a Delta or Iceberg table that was made between two times (ms since 1970), if any was."""
+        ...
+
     def parse(self, sql: str) -> Plan | None:
         """A query as Spark's parser reads it, unresolved; None where it can't."""
         ...
@@ -102,8 +117,8 @@ def at_location(location: str, fields: list[dict[str, Any]] | None, file_format:
     """A file or folder."""
     name = from_location(location)
     source = {"dataSource": facets.data_source(name.namespace)}
-    return Dataset(name.namespace, name.name, source).having(
-        schema=None if fields is None else facets.schema(fields),
+    return Dataset(name.namespace, name.name, source, address=Address(location)).having(
+        schema=facets.schema(fields),
         storage=None if file_format is None else facets.storage("file", file_format),
     )
 
@@ -145,6 +160,18 @@ def _inside(location: str, warehouse: str) -> str | None:
     if place.namespace != home.namespace or not place.name.startswith(home.name.rstrip("/") + "/"):
         return None
     return f"{home.namespace}:{home.name}" if "://" not in home.namespace else f"{home.namespace}/{home.name}"
+
+
+def with_version(dataset: Dataset, catalog: Catalog, first: int, last: int) -> Dataset:
+    """The dataset with the version that a write made of it in a span of time (ms since 1970), where its format has some."""
+    file_format = dataset.facets.get("storage", {}).get("fileFormat")
+    if dataset.address is None or file_format not in _VERSIONED:
+        return dataset
+    made = catalog.committed(dataset.address, file_format, first, last)
+    return dataset if made is None else dataset.having(version=facets.dataset_version(made))
+
+
+_VERSIONED = frozenset({"delta", "iceberg"})
 
 
 def unique(found: Iterable[Dataset]) -> list[Dataset]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from . import catalog_writes, row_changes, table_writes
 from .plan import PlanNode
@@ -15,7 +16,10 @@ def writes(at: Reading, node: PlanNode) -> list[Written]:
     """What the command at ``node`` writes, creates, alters or drops; nothing for a query."""
     rule = _RULES.get(node.kind)
     found = None if rule is None else rule(at, node)
-    return [] if found is None else [found]
+    if found is None:
+        return []
+    # A version that the catalog tells is the one before: what a write makes is known at its end.
+    return [replace(found, dataset=found.dataset.without("version"))]
 
 
 _Rule = Callable[[Reading, PlanNode], Written | None]

@@ -6,6 +6,7 @@ send through; `counters` tells what became of the events.
 
 from headwater.transport.channel import counters
 from headwater.transport.default import DefaultTransport, default_transport
+from headwater.transport.memory import MemoryTransport
 from headwater.transport.openlineage import HeadwaterTransport
 from headwater.transport.settings import HeadwaterConfig
 from headwater.transport.tally import Counters
@@ -15,6 +16,7 @@ __all__ = [
     "DefaultTransport",
     "HeadwaterConfig",
     "HeadwaterTransport",
+    "MemoryTransport",
     "counters",
     "default_transport",
 ]

@@ -1,9 +1,6 @@
 package headwater.jvm;
 
-import java.lang.reflect.Field;
-import java.lang.reflect.Modifier;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.Map;
@@ -30,13 +27,15 @@ import org.apache.spark.sql.types.DataType;
  * What is beyond the budget of values or the time limit is left out, and the text says so ("cut").
  */
 public class PlanReader {
-  private static final HashMap FIELDS = new HashMap();
   private static final int DEEPEST = 100;
+  private static final int LEAVES_VALUES = 20000;
+  private static final int LEAVES_MILLIS = 500;
 
   private final ArrayList nodes = new ArrayList();
   private final ArrayList texts = new ArrayList();
   private final IdentityHashMap indexes = new IdentityHashMap();
-  private final long deadline;
+  private final ArrayList leaves = new ArrayList();
+  private long deadline;
   private int budget;
   private int nesting = 0;
   private String cut = null;
@@ -56,16 +55,36 @@ public class PlanReader {
     } catch (StackOverflowError error) {
       cut = "depth";
     }
+    if (cut != null) leaves((QueryPlan) plan);
     StringBuilder out = new StringBuilder("{\"cut\":");
     string(out, cut);
+    out.append(",\"leaves\":").append(leaves);
     out.append(",\"nodes\":[");
     for (int i = 0; i < texts.size(); i++) {
       if (i > 0) out.append(',');
-      Object text = texts.get(i);
-      if (text == null) out.append("null");
-      else out.append((String) text);
+      out.append(texts.get(i) == null ? "null" : (String) texts.get(i));
     }
     return out.append("]}").toString();
+  }
+
+  /** The leaves of a plan that is beyond the limits, told within limits of their own: what a query reads is in them. */
+  private void leaves(QueryPlan plan) {
+    String beyond = cut;
+    cut = null;
+    budget = LEAVES_VALUES;
+    deadline = System.currentTimeMillis() + LEAVES_MILLIS;
+    ArrayList waiting = new ArrayList();
+    waiting.add(plan);
+    while (!waiting.isEmpty() && !spent()) {
+      QueryPlan next = (QueryPlan) waiting.remove(waiting.size() - 1);
+      scala.collection.Iterator children = ((scala.collection.Iterable) (Object) next.children()).iterator();
+      if (!children.hasNext()) {
+        indexes.remove(next); // it may have been told in part
+        leaves.add(0, Integer.valueOf(node(next))); // the last child is gone into first
+      }
+      while (children.hasNext()) waiting.add(children.next());
+    }
+    cut = beyond;
   }
 
   /** Any value as JSON, as it would stand in a node's fields. */
@@ -93,18 +112,19 @@ public class PlanReader {
     StringBuilder out = new StringBuilder();
     out.append("{\"index\":").append(index).append(",\"class\":");
     string(out, plan.getClass().getName());
-    out.append(",\"children\":[");
     scala.collection.Iterator children = ((scala.collection.Iterable) (Object) plan.children()).iterator();
     boolean leaf = !children.hasNext();
-    // What a command writes is told even where its query is beyond the limits.
+    // What a command writes, and the columns that it writes, are told even where its query is beyond the limits.
+    out.append(",\"output\":");
+    output(out, plan);
+    out.append(",\"children\":[");
     StringBuilder fields = new StringBuilder();
     if (plan instanceof Command) product(fields, (scala.Product) plan, 0, leaf);
     for (boolean first = true; children.hasNext(); first = false) {
       if (!first) out.append(',');
       out.append(node((QueryPlan) children.next()));
     }
-    out.append("],\"output\":");
-    output(out, plan, leaf);
+    out.append(']');
     if (plan instanceof Command) out.append(",\"command\":true");
     out.append(",\"sql\":");
     string(out, plan.origin().sqlText().isDefined() ? (String) plan.origin().sqlText().get() : null);
@@ -116,7 +136,8 @@ public class PlanReader {
     return index;
   }
 
-  private void output(StringBuilder out, QueryPlan plan, boolean leaf) {
+  /** The columns of a node: all of them, or none where the limits come in between. */
+  private void output(StringBuilder out, QueryPlan plan) {
     scala.collection.Iterator attributes;
     try {
       attributes = ((scala.collection.Iterable) (Object) plan.output()).iterator();
@@ -124,11 +145,13 @@ public class PlanReader {
       out.append("[]");
       return;
     }
+    int before = out.length();
     out.append('[');
     for (boolean first = true; attributes.hasNext() && !spent(); first = false) {
       if (!first) out.append(',');
       attribute(out, (Attribute) attributes.next());
     }
+    if (cut != null) out.setLength(before + 1);
     out.append(']');
   }
 
@@ -152,64 +175,21 @@ public class PlanReader {
     out.append(']');
   }
 
-  /** Names of the constructor fields: scalac writes them first and in order, and each is checked against its value. */
-  private static Field[] fields(Class type) {
-    synchronized (FIELDS) {
-      Field[] known = (Field[]) FIELDS.get(type);
-      if (known != null) return known;
-      ArrayList found = new ArrayList();
-      Field[] declared = type.getDeclaredFields();
-      for (int i = 0; i < declared.length; i++) {
-        if (Modifier.isStatic(declared[i].getModifiers()) || declared[i].getName().startsWith("bitmap$")) continue;
-        try {
-          declared[i].setAccessible(true);
-          found.add(declared[i]);
-        } catch (RuntimeException sealed) {
-          continue;
-        }
-      }
-      known = (Field[]) found.toArray(new Field[0]);
-      FIELDS.put(type, known);
-      return known;
-    }
-  }
-
   private void product(StringBuilder out, scala.Product value, int depth, boolean leaf) {
-    Field[] fields = fields(value.getClass());
-    int arity = value.productArity();
+    String[] names = Products.names(value);
     out.append('{');
     boolean first = true;
-    int next = 0;
-    for (int i = 0; i < arity && !spent(); i++) {
+    for (int i = 0; i < names.length && !spent(); i++) {
       Object element = value.productElement(i);
-      String name = null;
-      for (int j = next; j < fields.length; j++) {
-        Object held;
-        try {
-          held = fields[j].get(value);
-        } catch (IllegalAccessException sealed) {
-          continue;
-        }
-        if (held == element || (held != null && element != null && held.getClass() == element.getClass() && boxed(held) && held.equals(element))) {
-          name = fields[j].getName();
-          next = j + 1;
-          break;
-        }
-      }
-      if (name == null) name = "_" + (i + 1);
-      if (leaf && name.equals("output")) continue;
+      if (leaf && names[i].equals("output")) continue;
       if (value instanceof QueryPlan && ((QueryPlan) value).children().contains(element)) continue;
       if (!first) out.append(',');
       first = false;
-      string(out, name);
+      string(out, names[i]);
       out.append(':');
       any(out, element, depth + 1);
     }
     out.append('}');
-  }
-
-  private static boolean boxed(Object value) {
-    return value instanceof Number || value instanceof Boolean || value instanceof Character;
   }
 
   private void any(StringBuilder out, Object value, int depth) {
