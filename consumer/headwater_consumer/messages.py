@@ -6,6 +6,7 @@ that the graph refused, and dead letters too large to travel through Spark's mem
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Protocol, TypeAlias
@@ -147,9 +148,9 @@ def messages_on(client: dict[str, Any], topic: str) -> Iterator[Message]:
     consumer = Consumer(reading(client))
     address = str(client["bootstrap.servers"])
     try:
-        for partition in _partitions(consumer, topic, address):
+        for partition in partition_numbers(consumer, topic, address):
             place = TopicPartition(topic, partition)
-            first, end = consumer.get_watermark_offsets(place, timeout=SILENCE)
+            first, end = bounds_of(consumer, place)
             consumer.assign([TopicPartition(topic, partition, first)])
             yield from _until(consumer, end, client) if end > first else ()
     except KafkaException as fault:
@@ -158,11 +159,32 @@ def messages_on(client: dict[str, Any], topic: str) -> Iterator[Message]:
         consumer.close()
 
 
-def _partitions(consumer: Consumer, topic: str, address: str) -> list[int]:
+def partition_numbers(consumer: Consumer, topic: str, address: str) -> list[int]:
+    """Return the partitions of a topic; raises ConfigError where there is no such topic, KafkaException."""
     found = consumer.list_topics(topic, timeout=SILENCE).topics[topic]
     if found.error is not None:
         raise ConfigError(f"Kafka at {address} has no topic {topic}")
     return sorted(found.partitions)
+
+
+def bounds_of(consumer: Consumer, place: TopicPartition) -> tuple[int, int]:
+    """Return the first offset of a partition and the one after its last; raises KafkaException.
+
+    While no broker leads the partition, just after it was made or moved, it is asked for again.
+    """
+    give_up = time.monotonic() + SILENCE
+    while True:
+        try:
+            first, end = consumer.get_watermark_offsets(place, timeout=SILENCE)
+        except KafkaException as fault:
+            if fault.args[0].code() not in _WITHOUT_LEADER or time.monotonic() > give_up:
+                raise
+            time.sleep(0.1)
+        else:
+            return first, end
+
+
+_WITHOUT_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
 def _until(consumer: Consumer, end: int, client: dict[str, Any]) -> Iterator[Message]:

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from headwater_avro.errors import ConfigError, ServerUnavailable
 
 from ..brokers import PATIENCE, Client, away
-from ..messages import SILENCE, Message, message_of, reading
+from ..messages import SILENCE, Message, bounds_of, message_of, partition_numbers, reading
 
 logger = logging.getLogger("headwater.archive")
 
@@ -66,19 +66,10 @@ class KafkaTopic:
 
     def bounds(self) -> dict[int, tuple[int, int]]:
         try:
-            return {partition: self._bounds(partition) for partition in self._partitions()}
+            numbers = partition_numbers(self._consumer, self._topic, self._address)
+            return {number: bounds_of(self._consumer, self._place(number)) for number in numbers}
         except KafkaException as fault:
             raise self._fault(fault) from fault
-
-    def _partitions(self) -> list[int]:
-        found = self._consumer.list_topics(self._topic, timeout=PATIENCE).topics[self._topic]
-        if found.error is not None:
-            raise ConfigError(f"Kafka at {self._address} has no topic {self._topic}")
-        return sorted(found.partitions)
-
-    def _bounds(self, partition: int) -> tuple[int, int]:
-        low, high = self._consumer.get_watermark_offsets(self._place(partition), timeout=SILENCE)
-        return low, high
 
     def since(self, timestamp: int) -> dict[int, int]:
         bounds = self.bounds()
