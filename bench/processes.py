@@ -29,7 +29,7 @@ class Usage:
         resident = 0
         for pid in processes:
             try:
-                cpu, memory = _used(pid)
+                cpu, memory = used(pid)
             except (FileNotFoundError, ProcessLookupError):
                 continue
             self.cpu[pid] = cpu
@@ -76,7 +76,7 @@ def tree(pid: int) -> dict[str, list[int]]:
     return found
 
 
-def _used(pid: int) -> tuple[float, int]:
+def used(pid: int) -> tuple[float, int]:
     """Return CPU seconds and resident bytes; raises FileNotFoundError, ProcessLookupError where it has ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ticks = int(fields[11]) + int(fields[12])

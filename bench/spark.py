@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from processes import used
 
 RESULTS = Path(__file__).parent / "results" / "spark.jsonl"
 KINDS = ("none", "headwater", "official")
@@ -62,11 +62,9 @@ class Clock:
         self._last = (begun, 0.0)
 
     def lap(self) -> tuple[float, float]:
-        fields = Path(f"/proc/{self.jvm}/stat").read_text().rpartition(")")[2].split()
-        own = resource.getrusage(resource.RUSAGE_SELF)
-        cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + own.ru_utime + own.ru_stime
+        cpu, _ = used(self.jvm)
         before = self._last
-        self._last = (time.monotonic(), cpu)
+        self._last = (time.monotonic(), cpu + time.process_time())
         return self._last[0] - before[0], self._last[1] - before[1]
 
 

@@ -129,11 +129,8 @@ def _gist(node: Node, paint: Paint) -> str:
         said.append(f"job {' '.join(job)}")
     if at := facts.get("lastRunAt"):
         state = facts.get("lastRunState")
-        said.append(
-            " ".join(
-                ["last run", *([paint(state, STATE_COLOURS.get(state, "white"))] if state else []), short_time(at)]
-            )
-        )
+        ended = f"{paint(state, STATE_COLOURS.get(state, 'white'))} " if state else ""
+        said.append(f"last run {ended}{short_time(at)}")
     if state := facts.get("state"):
         said.append(f"{paint(state, STATE_COLOURS.get(state, 'white'))} {short_time(facts.get('at'))}")
     if node.kind == "dataset" and (writer := facts.get("lastWriter")):

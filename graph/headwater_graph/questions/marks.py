@@ -41,12 +41,12 @@ def with_marks(
     As of a time, a job's facts are those of its version of then, and nothing is told of later runs. What is ``known``,
     by key, is not asked for.
     """
-    found, told = list(nodes), dict(known or {})
-    datasets = [node.key for node in found if node.kind == "dataset" and node.key not in told]
-    told |= marked_datasets(_asked(reader, "dataset_marks", datasets))
-    jobs = [node.key for node in found if node.kind == "job" and node.key not in told]
-    told |= _jobs(reader, jobs, now - RUN_TIMEOUT) if as_of is None else _jobs_at(reader, jobs, as_of)
-    return tuple(Node(node.key, node.kind, node.name, node.depth, *told.get(node.key, UNTOLD)) for node in found)
+    found, marked = list(nodes), dict(known or {})
+    datasets = [node.key for node in found if node.kind == "dataset" and node.key not in marked]
+    marked |= marked_datasets(_asked(reader, "dataset_marks", datasets))
+    jobs = [node.key for node in found if node.kind == "job" and node.key not in marked]
+    marked |= _jobs(reader, jobs, now - RUN_TIMEOUT) if as_of is None else _jobs_at(reader, jobs, as_of)
+    return tuple(Node(node.key, node.kind, node.name, node.depth, *marked.get(node.key, UNTOLD)) for node in found)
 
 
 def _jobs(reader: GraphReader, keys: Sequence[str], silent_before: datetime) -> dict[str, Marked]:
@@ -71,12 +71,12 @@ def marked_datasets(rows: Iterable[Sequence[Any]]) -> dict[str, Marked]:
     for key, dropped, version, time, run, external, facets in rows:
         facts = {
             "version": version,
-            "writtenAt": None if time is None else format_time(time),
+            "writtenAt": time_text(time),
             "writtenBy": run,
             "external": external,
-            "owners": (owners(facets_of(facets)) or None) if facets else None,
+            "owners": owners(facets_of(facets)),
         }
-        marked[key] = (("dropped",) if dropped else (), _present(facts))
+        marked[key] = (("dropped",) if dropped else (), told(facts))
     return marked
 
 
@@ -87,21 +87,17 @@ def marked_jobs(rows: Iterable[Sequence[Any]], silent: Container[str]) -> dict[s
         facets = facets_of(facets_text)
         facts = {
             "version": version,
-            "since": None if since is None else format_time(since),
+            "since": time_text(since),
             "codeVersion": code,
             "runs": runs,
             "lastRun": last_run,
-            "lastRunAt": None if last_run_at is None else format_time(last_run_at),
+            "lastRunAt": time_text(last_run_at),
             "lastRunState": state,
-            "owners": (owners(facets) or None) if facets else None,
+            "owners": owners(facets),
         }
         holds = (unknown, streams or is_streaming(facets), key in silent, version is None)
-        marked[key] = (tuple(compress(JOB_MARKS, holds)), _present(facts))
+        marked[key] = (tuple(compress(JOB_MARKS, holds)), told(facts))
     return marked
-
-
-def _present(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in facts.items() if value is not None}
 
 
 def facets_of(text: str | None) -> dict[str, Any]:
