@@ -94,7 +94,7 @@ def _measured(lines: list[dict[str, Any]], usage: dict[str, Usage]) -> Ingest:
     batches = [line for line in lines if line["event"] == "batch written"]
     ends = [datetime.fromisoformat(batch["time"]).timestamp() for batch in batches]
     counts = [batch["messages"] for batch in batches]
-    begin = ends[0] - batches[0]["seconds"]["total"]
+    begin = ends[0] - sum(batches[0]["seconds"][phase] for phase in ("read", "total"))
     half = len(batches) // 2
     steady = ends[-1] - (ends[half - 1] if half else begin)
     return Ingest(sum(counts), ends[-1] - begin, sum(counts[half:]), steady, usage, batches[-1])

@@ -18,6 +18,7 @@ from headwater_avro.collection import collection_paused
 from headwater_avro.errors import RejectionCode, StoreRefused
 from headwater_graph.neo4j_port import StoreBusy, StoreExhausted
 from headwater_graph.port import Store
+from headwater_graph.values import Statement
 
 from .rules.coalesce import Kind, Row
 from .rules.horizon import Beyond
@@ -73,7 +74,10 @@ class Parted:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What a batch came to: runs written, jobs with a late one, versions folded again, work still owed, seconds by phase."""
+    """What a batch came to: runs written, jobs with a late one, versions folded again, work still owed, seconds by phase.
+
+    ``marked`` tells that the graph says its offsets (`GraphWriter.mark`).
+    """
 
     late_runs: int
     refolded_versions: int
@@ -82,6 +86,7 @@ class BatchReport:
     refused: list[Refused]
     runs: int = 0
     parted: list[Parted] = field(default_factory=list)
+    marked: bool = False
 
     def then(self, other: BatchReport) -> BatchReport:
         """Return what this and what was left of its parted runs came to."""
@@ -95,6 +100,7 @@ class BatchReport:
             self.refused + other.refused,
             self.runs + other.runs,
             other.parted,
+            other.marked,
         )
 
 
@@ -104,6 +110,7 @@ class _Progress:
     seconds: dict[str, float] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     parted: list[Parted] = field(default_factory=list)
+    marked: bool = False
 
     def lies_beyond(self, portion: Iterable[Row], beyond: Iterable[Beyond]) -> None:
         """Note what of a portion lies before the horizon; a run may be told by several of its rows."""
@@ -124,6 +131,14 @@ class _Progress:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
 
 
+def _text_of(offsets: dict[str, dict[int, int]]) -> str:
+    return msgspec.json.encode(offsets).decode() if offsets else ""
+
+
+def _mark(offsets: str) -> tuple[Statement, ...]:
+    return (Statement("put_offsets", ({"offsets": offsets},)),)
+
+
 class GraphWriter:
     """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back."""
 
@@ -136,11 +151,14 @@ class GraphWriter:
     def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
         """Write a batch; the graph is settled before it and after it, so nothing is owed in the end.
 
+        The transaction that brings the last of it says the position's offsets, if there are any and nothing was refused or
+        parted: else the batch is not done yet, and :meth:`mark` is to be called when it is.
+
         Raises ServerUnavailable while the graph can't be reached: nothing of the portion under way is written then, and
         the same batch may be applied again.
         """
-        self.store.announce(position.batch_id, "")
-        progress = _Progress()
+        self.store.announce(position.batch_id)
+        progress, offsets = _Progress(), _text_of(position.offsets)
         with collection_paused():
             self.settle_owed(progress)
             waiting = portions(rows, self._now.runs, self._now.bytes)
@@ -148,16 +166,25 @@ class GraphWriter:
             portion: list[Row] | None = next(waiting, [])
             while portion is not None:
                 following = next(waiting, None)
-                if following is None:
-                    # What is in up to there is said by the transaction that brings the last of it.
-                    self.store.announce(position.batch_id, msgspec.json.encode(position.offsets).decode())
-                self._apply(portion, progress)
+                self._apply(portion, progress, offsets if following is None else "")
                 portion = following
         self._grow()
         settled = progress.settled
         return BatchReport(
-            settled.late, settled.refolded, 0, progress.seconds, progress.refused, settled.runs, progress.parted
+            settled.late,
+            settled.refolded,
+            0,
+            progress.seconds,
+            progress.refused,
+            settled.runs,
+            progress.parted,
+            progress.marked,
         )
+
+    def mark(self, position: BatchPosition) -> None:
+        """Say in the graph that everything up to the position's offsets is done. Raises ServerUnavailable, StoreBusy."""
+        with self.store.transaction() as tx:
+            tx.write(_mark(_text_of(position.offsets)))
 
     def settle_owed(self, progress: _Progress | None = None) -> None:
         """Do all work that earlier transactions left, each piece in transactions of its own."""
@@ -197,9 +224,9 @@ class GraphWriter:
                 progress.settled += drain(tx, owed[0], self._now)
         return bool(owed)
 
-    def _apply(self, portion: list[Row], progress: _Progress) -> None:
+    def _apply(self, portion: list[Row], progress: _Progress, offsets: str) -> None:
         try:
-            self._again(lambda progress: self._settle(portion, progress), progress)
+            self._again(lambda progress: self._settle(portion, progress, offsets), progress)
         except StoreRefused as fault:
             if not portion:
                 raise
@@ -208,27 +235,32 @@ class GraphWriter:
                 progress.refused.append(Refused(kind, key, sources, "store_refused", str(fault)))
                 return
             half = len(portion) // 2
-            self._apply(portion[:half], progress)
-            self._apply(portion[half:], progress)
+            self._apply(portion[:half], progress, "")
+            self._apply(portion[half:], progress, offsets)
             return
         except StoreExhausted:
             self._do_less()
-            for smaller in portions(portion, self._now.runs, self._now.bytes):
-                self._apply(smaller, progress)
+            *firsts, last = portions(portion, self._now.runs, self._now.bytes) if portion else [[]]
+            for smaller in firsts:
+                self._apply(smaller, progress, "")
+            self._apply(last, progress, offsets)
             return
         self.settle_owed(progress)
 
-    def _settle(self, portion: list[Row], progress: _Progress) -> bool:
+    def _settle(self, portion: list[Row], progress: _Progress, offsets: str) -> bool:
         with progress.phase("join"):
             all_told = told(portion)
         try:
             with progress.phase("write"), self.store.transaction() as tx:
                 settled = settle(tx, all_told, self._now)
+                marked = bool(offsets) and not (settled.beyond or progress.refused or progress.parted)
+                tx.write(_mark(offsets) if marked else ())
         except RetentionUnfinished:
             self.settle_owed(progress)
             raise
         progress.lies_beyond(portion, settled.beyond)
         progress.settled += replace(settled, beyond=())
+        progress.marked = marked
         return True
 
     def _again(self, step: Callable[[_Progress], bool], progress: _Progress) -> bool:

@@ -1,8 +1,8 @@
-"""One batch from Spark to the graph: what ``foreachBatch`` calls.
+"""One batch from Spark to the graph.
 
-The order is the promise. A batch counts as done for Spark only when this returns, so by then every dead letter is
-acknowledged and everything else is in the graph. Both may happen twice, after a crash or while a server is away, and
-neither changes anything the second time.
+The order is the promise. The graph says the offsets of a batch when every dead letter is acknowledged and everything else
+is in the graph, not before; a consumer that starts goes on from what the graph says (`headwater_consumer.gap`). Both may
+happen twice, after a crash or while a server is away, and neither changes anything the second time.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -56,6 +57,9 @@ class Writer(Protocol):
 
     def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
         """Write the rows in one transaction; raises ServerUnavailable while the graph is away."""
+
+    def mark(self, position: BatchPosition) -> None:
+        """Say that everything up to the position's offsets is done; raises ServerUnavailable."""
 
 
 class Tagged:
@@ -110,8 +114,21 @@ def _by_how_far(table: Any) -> Iterator[tuple[float, Any]]:
     return ((at / table.num_rows, row) for at, row in enumerate(chain.from_iterable(columns)))
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch that was read: its rows, of which query and number it is, and the seconds by phase until now."""
+
+    tagged: Tagged
+    query_id: str
+    batch_id: int
+    seconds: dict[str, float]
+
+
 class BatchCycle:
-    """The steps of a batch, with what they need; called by Spark with a frame of tagged rows and the batch's number."""
+    """The steps of a batch, with what they need; called with a frame of tagged rows and the batch's number.
+
+    :meth:`read` and :meth:`write` are its two halves: Spark's work, and the graph's.
+    """
 
     def __init__(
         self,
@@ -136,52 +153,63 @@ class BatchCycle:
         self._clock = clock
         self._first_wait = first_wait
         self._offsets: dict[str, dict[int, int]] = {}
-        self.written: int | None = None
         self.failure: BaseException | None = None
-        self.busy = threading.Lock()
 
     def go_on_from(self, offsets: dict[str, dict[int, int]]) -> None:
         """Take over what the graph has already, so that each batch says of all partitions up to where they are in."""
         self._offsets = _merged(self._offsets, offsets)
 
     def __call__(self, frame: Any, batch_id: int) -> None:
-        with self.busy:
-            try:
-                self._check_gate()
-                self._run(frame, batch_id)
-            except BaseException as fault:
-                # Spark hands on no more than its text.
-                self.failure = fault
-                raise
+        self.write(self.read(frame, batch_id))
 
-    def _check_gate(self) -> None:
-        if self._stop.is_set():
-            raise Draining
-
-    def _run(self, frame: Any, batch_id: int) -> None:
+    def read(self, frame: Any, batch_id: int) -> Batch:
+        """Let Spark read and join the messages of a frame; raises Draining where the consumer is to stop."""
+        self.check_gate()
         seconds: dict[str, float] = {}
-        with _timed(seconds, "total"):
-            with _timed(seconds, "read"):
-                tagged = Tagged(frame.toArrow())
-            dead: Counter[str] = Counter()
-            with _timed(seconds, "dead_letters"):
-                self._bury(tagged, dead)
-            query_id = str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
-            report = self._write(tagged, query_id, batch_id, dead)
-            with _timed(seconds, "refused"):
-                self._bury_refused(report.refused, dead)
-        self._conclude(tagged, report, query_id, batch_id, dead, {**report.phase_seconds, **seconds})
+        with _timed(seconds, "read"):
+            tagged = Tagged(frame.toArrow())
+        query_id = str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
+        return Batch(tagged, query_id, batch_id, seconds)
 
-    def _write(self, tagged: Tagged, query_id: str, batch_id: int, dead: Counter[str]) -> BatchReport:
+    def check_gate(self) -> None:
+        """Raise Draining where the consumer is to stop."""
+        if self._stop.is_set():
+            raise self._failed(Draining())
+
+    def write(self, batch: Batch) -> None:
+        """Bring a batch into the graph, and what can't be used to the dead letters; the graph says its offsets when all is done.
+
+        Raises Draining where the consumer is to stop while a server is away.
+        """
+        seconds, dead = dict(batch.seconds), Counter[str]()
+        try:
+            with _timed(seconds, "total"):
+                with _timed(seconds, "dead_letters"):
+                    self._bury(batch.tagged, dead)
+                report = self._write(batch, dead)
+            self._conclude(batch, report, dead, {**report.phase_seconds, **seconds})
+        except BaseException as fault:
+            self._failed(fault)
+            raise
+
+    def _failed(self, fault: BaseException) -> BaseException:
+        """Keep what fails a batch: Spark hands on no more than its text."""
+        self.failure = fault
+        return fault
+
+    def _write(self, batch: Batch, dead: Counter[str]) -> BatchReport:
         from .batch import BatchPosition
 
-        self._offsets = _merged(self._offsets, tagged.offsets())
-        position = BatchPosition(query_id=query_id, batch_id=batch_id, offsets=self._offsets)
-        again = self._read_again(tagged.unread(), dead)
+        self._offsets = _merged(self._offsets, batch.tagged.offsets())
+        position = BatchPosition(query_id=batch.query_id, batch_id=batch.batch_id, offsets=self._offsets)
+        again = self._read_again(batch.tagged.unread(), dead)
         with told_while_held(self._status, self._held_by):
-            report = self._patiently(lambda: self._writer.apply(chain(tagged.rows(), again), position))
+            report = self._patiently(lambda: self._writer.apply(chain(batch.tagged.rows(), again), position))
             while report.parted:
-                report = report.then(self._write_parted(report.parted, position, dead))
+                report = report.then(self._write_parted(report.parted, replace(position, offsets={}), dead))
+            self._bury_refused(report.refused, dead)
+            if self._offsets and not report.marked:
+                self._patiently(lambda: self._writer.mark(position))
         return report
 
     def _read_again(self, positions: list[Position], dead: Counter[str]) -> list[Row]:
@@ -257,28 +285,20 @@ class BatchCycle:
                 raise Draining
             wait = min(wait * 2, LONGEST_WAIT)
 
-    def _conclude(
-        self,
-        tagged: Tagged,
-        report: BatchReport,
-        query_id: str,
-        batch_id: int,
-        dead: Counter[str],
-        seconds: dict[str, float],
-    ) -> None:
+    def _conclude(self, batch: Batch, report: BatchReport, dead: Counter[str], seconds: dict[str, float]) -> None:
+        tallies = batch.tagged.tallies
         summary = BatchSummary(
-            query_id=query_id,
-            batch_id=batch_id,
+            query_id=batch.query_id,
+            batch_id=batch.batch_id,
             offsets=self._offsets,
-            messages=sum(tally.messages for tally in tagged.tallies),
-            bytes=sum(tally.bytes for tally in tagged.tallies),
+            messages=sum(tally.messages for tally in tallies),
+            bytes=sum(tally.bytes for tally in tallies),
             dead=dict(dead),
             late_runs=report.late_runs,
             refolded_versions=report.refolded_versions,
             owed=report.owed_left,
             seconds=seconds,
         )
-        self.written = batch_id
         self._status.batch_written(summary)
         logger.info("batch written", extra=summary.flat())
 

@@ -38,6 +38,15 @@ class State:
     owed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How many messages of each ``topic/partition`` are not in the graph while a batch is handed over, and when it is written."""
+
+    batch: int
+    handed_over: Mapping[str, int]
+    written: Mapping[str, int]
+
+
 class Status:
     """The state as it changes, for all threads."""
 
@@ -47,6 +56,7 @@ class Status:
         self._lock = threading.Lock()
         self._state = State(since=clock())
         self._sign_of_life = clock()
+        self._lag = Lag(-1, {}, {})
 
     @property
     def state(self) -> State:
@@ -71,12 +81,18 @@ class Status:
         """Return the seconds since the last sign of life."""
         return self._clock() - self._sign_of_life
 
-    def moved(self, lag: Mapping[str, int] | None) -> None:
-        """Note that Spark looked for messages, and how many of each partition are left; None: it found nothing new."""
+    def moved(self, lag: Lag | None) -> None:
+        """Note that Spark looked for messages, and how many are left; None: it found nothing new."""
         self.alive()
         if self._state.phase == "waiting":
             self.enter("running")
-        for partition, messages in (lag or {}).items():
+        self._lag = lag or self._lag
+        self._tell_lag()
+
+    def _tell_lag(self) -> None:
+        batch, lag = self._state.batch, self._lag
+        is_written = batch is not None and batch >= lag.batch
+        for partition, messages in (lag.written if is_written else lag.handed_over).items():
             self._metrics.lag.labels(partition).set(messages)
 
     def held_by(self, holder: str | None) -> None:
@@ -93,6 +109,7 @@ class Status:
                 self._state, batch=batch.batch_id, written_at=at, offsets=batch.offsets, owed=batch.owed
             )
         self.enter("running")
+        self._tell_lag()
 
     def is_healthy(self) -> bool:
         return self._state.phase != "failed" and self.silence() < STALLED

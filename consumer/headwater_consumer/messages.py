@@ -55,6 +55,9 @@ class Messages(Protocol):
         Raises ServerUnavailable while the broker does not answer.
         """
 
+    def first(self, partition: int, begin: int, end: int) -> int | None:
+        """Return the offset of the first message from ``begin`` to before ``end``; None where there is none any more."""
+
 
 class KeptMessages:
     """The fake: messages in a dictionary."""
@@ -64,6 +67,9 @@ class KeptMessages:
 
     def fetch(self, positions: Iterable[Position]) -> Iterator[Message]:
         return (self.kept[position] for position in sorted(set(positions)) if position in self.kept)
+
+    def first(self, partition: int, begin: int, end: int) -> int | None:
+        return min((offset for at, offset in self.kept if at == partition and begin <= offset < end), default=None)
 
 
 class KafkaMessages:
@@ -83,6 +89,21 @@ class KafkaMessages:
                 yield from self._read(consumer, stretch)
         finally:
             consumer.close()
+
+    def first(self, partition: int, begin: int, end: int) -> int | None:
+        consumer = Consumer(reading(self._client))
+        try:
+            earliest, _ = bounds_of(consumer, TopicPartition(self._topic, partition))
+            consumer.assign([TopicPartition(self._topic, partition, max(begin, earliest))])
+            message = _next(consumer, self._client)
+        except KafkaException as fault:
+            # The topic was made anew with fewer partitions: Spark says so.
+            if fault.args[0].code() == KafkaError._UNKNOWN_PARTITION:
+                return None
+            raise ServerUnavailable("Kafka", self._client["bootstrap.servers"], fault.args[0].str()) from fault
+        finally:
+            consumer.close()
+        return message.offset if message is not None and message.offset < end else None
 
     def _read(self, consumer: Consumer, stretch: list[Position]) -> Iterator[Message]:
         missing = set(stretch)

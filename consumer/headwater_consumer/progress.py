@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from .health import Lag
+
 if TYPE_CHECKING:
     from .health import Status
 
@@ -27,7 +29,7 @@ class ProgressLog(StreamingQueryListener):
         progress = event.progress
         source = progress.sources[0]
         lag = lag_of(source.endOffset, source.latestOffset)
-        self._status.moved(lag)
+        self._status.moved(Lag(progress.batchId, lag_of(source.startOffset, source.latestOffset), lag))
         if progress.numInputRows:
             logger.info("progress", extra=_line(progress, lag))
 
@@ -40,7 +42,8 @@ class ProgressLog(StreamingQueryListener):
 
 def lag_of(end: str | None, latest: str | None) -> dict[str, int]:
     """Return how many messages of each ``topic/partition`` are not read, of Spark's offsets as JSON."""
-    read, there = (json.loads(text) if text else {} for text in (end, latest))
+    # Where a query begins there is no offset before, and PySpark says "None".
+    read, there = (json.loads(text) if text and text.startswith("{") else {} for text in (end, latest))
     return {
         f"{topic}/{partition}": offset - read.get(topic, {}).get(partition, 0)
         for topic, partitions in there.items()

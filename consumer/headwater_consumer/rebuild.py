@@ -272,7 +272,7 @@ class _ForgetfulStore:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def announce(self, batch: int, offsets: str) -> None:
+    def announce(self, batch: int) -> None:
         """Nothing: the mark of the last batch stays, the consumer goes on from there."""
 
     @contextmanager

@@ -133,7 +133,7 @@ class _CountingStore:
         self._progress = progress
         self.removed: Counter[str] = Counter()
 
-    def announce(self, batch: int, offsets: str) -> None:
+    def announce(self, batch: int) -> None:
         """Nothing: no batch is being written."""
 
     @contextmanager

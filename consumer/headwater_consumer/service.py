@@ -22,13 +22,11 @@ from .dead_letters import KafkaDeadLetters
 from .health import HealthServer, Status
 from .messages import KafkaMessages
 from .metrics import Metrics
-from .restored import committed_offsets, refuse_behind
 from .session import jars_of, spark_session
 from .stream import Stream
 
 if TYPE_CHECKING:
     from headwater_graph.store import Neo4jStore
-    from headwater_graph.writers import Offsets
 
     from .config import ConsumerSettings
 
@@ -55,9 +53,9 @@ def consume(
 ) -> None:
     """Keep the graph until asked to stop (SIGTERM, SIGINT), or with ``available_now`` until the topic is read.
 
-    Raises ServerUnavailable where Kafka or Neo4j is away at the start, ConfigError for wrong settings, GraphBehind where the
-    graph lacks what the checkpoint counts as done, StreamFailed where the stream ends by itself. A server that goes away
-    later is waited for.
+    What the graph lacks of what the checkpoint counts as done is read again first. Raises ServerUnavailable where Kafka or
+    Neo4j is away at the start, ConfigError for wrong settings, StreamFailed where the stream ends by itself. A server that
+    goes away later is waited for.
     """
     found = spark or Spark(jars_of(settings.spark_jars))
     if not found.jars:
@@ -82,19 +80,12 @@ def consume(
             writer, dead_letters, messages, status, stop=stop, schemas=schemas, held_by=graph.held_by if graph else None
         )
         checkpoint = checkpoint_of(settings, kafka)
-        if graph is not None:
-            _look_behind(graph, cycle, settings.kafka_topic, committed_offsets(session, checkpoint), messages)
         stream = Stream(session, settings, cycle, status, kafka, checkpoint=checkpoint, stop=stop)
         logger.info("consuming", extra={"topic": settings.kafka_topic, "kafka": settings.kafka_bootstrap_servers})
+        if graph is not None:
+            stream.catch_up(graph.written(), messages)
         stream.run(available_now=available_now)
     logger.info("stopped")
-
-
-def _look_behind(graph: Neo4jStore, cycle: BatchCycle, topic: str, committed: Offsets, messages: KafkaMessages) -> None:
-    """Let the cycle go on from what the graph has; refuses one that lacks what is committed."""
-    written = graph.written()
-    refuse_behind(topic, written, committed, messages)
-    cycle.go_on_from(written)
 
 
 def _neo4j_of(writer: Writer) -> Neo4jStore | None:

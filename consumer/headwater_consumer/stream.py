@@ -1,22 +1,27 @@
 """Kafka to the graph as one Spark query: started, watched, drained, started again.
 
-Stopping goes through a gate. Once asked, the batch under way is finished and committed, and the next one raises before
-it does anything: Spark then commits nothing that was not done. A query that fails while Kafka is away is started again
+Stopping goes through a gate. Once asked, the batches under way are finished and committed, and the next one raises before
+it does anything: Spark then commits nothing that was not read. A query that fails while Kafka is away is started again
 from its checkpoint when Kafka answers; any other failure ends the consumer, since repeating it would repeat it.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import PySparkException
+
 from headwater_avro.errors import HeadwaterError, ServerUnavailable
 
+from .behind import WriteBehind
 from .brokers import Client, partitions_of
 from .cycle import FIRST_WAIT, LONGEST_WAIT, BatchCycle, Draining
+from .gap import Stretch, lacking, portions, read_checkpoint
 from .health import Status
 from .partition import READ_DDL, TAGGED_DDL, tag_partition, tag_partition_with
 from .progress import ProgressLog
@@ -25,7 +30,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from headwater_graph.writers import Offsets
+
     from .config import ConsumerSettings
+    from .messages import Messages
 
 logger = logging.getLogger("headwater.consumer")
 
@@ -45,27 +53,44 @@ def tagged_stream(spark: SparkSession, settings: ConsumerSettings) -> DataFrame:
     """Return the stream of tagged rows (`headwater_consumer.partition`) that the topic's messages become."""
     from pyspark.sql import functions as sql
 
-    messages = spark.readStream.format("kafka").options(**source_options(settings)).load().selectExpr(*READ_DDL)
-    registry = settings.registry()
-    tag = tag_partition if registry is None else partial(tag_partition_with, registry)
-    tagged = messages.mapInArrow(tag, TAGGED_DDL)
+    options = {
+        "subscribe": settings.kafka_topic,
+        "startingOffsets": settings.starting_offsets,
+        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
+    }
+    messages = spark.readStream.format("kafka").options(**source_options(settings), **options).load()
     counts = [
         sql.count_if(sql.col("kind") == kind).alias(kind) for kind in ("run", "job_event", "dataset_event", "dead")
     ]
-    return tagged.observe(QUERY, *counts)
+    return _tagged(messages, settings).observe(QUERY, *counts)
+
+
+def tagged_again(spark: SparkSession, settings: ConsumerSettings, stretch: Stretch) -> DataFrame:
+    """Return the tagged rows of a part of the topic."""
+    topic = settings.kafka_topic
+    begins, ends = ({str(at): bounds[side] for at, bounds in stretch.items()} for side in (0, 1))
+    options = {
+        "assign": json.dumps({topic: sorted(stretch)}),
+        "startingOffsets": json.dumps({topic: begins}),
+        "endingOffsets": json.dumps({topic: ends}),
+    }
+    return _tagged(spark.read.format("kafka").options(**source_options(settings), **options).load(), settings)
+
+
+def _tagged(messages: DataFrame, settings: ConsumerSettings) -> DataFrame:
+    registry = settings.registry()
+    tag = tag_partition if registry is None else partial(tag_partition_with, registry)
+    return messages.selectExpr(*READ_DDL).mapInArrow(tag, TAGGED_DDL)
 
 
 def source_options(settings: ConsumerSettings) -> dict[str, str]:
-    """Return the options of Spark's Kafka source.
+    """Return the options of Spark's Kafka source that do not say what is read.
 
     ``minPartitions`` stays unset: splitting a partition over tasks would part the events of a run.
     """
     java = {f"kafka.{name}": value for name, value in settings.java_client().items()}
     return java | {
         "kafka.bootstrap.servers": settings.kafka_bootstrap_servers,
-        "subscribe": settings.kafka_topic,
-        "startingOffsets": settings.starting_offsets,
-        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
         "failOnDataLoss": str(settings.fail_on_data_loss).lower(),
         "includeHeaders": "true",
         "kafka.isolation.level": "read_committed",
@@ -90,6 +115,7 @@ class Stream:
         self._spark = spark
         self._settings = settings
         self._cycle = cycle
+        self._batches = WriteBehind(cycle)
         self._status = status
         self._kafka = kafka
         self._checkpoint = checkpoint
@@ -109,35 +135,58 @@ class Stream:
         finally:
             self._spark.streams.removeListener(progress)
 
+    def catch_up(self, written: Offsets, messages: Messages) -> None:
+        """Bring into the graph what it lacks of what the checkpoint counts as done; ``written`` is what it has.
+
+        Returns early when asked to stop. Raises ServerUnavailable where Kafka goes away, and what a batch fails by.
+        """
+        known = read_checkpoint(self._spark, self._checkpoint)
+        self._cycle.go_on_from(written)
+        self._read_again(lacking(self._settings.kafka_topic, written, known, messages), known.batch)
+
+    def _read_again(self, stretch: Stretch, batch_id: int) -> None:
+        messages = sum(end - begin for begin, end in stretch.values())
+        for done, portion in enumerate(portions(stretch, self._settings.max_offsets_per_trigger)):
+            if self._stop.is_set():
+                return
+            left = messages - done * self._settings.max_offsets_per_trigger
+            logger.info("reading again what the graph lacks", extra={"messages": left})
+            try:
+                self._cycle(tagged_again(self._spark, self._settings, portion), batch_id)
+            except Draining:
+                return
+            except PySparkException as fault:
+                partitions_of(self._kafka, [self._settings.kafka_topic])
+                raise StreamFailed(f"reading again failed: {_cause(str(fault))}") from fault
+
     def _run_once(self, available_now: bool) -> bool:
         """Run the query to its end; tell whether that was the end of the work."""
-        self._cycle.failure = None
+        self._batches.begin()
         query = self._start(available_now)
         self._status.enter("running")
         try:
             self._follow(query)
         finally:
             query.stop()
+            self._batches.wait()
+        if self._stop.is_set() or isinstance(self._batches.failure, Draining):
+            return True
         fault = query.exception()
-        if fault is None or self._stop.is_set():
-            return True
-        if isinstance(self._cycle.failure, Draining):
-            return True
-        return self._judge(fault)
+        return (fault is None and self._batches.failure is None) or self._judge(fault)
 
     def _start(self, available_now: bool) -> StreamingQuery:
         writer = (
             tagged_stream(self._spark, self._settings)
             .writeStream.queryName(QUERY)
             .option("checkpointLocation", self._checkpoint)
-            .foreachBatch(self._cycle)
+            .foreachBatch(self._batches)
         )
         if available_now:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{self._settings.trigger_milliseconds} milliseconds").start()
 
     def _follow(self, query: StreamingQuery) -> None:
-        while query.isActive and not self._stop.is_set():
+        while query.isActive and not self._stop.is_set() and self._batches.failure is None:
             self._stop.wait(LOOK)
             if self._is_silent():
                 self._look_for_kafka()
@@ -152,15 +201,15 @@ class Stream:
             time.sleep(LOOK / 4)
 
     def _is_idle(self, query: StreamingQuery) -> bool:
-        if self._cycle.busy.locked():
+        if self._batches.is_busy:
             return False
-        # The commit follows the cycle's return, and the progress report follows the commit.
-        reported = query.lastProgress
-        return self._cycle.written is None or (reported is not None and reported["batchId"] >= self._cycle.written)
+        # The commit follows the return of what foreachBatch called, and the progress report follows the commit.
+        reported, handed_over = query.lastProgress, self._batches.handed_over
+        return handed_over is None or (reported is not None and reported["batchId"] >= handed_over)
 
     def _judge(self, fault: Any) -> bool:
-        if self._cycle.failure is not None:
-            raise self._cycle.failure
+        if self._batches.failure is not None:
+            raise self._batches.failure
         if not self._look_for_kafka():
             return False
         self._status.enter("failed", _cause(str(fault)))
@@ -174,7 +223,7 @@ class Stream:
 
     def _is_silent(self) -> bool:
         quiet = min(self._status.silence(), time.monotonic() - self._asked)
-        return quiet > SILENCE and not self._cycle.busy.locked()
+        return quiet > SILENCE and not self._batches.is_busy
 
     def _look_for_kafka(self) -> bool:
         """Ask Kafka whether it is there, and note it if not: Spark says nothing for a minute."""

@@ -42,7 +42,7 @@ class FakeStore:
 
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {name: {} for name in (*_NODES, *_EDGES)}
-        self.announced: tuple[int, str] | None = None
+        self.announced: int | None = None
 
     @contextmanager
     def transaction(self) -> Iterator[FakeTransaction]:
@@ -57,9 +57,9 @@ class FakeStore:
         known = writer.get("consumer", {})
         writer["consumer"] = known | {"epoch": known.get("epoch", 0) + 1}
 
-    def announce(self, batch: int, offsets: str) -> None:
+    def announce(self, batch: int) -> None:
         """Say which batch the next transactions belong to; kept for tests to see."""
-        self.announced = (batch, offsets)
+        self.announced = batch
 
     def scan(self, name: str, **parameters: object) -> Iterator[Row]:
         """Yield the rows of one of the scans of a dump or a check, as they are now: later writes don't show."""

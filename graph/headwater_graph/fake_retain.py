@@ -137,8 +137,9 @@ def _change(tables: Tables, label: str, key: str, **members: object) -> None:
         tables[label][key] = tables[label][key] | members
 
 
-def _put_horizon(tables: Tables, row: Row) -> None:
-    tables["Writer"]["consumer"] = tables["Writer"].get("consumer", {}) | {"horizon": row["horizon"]}
+def put_writer(tables: Tables, row: Row) -> None:
+    """Set properties of the node ``Writer``."""
+    tables["Writer"]["consumer"] = tables["Writer"].get("consumer", {}) | row
 
 
 def _put_dataset_past(tables: Tables, row: Row) -> None:
@@ -215,7 +216,7 @@ def _drop_removed_run(tables: Tables, row: Row) -> None:
 
 
 RETAIN_WRITES: dict[str, Callable[[Tables, Row], None]] = {
-    "put_horizon": _put_horizon,
+    "put_horizon": put_writer,
     "put_run_horizons": lambda tables, row: _change(tables, "Run", row["key"], horizon=row["horizon"]),
     "put_kept_runs": lambda tables, row: _change(tables, "JobVersion", row["id"], runs=row["runs"]),
     "put_job_pasts": lambda tables, row: _change(tables, "Job", row["job"], past=row["past"]),

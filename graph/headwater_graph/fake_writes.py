@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from .fake_fields import cut_columns, link_fields, put_field
-from .fake_retain import RETAIN_WRITES
+from .fake_retain import RETAIN_WRITES, put_writer
 from .values import Row
 
 Tables: TypeAlias = dict[str, dict[Any, Row]]
@@ -146,6 +146,7 @@ def _cut_child(tables: Tables, row: Row) -> None:
 
 
 WRITES: dict[str, Callable[[Tables, Row], None]] = {
+    "put_offsets": put_writer,
     "put_jobs": _merge("Job"),
     "put_named_jobs": _named("Job"),
     "drop_unnamed_jobs": _drop_unnamed("Job", "CHILD_OF"),

@@ -107,8 +107,8 @@ class Transaction(Protocol):
 class Store(Protocol):
     """A graph that transactions change one at a time."""
 
-    def announce(self, batch: int, offsets: str) -> None:
-        """Say which batch the next transactions belong to, and up to which offsets all is in with them; ``""``: as before."""
+    def announce(self, batch: int) -> None:
+        """Say which batch the next transactions belong to."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction, with the writer's lock held; leaving it by an exception undoes all.

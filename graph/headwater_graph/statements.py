@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import Any
 
 _FOLDER = resources.files("headwater_graph") / "cypher"
 
@@ -12,6 +15,20 @@ _FOLDER = resources.files("headwater_graph") / "cypher"
 def cypher(name: str) -> str:
     """Return the text of ``cypher/<name>.cypher``."""
     return (_FOLDER / f"{name}.cypher").read_text()
+
+
+@cache
+def _of_one_parameter(name: str) -> str:
+    return re.sub(r"\$(\w+)", r"$given.\1", cypher(name))
+
+
+def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return a statement and its parameters as the server is to get them: all parameters in one map.
+
+    The planner keeps a plan for each order of magnitude of a list or a text that is a parameter by itself. Lists of rows have
+    any length, so each statement was planned five times; in a young server that took longer than its work.
+    """
+    return _of_one_parameter(name), {"given": parameters}
 
 
 def names(prefix: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from headwater_avro.names import Key, key_hash
 
 from .neo4j_port import connected, translated
 from .settings import GraphSettings, graph_settings
-from .statements import cypher
+from .statements import asked
 from .stored import past_read, version_of
 from .values import (
     EARLIEST,
@@ -41,7 +41,6 @@ class Neo4jStore:
         self.settings = settings
         self.holder = holder
         self.batch = -1
-        self.offsets = ""
         self._exits = ExitStack()
         self._driver: neo4j.Driver | None = None
 
@@ -79,13 +78,13 @@ class Neo4jStore:
             self.driver.session(database=self.settings.database) as session,
             session.begin_transaction(metadata={"writer": self.holder}, timeout=self.settings.write_timeout) as tx,
         ):
-            locked = tx.run(cypher("write_lock"), holder=self.holder, batch=self.batch, offsets=self.offsets)
+            locked = tx.run(*asked("write_lock", {"holder": self.holder, "batch": self.batch}))
             yield Neo4jTransaction(tx, next(locked)["horizon"])
             tx.commit()
 
-    def announce(self, batch: int, offsets: str) -> None:
-        """Say which batch the next transactions belong to, and its offsets as JSON: operators read it from the Writer."""
-        self.batch, self.offsets = batch, offsets
+    def announce(self, batch: int) -> None:
+        """Say which batch the next transactions belong to: operators read it from the Writer."""
+        self.batch = batch
 
     def held_by(self) -> str | None:
         """Return who else writes now, so that this one waits; None: nobody. Raises ServerUnavailable."""
@@ -103,7 +102,7 @@ class Neo4jStore:
             translated(self.settings),
             self.driver.session(database=self.settings.database, fetch_size=1000) as session,
         ):
-            for record in session.run(cypher(name), _with_horizon(parameters)):
+            for record in session.run(*asked(name, _with_horizon(parameters))):
                 yield dict(record)
 
     def owes(self) -> bool:
@@ -124,13 +123,13 @@ class Neo4jTransaction:
 
     def _rows(self, name: str, **parameters: Any) -> list[Row]:
         # Not `data()`: that looks at every byte of a record.
-        return [dict(record) for record in self._tx.run(cypher(name), parameters)]
+        return [dict(record) for record in self._tx.run(*asked(name, parameters))]
 
     def _many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[Row]:
         """Ask for many things at once. The answer is one record: a record each costs the driver more than what is in it."""
         if not rows:
             return []
-        (record,) = self._tx.run(cypher(name), {"rows": rows, **parameters})
+        (record,) = self._tx.run(*asked(name, {"rows": rows, **parameters}))
         found: list[Row] = record["rows"]
         return found
 
@@ -285,7 +284,7 @@ class Neo4jTransaction:
             form = _FORMS.get(statement.name)
             rows = [form(row) for row in statement.rows] if form else list(statement.rows)
             # Its outcome is awaited by whatever is asked next, the commit at the latest: meanwhile the next rows are made.
-            self._tx.run(cypher("write_" + statement.name), rows=rows)
+            self._tx.run(*asked(f"write_{statement.name}", {"rows": rows}))
             written += len(rows)
         return written
 

@@ -32,6 +32,7 @@ class CollectingWriter:
 
     rows: dict[tuple[str, bytes], list[bytes]] = field(default_factory=dict)
     positions: list[BatchPosition] = field(default_factory=list)
+    marks: list[BatchPosition] = field(default_factory=list)
     faults: Iterator[Exception] = field(default_factory=lambda: iter(()))
     refuses: dict[bytes, Any] = field(default_factory=dict)
 
@@ -45,7 +46,12 @@ class CollectingWriter:
             else:
                 self.rows.setdefault((kind, key), []).append(payload)
         self.positions.append(position)
-        return report(refused=refused)
+        if not refused:
+            self.marks.append(position)
+        return report(refused=refused, marked=not refused)
+
+    def mark(self, position: BatchPosition) -> None:
+        self.marks.append(position)
 
     @property
     def runs(self) -> set[str]:
@@ -105,7 +111,11 @@ class Room:
 
     def consume(self, **flags: Any) -> None:
         """Run the stream until what is on the topic is with the writer."""
-        self.stream(**flags).run(available_now=True)
+        stream = self.stream(**flags)
+        stream.catch_up(
+            self.writer.marks[-1].offsets if self.writer.marks else {}, KafkaMessages(self.topic, self.client)
+        )
+        stream.run(available_now=True)
 
     def stream(self, **flags: Any) -> Stream:
         settings = self.settings(**flags)

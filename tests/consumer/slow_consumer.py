@@ -30,7 +30,10 @@ class SlowWriter:
         for _, key, _, _ in rows:
             self._write(f"run {key.decode()}")
         self._write(f"end {position.batch_id}")
-        return BatchReport(late_runs=0, refolded_versions=0, owed_left=0, phase_seconds={}, refused=[])
+        return BatchReport(late_runs=0, refolded_versions=0, owed_left=0, phase_seconds={}, refused=[], marked=True)
+
+    def mark(self, position: BatchPosition) -> None:
+        self._write(f"mark {position.batch_id}")
 
     def _write(self, line: str) -> None:
         with self._log.open("a") as log:

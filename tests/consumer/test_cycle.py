@@ -56,6 +56,10 @@ class Bench:
         self.order.append("graph")
         return self.writer.apply(rows, position)
 
+    def mark(self, position: BatchPosition) -> None:
+        self.order.append("offsets")
+        self.writer.mark(position)
+
     class _Sink:
         def __init__(self, bench: Bench) -> None:
             self._bench = bench
@@ -80,7 +84,7 @@ def test_dead_letters_are_acknowledged_before_the_graph_is_written_and_what_it_r
     bench = Bench(kept=[refused])
     bench.writer.refuses = {b"old": ("before_horizon", "too old")}
     bench.run([message(0, b"{bad"), message(1, run_event("one")), refused])
-    assert bench.order == ["dead letters", "graph", "dead letters"]
+    assert bench.order == ["dead letters", "graph", "dead letters", "offsets"]
     assert [(letter.code, letter.detail, letter.message) for letter in bench.sink.letters[1:]] == [
         ("before_horizon", "too old", refused)
     ]
@@ -123,7 +127,7 @@ def test_once_asked_to_stop_the_next_batch_raises_before_it_does_anything() -> N
         bench.run([message(0, b"{bad"), message(1, run_event("one"))])
     assert bench.order == []
     assert isinstance(bench.cycle.failure, Draining)
-    assert bench.cycle.written is None
+    assert bench.writer.marks == []
 
 
 def test_a_graph_that_comes_back_gets_the_whole_batch_and_no_letter_is_sent_twice() -> None:
@@ -156,7 +160,7 @@ def test_a_stop_ends_the_waiting_and_leaves_the_batch_undone() -> None:
     with pytest.raises(Draining):
         bench.run([message(1, run_event("one"))])
     assert phases == ["starting", "waiting", "waiting"]
-    assert bench.cycle.written is None
+    assert bench.writer.marks == []
 
 
 def test_a_bug_in_writing_is_kept_as_it_was_raised() -> None:
@@ -219,4 +223,4 @@ def test_fetched_letters_are_sent_in_portions(monkeypatch: pytest.MonkeyPatch) -
     refuses: dict[bytes, Any] = {b"odd": ("store_refused", "no")}
     bench.writer.refuses = refuses
     bench.run(messages)
-    assert bench.order == ["graph", *["dead letters"] * 3]
+    assert bench.order == ["graph", *["dead letters"] * 3, "offsets"]

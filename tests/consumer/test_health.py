@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 from headwater_avro.errors import REJECTION_CODES, ConfigError
-from headwater_consumer.health import STALLED, HealthServer, Status
+from headwater_consumer.health import STALLED, HealthServer, Lag, Status
 from headwater_consumer.metrics import BatchSummary, Metrics
 from headwater_consumer.progress import lag_of
 
@@ -136,7 +136,7 @@ def test_entering_a_phase_twice_changes_nothing(status: Status, clock: Clock) ->
 def test_metrics_count_what_batches_did(status: Status, metrics: Metrics, server: HealthServer) -> None:
     status.batch_written(batch())
     status.batch_written(batch(dead={"before_horizon": 1}))
-    status.moved({"t/0": 7})
+    status.moved(Lag(3, {"t/0": 17}, {"t/0": 7}))
     with urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
         assert answer.read() == metrics.text()
     assert sample(metrics, "headwater_messages_total") == 20
@@ -164,6 +164,17 @@ def test_waiting_is_a_gauge(status: Status, metrics: Metrics) -> None:
     assert sample(metrics, "headwater_waiting") == 0
 
 
+def test_what_is_handed_over_lags_until_it_is_written(status: Status, metrics: Metrics) -> None:
+    status.batch_written(batch(batch_id=3))
+    status.moved(Lag(4, {"t/0": 17}, {"t/0": 7}))
+    assert sample(metrics, 'headwater_lag_messages{partition="t/0"}') == 17
+    status.moved(None)
+    assert sample(metrics, 'headwater_lag_messages{partition="t/0"}') == 17
+    status.batch_written(batch(batch_id=4))
+    assert sample(metrics, 'headwater_lag_messages{partition="t/0"}') == 7
+
+
 def test_lag_is_what_each_partition_has_beyond_what_was_read() -> None:
     assert lag_of('{"t":{"0":5,"1":7}}', '{"t":{"0":9,"1":7,"2":4}}') == {"t/0": 4, "t/1": 0, "t/2": 4}
     assert lag_of(None, None) == {}
+    assert lag_of("None", '{"t":{"0":9}}') == {"t/0": 9}

@@ -92,17 +92,7 @@ def test_a_consumer_asked_to_stop_commits_the_batch_under_way_begins_no_other_an
     assert committed(room) == [0, 1]
     assert events_of(stderr)[-1] == "stopped"
     assert "Traceback" not in stderr
-    room.consume(max_offsets_per_trigger=20)
+    room.stream(max_offsets_per_trigger=20).run(available_now=True)
     by_process = {line.removeprefix("run ") for line in process.lines() if line.startswith("run ")}
     assert by_process | room.writer.runs == {f"r{number}" for number in range(RUNS)}
     assert not by_process & room.writer.runs
-
-
-def test_a_consumer_killed_in_a_batch_loses_nothing(room: Room) -> None:
-    room.send([run_event(f"r{number}") for number in range(RUNS)])
-    with consumer(room, 1.5, max_offsets_per_trigger=20) as process:
-        process.until("begin 1")
-        process.popen.kill()
-    room.consume(max_offsets_per_trigger=20)
-    by_process = {line.removeprefix("run ") for line in process.lines() if line.startswith("run ")}
-    assert by_process | room.writer.runs == {f"r{number}" for number in range(RUNS)}

@@ -35,10 +35,19 @@ def test_every_run_on_the_topic_reaches_the_writer_and_a_bad_message_the_dead_le
 def test_a_second_start_goes_on_where_the_first_has_stopped(room: Room) -> None:
     room.send([run_event("one")])
     room.consume()
-    room.writer = CollectingWriter()
+    room.writer = CollectingWriter(marks=room.writer.marks)
     room.send([run_event("two")])
     room.consume()
     assert room.writer.runs == {"two"}
+
+
+def test_a_graph_that_lacks_what_the_checkpoint_counts_as_done_gets_it_first(room: Room) -> None:
+    room.send([run_event("one")])
+    room.consume()
+    room.writer = CollectingWriter()
+    room.send([run_event("two")])
+    room.consume()
+    assert [key for _, key in room.writer.rows] == [b"one", b"two"]
 
 
 def test_a_lost_checkpoint_means_that_the_topic_is_read_again(room: Room, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from headwater_graph.store import Neo4jStore
 from ..feeding import differences, dumped
 from ..golden.cases import all_cases
 from ..laws.model import dump as model_dump
-from .consuming import Room, until_batch
+from .consuming import PATIENCE, Room, until_batch
 
 pytestmark = pytest.mark.end_to_end
 
@@ -56,6 +57,28 @@ def test_a_consumer_killed_in_the_middle_and_started_again_loses_and_doubles_not
     process.wait()
     room.consume(HEADWATER_MAX_OFFSETS_PER_TRIGGER="1000")
     agrees(graph, MESSAGES)
+
+
+def test_what_spark_counts_as_done_and_the_graph_lacks_is_read_again(room: Room, graph: Neo4jStore) -> None:
+    room.publish(FEW)
+    with graph.driver.session() as session, session.begin_transaction() as other:
+        other.run("MERGE (w:Writer {name: 'consumer'}) SET w.holder = 'another'").consume()
+        process = room.start()
+        done = room.folder / "checkpoint" / "commits" / "0"
+        end = time.monotonic() + PATIENCE
+        while not done.exists():
+            assert process.poll() is None, "the consumer ended"
+            assert time.monotonic() < end, "the batch is not handed over"
+            time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        other.rollback()
+    assert dumped(graph) == b""
+    room.consume(HEADWATER_MAX_OFFSETS_PER_TRIGGER="7")
+    agrees(graph, FEW)
+    room.consume()
+    log = (room.folder / "consume.log").read_text()
+    assert 1 <= log.count("reading again what the graph lacks") <= len(FEW)
 
 
 CLIENT = """

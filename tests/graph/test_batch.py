@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -63,6 +64,11 @@ def rows(*run_ids: str) -> list[Row]:
 
 def runs_in(statements: tuple[Statement, ...]) -> list[str]:
     return [row["id"] for statement in statements if statement.name == "put_runs" for row in statement.rows]
+
+
+def offsets_in(store: FakeStore) -> str | None:
+    offsets: str | None = store.tables["Writer"].get("consumer", {}).get("offsets")
+    return offsets
 
 
 def graph_of(given: list[Row]) -> bytes:
@@ -151,13 +157,52 @@ def test_a_store_that_is_away_leaves_the_batch_to_be_applied_again() -> None:
     assert dumped(store) == b""
     writer.apply(given, POSITION)
     assert dumped(store) == graph_of(given)
-    assert store.announced == (1, '{"t":{"0":3}}')
+    assert store.announced == 1
+    assert offsets_in(store) == '{"t":{"0":3}}'
 
 
 def test_a_batch_of_dead_letters_alone_tells_its_offsets_too() -> None:
     store = FakeStore()
-    GraphWriter(store).apply([], POSITION)
-    assert store.announced == (1, '{"t":{"0":3}}')
+    assert GraphWriter(store).apply([], POSITION).marked
+    assert offsets_in(store) == '{"t":{"0":3}}'
+
+
+def test_of_a_batch_with_something_refused_the_offsets_are_not_in_before_its_dead_letters_are_sent() -> None:
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if "bad" in runs_in(statements):
+            raise StoreRefused("no")
+
+    store = TroubledStore(trouble)
+    writer = GraphWriter(store)
+    report = writer.apply(rows("a", "bad", "c"), POSITION)
+    assert [one.key for one in report.refused] == [b"bad"]
+    assert (report.marked, offsets_in(store)) == (False, None)
+    writer.mark(POSITION)
+    assert offsets_in(store) == '{"t":{"0":3}}'
+
+
+@pytest.mark.parametrize("runs", [1, 2, 100])
+def test_the_transaction_that_brings_the_last_of_a_batch_says_its_offsets(runs: int) -> None:
+    marked = []
+
+    class Seen(FakeStore):
+        @contextmanager
+        def transaction(self) -> Iterator[FakeTransaction]:
+            with super().transaction() as tx:
+                yield tx
+            marked.append((len(self.tables["Run"]), offsets_in(self)))
+
+    store = Seen()
+    GraphWriter(store, Limits(runs=runs)).apply(rows(*"abcd"), POSITION)
+    assert {count for count, offsets in marked if offsets} == {4}
+    assert {count for count, offsets in marked if not offsets} <= {0, 1, 2, 3}
+
+
+def test_a_position_without_offsets_leaves_those_of_before() -> None:
+    store = FakeStore()
+    GraphWriter(store).apply(rows("a"), POSITION)
+    assert not GraphWriter(store).apply(rows("b"), replace(POSITION, offsets={})).marked
+    assert offsets_in(store) == '{"t":{"0":3}}'
 
 
 def test_a_store_that_refuses_even_nothing_is_an_error() -> None:

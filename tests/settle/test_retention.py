@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -11,7 +13,7 @@ from headwater_consumer.rebuild import rebuild
 from headwater_consumer.retain import retain, would_go
 from headwater_consumer.settle.limits import Limits
 from headwater_consumer.settle.retention import begin_retention
-from headwater_graph.fake import FakeStore
+from headwater_graph.fake import FakeStore, FakeTransaction
 
 from ..feeding import dumped, feed
 from .test_owed import Killed, Mortal
@@ -99,10 +101,17 @@ def test_a_batch_that_meets_retention_in_its_middle_finishes_it_first() -> None:
     """
 
     class SetMeanwhile(FakeStore):
-        def announce(self, batch: int, offsets: str) -> None:
-            if offsets:
-                with self.transaction() as tx:
+        begun = 0
+
+        @contextmanager
+        def transaction(self) -> Iterator[FakeTransaction]:
+            self.begun += 1
+            if self.begun == 2:
+                # The first transaction of the batch has found that nothing is owed.
+                with super().transaction() as tx:
                     begin_retention(tx, HORIZON)
+            with super().transaction() as tx:
+                yield tx
 
     messages = [LATE, *(LATE.replace(b'"late"', f'"r{at:03}"'.encode()) for at in range(10))]
     after = filled(FakeStore())

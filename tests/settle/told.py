@@ -99,8 +99,8 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def announce(self, batch: int, offsets: str) -> None:
-        self.store.announce(batch, offsets)
+    def announce(self, batch: int) -> None:
+        self.store.announce(batch)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

@@ -5,7 +5,7 @@ CALL (row) {
   MATCH (v:DatasetVersion)
   USING INDEX SEEK v:DatasetVersion(dataset, externalKey, moment, tie)
   WHERE v.tie IS NOT NULL AND v.dataset = row.dataset AND v.externalKey = row.externalKey AND v.moment <= row.moment
-    AND (v.madeBy IS NULL OR v.madeBy <> row.run)
+    AND coalesce(v.madeBy <> row.run, true)
     AND CASE WHEN v.moment < row.moment OR v.tie < row.tie THEN true ELSE v.tie = row.tie AND coalesce(v.madeBy, v.text) < row.text END
   RETURN v ORDER BY v.dataset DESC, v.externalKey DESC, v.moment DESC, v.tie DESC, coalesce(v.madeBy, v.text) DESC LIMIT 1
 }

@@ -5,7 +5,7 @@ CALL (row) {
   MATCH (n:Run)
   USING INDEX SEEK n:Run(job, moment, tie)
   WHERE n.tie IS NOT NULL AND n.job = row.job AND n.moment <= row.moment
-    AND (n.moment < row.moment OR n.tie < row.tie OR (n.tie = row.tie AND n.id < row.text))
+    AND CASE WHEN n.moment < row.moment OR n.tie < row.tie THEN true ELSE n.tie = row.tie AND n.id < row.text END
   RETURN n ORDER BY n.job DESC, n.moment DESC, n.tie DESC, n.id DESC LIMIT 1
 }
 RETURN collect({number: row.number, id: n.id, moment: n.moment}) AS rows

@@ -4,8 +4,8 @@ UNWIND $rows AS row
 CALL (row) {
   MATCH (v:DatasetVersion)
   USING INDEX SEEK v:DatasetVersion(dataset, moment, tie)
-  WHERE v.tie IS NOT NULL AND v.dataset = row.dataset AND v.moment <= row.moment AND (v.madeBy IS NULL OR v.madeBy <> row.run)
-    AND (v.moment < row.moment OR v.tie < row.tie OR (v.tie = row.tie AND coalesce(v.madeBy, v.text) < row.text))
+  WHERE v.tie IS NOT NULL AND v.dataset = row.dataset AND v.moment <= row.moment AND coalesce(v.madeBy <> row.run, true)
+    AND CASE WHEN v.moment < row.moment OR v.tie < row.tie THEN true ELSE v.tie = row.tie AND coalesce(v.madeBy, v.text) < row.text END
   RETURN v ORDER BY v.dataset DESC, v.moment DESC, v.tie DESC, coalesce(v.madeBy, v.text) DESC LIMIT 1
 }
 RETURN collect({number: row.number, id: v.id, moment: v.moment, madeBy: v.madeBy, text: v.text,

@@ -5,7 +5,7 @@ CALL (row) {
   MATCH (n:Run)
   USING INDEX SEEK n:Run(job, moment, tie)
   WHERE n.tie IS NOT NULL AND n.job = row.job AND n.moment >= row.moment
-    AND (n.moment > row.moment OR n.tie > row.tie OR (n.tie = row.tie AND n.id >= row.text))
+    AND CASE WHEN n.moment > row.moment OR n.tie > row.tie THEN true ELSE n.tie = row.tie AND n.id >= row.text END
   RETURN n ORDER BY n.job, n.moment, n.tie, n.id LIMIT $limit
 }
 OPTIONAL MATCH (n)-[:RAN]->(v:JobVersion)

@@ -1,6 +1,6 @@
-// Take the writer's lock, and say who writes what; a writer of no batch (-1), and one that says no offsets (''), leaves the last.
-// parameters: $holder, $batch, $offsets
+// Take the writer's lock, and say who writes what; a writer of no batch (-1) leaves the last.
+// parameters: $holder, $batch
 MERGE (w:Writer {name: 'consumer'})
 SET w.holder = $holder, w.at = datetime(), w.epoch = coalesce(w.epoch, 0) + 1,
-    w.batch = CASE WHEN $batch < 0 THEN w.batch ELSE $batch END, w.offsets = CASE $offsets WHEN '' THEN w.offsets ELSE $offsets END
+    w.batch = CASE WHEN $batch < 0 THEN w.batch ELSE $batch END
 RETURN w.epoch AS epoch, w.horizon AS horizon

@@ -1,0 +1,71 @@
+"""What a graph lacks of what the checkpoint counts as done, and in which portions it is read again."""
+
+from __future__ import annotations
+
+from headwater_consumer.gap import Checkpoint, lacking, portions
+from headwater_consumer.messages import KeptMessages, Message
+from headwater_graph.writers import Offsets
+
+TOPIC = "t"
+
+
+def at(offset: int, partition: int = 0) -> Message:
+    return Message(TOPIC, partition, offset, -1, None, b"{}", ())
+
+
+def checkpoint(committed: Offsets, begun: Offsets | None = None) -> Checkpoint:
+    return Checkpoint(begun or {}, committed, 3)
+
+
+COMMITTED = checkpoint({TOPIC: {0: 10, 1: 4}})
+ALL = KeptMessages([*(at(offset) for offset in range(10)), at(1, 1)])
+
+
+def test_a_graph_that_has_all_lacks_nothing() -> None:
+    assert lacking(TOPIC, {TOPIC: {0: 10, 1: 4}}, COMMITTED, ALL) == {}
+
+
+def test_a_graph_that_is_ahead_lacks_nothing() -> None:
+    assert lacking(TOPIC, {TOPIC: {0: 11, 1: 9}}, COMMITTED, ALL) == {}
+
+
+def test_what_was_handed_over_and_not_written_is_lacking() -> None:
+    assert lacking(TOPIC, {TOPIC: {0: 8, 1: 4}}, COMMITTED, ALL) == {0: (8, 10)}
+
+
+def test_offsets_that_hold_no_message_are_not_lacking() -> None:
+    assert lacking(TOPIC, {TOPIC: {0: 10, 1: 2}}, COMMITTED, ALL) == {}
+
+
+def test_a_graph_that_knows_nothing_of_the_topic_lacks_all_of_it() -> None:
+    assert lacking(TOPIC, {"other": {0: 10}}, COMMITTED, ALL) == {0: (0, 10), 1: (1, 4)}
+
+
+def test_of_a_partition_that_the_graph_does_not_name_it_has_nothing() -> None:
+    assert lacking(TOPIC, {TOPIC: {0: 10}}, COMMITTED, ALL) == {1: (1, 4)}
+
+
+def test_what_lies_before_the_streams_beginning_is_not_asked_for() -> None:
+    began_late = checkpoint({TOPIC: {0: 10, 1: 4}}, {TOPIC: {0: 7, 1: 4}})
+    assert lacking(TOPIC, {}, began_late, ALL) == {0: (7, 10)}
+
+
+def test_without_a_checkpoint_nothing_is_lacking() -> None:
+    assert lacking(TOPIC, {}, Checkpoint({}, {}), ALL) == {}
+
+
+def test_what_kafka_has_no_more_is_passed_over() -> None:
+    assert lacking(TOPIC, {TOPIC: {0: 2, 1: 4}}, COMMITTED, KeptMessages([at(6)])) == {0: (6, 10)}
+
+
+def test_portions_take_a_like_share_of_every_partition_and_leave_nothing_out() -> None:
+    stretch = {0: (5, 105), 1: (0, 50), 2: (7, 8)}
+    found = list(portions(stretch, 40))
+    assert [sum(end - begin for begin, end in one.values()) for one in found] == [37, 38, 37, 39]
+    for partition, (begin, end) in stretch.items():
+        shares = [one[partition] for one in found if partition in one]
+        assert [offset for share in shares for offset in range(*share)] == list(range(begin, end))
+
+
+def test_of_nothing_there_are_no_portions() -> None:
+    assert list(portions({}, 10)) == []
