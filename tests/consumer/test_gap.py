@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
 from headwater_consumer.gap import Checkpoint, lacking, portions
-from headwater_consumer.messages import KeptMessages, Message
+from headwater_consumer.messages import KafkaMessages, KeptMessages, Message
 from headwater_graph.writers import Offsets
+
+from .kafka_room import Room, run_event
 
 TOPIC = "t"
 
@@ -69,3 +75,15 @@ def test_portions_take_a_like_share_of_every_partition_and_leave_nothing_out() -
 
 def test_of_nothing_there_are_no_portions() -> None:
     assert list(portions({}, 10)) == []
+
+
+@pytest.mark.end_to_end
+def test_kafka_tells_the_first_message_that_is_left_as_the_fake_does(room: Room) -> None:
+    room.send([run_event("one") for _ in range(6)], partition=0)
+    admin = AdminClient(room.client)
+    (gone,) = admin.delete_records([TopicPartition(room.topic, 0, 2)]).values()
+    assert gone.result(30).low_watermark == 2
+    kafka, fake = KafkaMessages(room.topic, room.client), KeptMessages([at(offset) for offset in range(2, 6)])
+    for asked in ((0, 0, 10), (0, 0, 2), (0, 3, 4), (0, 6, 9), (1, 0, 5), (99, 0, 5)):
+        assert kafka.first(*asked) == fake.first(*asked), asked
+    assert kafka.first(0, 0, 10) == 2
