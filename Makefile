@@ -55,7 +55,7 @@ test-dbt: $(VENV)/.ready ## the emitter inside real dbt
 test-spark-reference: $(VENV)/.ready ## every reference job of the Spark emitter, where the example data are
 	@HEADWATER_SPARK_REFERENCE=all $(BIN)/python -m pytest tests/spark/test_reference.py --timeout 3600
 
-test-pyspark: $(VENV)/.ready ## the Spark emitter inside another PySpark: make test-pyspark VERSION=3.5
+test-pyspark: $(VENV)/.ready ## the Spark emitter inside another PySpark: make test-pyspark VERSION=3.5, or VERSION=client
 	@$(BIN)/python -m tests.spark.versions $(VERSION)
 
 bench: $(BENCHES) ## every benchmark, or one: bench-ingest, -growth, -freshness, -questions, -emit, -fields, -spark

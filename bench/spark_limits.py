@@ -1,9 +1,9 @@
 """Plans and file lists beyond all measure: how long the job waits for its action, with and without the listener.
 
-``python bench/spark_limits.py`` runs a projection of 8,000 expressions, a chain of joins with 1,500 columns in sight, and a
-read of 10,000 files, each without and with the listener in a driver of its own; it prints the action's wall time, what the
-listener added to it, how long the last event took after it, the CPU of both processes to that moment, and what the event says
-is missing.
+``python bench/spark_limits.py`` runs a projection of 8,000 expressions, a few joins with 1,500 columns in sight, a chain of 500
+joins (``--links``), and a read of 10,000 files, each without and with the listener in a driver of its own; it prints the
+action's wall time, what the listener added to it, how long the last event took after it, the CPU of both processes to that
+moment, and what the event says is missing.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from spark import Clock
 
-EXPRESSIONS, JOINS, COLUMNS, FILES = 8_000, 30, 50, 10_000
+EXPRESSIONS, JOINS, COLUMNS, LINKS, FILES = 8_000, 30, 50, 500, 10_000
 
 
-def wide(spark: Any, _folder: Path) -> Any:
+def wide(spark: Any, _folder: Path, _links: int) -> Any:
     return spark.range(10).selectExpr(*(f"id + {n}{' + id' * 6} as c{n}" for n in range(EXPRESSIONS // 8)))
 
 
-def joined(spark: Any, folder: Path) -> Any:
+def joined(spark: Any, folder: Path, _links: int) -> Any:
     whole = spark.range(10)
     for number in range(JOINS):
         rows = {"id": range(10), **{f"j{number}_{c}": range(10) for c in range(COLUMNS)}}
@@ -39,7 +39,17 @@ def joined(spark: Any, folder: Path) -> Any:
     return whole
 
 
-def many(spark: Any, folder: Path) -> Any:
+def chained(spark: Any, folder: Path, links: int) -> Any:
+    """As many joins as ``links``, each with a file of its own, one column each."""
+    whole = spark.range(10)
+    for number in range(links):
+        file = folder / f"link{number}.parquet"
+        pq.write_table(pa.table({"id": list(range(10)), f"v{number}": list(range(10))}), file)
+        whole = whole.join(spark.read.schema(f"id long, v{number} long").parquet(str(file)), "id")
+    return whole
+
+
+def many(spark: Any, folder: Path, _links: int) -> Any:
     source = folder / "many"
     source.mkdir()
     for number in range(FILES):
@@ -47,15 +57,16 @@ def many(spark: Any, folder: Path) -> Any:
     return spark.read.text([str(path) for path in sorted(source.iterdir())]).groupBy("value").count()
 
 
-CASES = {"expressions": wide, "joins": joined, "files": many}
+CASES = {"expressions": wide, "joins": joined, "chain": chained, "files": many}
 
 
-def measure(case: str, listens: bool) -> dict[str, Any]:
+def measure(case: str, listens: bool, links: int) -> dict[str, Any]:
     """Run in a process of its own: seconds of the action, and to the last event after it."""
     conf = ("spark.master=local[2]", "spark.ui.enabled=false", "spark.log.level=ERROR", "spark.driver.memory=4g")
     more = (
         "spark.sql.shuffle.partitions=2",
         "spark.sql.autoBroadcastJoinThreshold=1g",
+        "spark.buffer.pageSize=1m",
         "spark.driver.extraJavaOptions=-Xss32m",
     )
     args = [part for one in (*conf, *more) for part in ("--conf", one)]
@@ -70,7 +81,7 @@ def measure(case: str, listens: bool) -> dict[str, Any]:
     folder, transport = Path(tempfile.mkdtemp()), MemoryTransport()
     listening = instrument(spark, transport) if listens else None
     assert spark._jvm is not None
-    frame = CASES[case](spark, folder)
+    frame = CASES[case](spark, folder, links)
     clock = Clock(int(spark._jvm.ProcessHandle.current().pid()), 0.0)
     clock.lap()
     frame.write.parquet(str(folder / "out"))
@@ -95,16 +106,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--listen", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--links", type=int, default=LINKS, help="joins in the chain")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of {', '.join(CASES)}")
     options = parser.parse_args()
     if options.one:
-        print("RESULT " + json.dumps(measure(options.one, options.listen)))
+        print("RESULT " + json.dumps(measure(options.one, options.listen, options.links)))
         return
     for case in options.cases or CASES:
         found = []
         for extra in ([], ["--listen"]):
-            command = [sys.executable, __file__, "--one", case, *extra]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            command = [sys.executable, __file__, "--one", case, "--links", str(options.links), *extra]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(f"{case} failed:\n{done.stderr[-4000:]}")
             line = next(one for one in done.stdout.splitlines() if one.startswith("RESULT "))
             found.append(json.loads(line.removeprefix("RESULT ")))
         plain, heard = found

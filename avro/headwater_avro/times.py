@@ -68,7 +68,8 @@ def format_time(micros: int) -> str:
     days, rest = divmod(micros, _DAY)
     seconds, fraction = divmod(rest, _SECOND)
     minutes, second = divmod(seconds, 60)
-    return f"{_date(days)}T{minutes // 60:02}:{minutes % 60:02}:{second:02}.{fraction:06}Z"
+    # An answer has thousands of times: this takes two thirds of what an f-string does.
+    return "%sT%02d:%02d:%02d.%06dZ" % (_date(days), *divmod(minutes, 60), second, fraction)  # noqa: UP031
 
 
 def datetime_of(micros: int) -> datetime:

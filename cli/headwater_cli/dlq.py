@@ -6,14 +6,14 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from headwater_avro.errors import REJECTION_CODES, ConfigError
 from headwater_consumer.brokers import Client, kafka_client
-from headwater_consumer.dead_letters import DeadLetter, Identity, letters_on
+from headwater_consumer.dead_letters import DeadLetter, Identity
+from headwater_consumer.letter_report import distinct_letters
 from headwater_consumer.redrive import redrive as send_back
 
 from .consume import settings_of
@@ -116,15 +116,6 @@ def where() -> tuple[Client, str]:
     """Return how Kafka is reached, and the topic of dead letters; raises ConfigError where no Kafka is named."""
     settings = settings_of({}, needs=frozenset({"kafka"})).settings
     return kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka()), settings.dead_letter_topic
-
-
-def distinct_letters(client: Client, topic: str, code: str | None = None) -> Iterator[DeadLetter]:
-    """Yield each dead letter once, of one reason or of all."""
-    seen: set[Identity] = set()
-    for _, letter in letters_on(client, topic):
-        if letter.identity not in seen and code in (None, letter.code):
-            seen.add(letter.identity)
-            yield letter
 
 
 def _line(letter: DeadLetter) -> str:

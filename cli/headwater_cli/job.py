@@ -9,11 +9,17 @@ from typing import Any
 import click
 
 from headwater.transport.sending import message_of_line, send_all
-from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_avro.errors import ServerUnavailable
 from headwater_graph.questions.answers import Node
 from headwater_graph.questions.entity import entity
 from headwater_graph.questions.finding import find
-from headwater_graph.questions.history import JobVersionLine, job_version_reasons, job_versions, pick
+from headwater_graph.questions.history import (
+    JobVersionLine,
+    job_version_reasons,
+    job_versions,
+    two_versions,
+    version_diff,
+)
 from headwater_graph.questions.marks import time_text
 
 from .asking import active_since_option, format_options, now, paint, say, the_graph
@@ -84,24 +90,13 @@ def diff_command(key: tuple[str, ...], first: str | None, last: str | None, form
     """What differs between two versions of a job, by default the current one and the one before it."""
     with the_graph() as graph:
         versions = job_versions(graph, find(graph, key, ("job",)), MOST)
-    if not versions:
-        raise ConfigError("no run of this job has ended: it has no version yet")
-    after = versions[0] if last is None else pick(versions, last)
-    before = pick(versions, first) if first is not None else _before(versions, after)
-    say(_diff_text(before, after, form))
-
-
-def _before(versions: list[JobVersionLine], version: JobVersionLine) -> JobVersionLine:
-    older = [line for line in versions if line.number < version.number]
-    if not older:
-        raise ConfigError(f"version {version.number} is the oldest one in the graph: nothing is before it")
-    return older[0]
+    say(_diff_text(*two_versions(versions, first, last), form))
 
 
 def _diff_text(before: JobVersionLine, after: JobVersionLine, form: str) -> str:
-    reasons = job_version_reasons(before, after)
     if form == "json":
-        return json_text({"before": before.value(), "after": after.value(), "changes": list(reasons)})
+        return json_text(version_diff(before, after))
+    reasons = job_version_reasons(before, after)
     head = [
         f"{word:<5}version {v.number}  {short_time(v.since)}  {v.id}" for word, v in (("from", before), ("to", after))
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 
 import click
@@ -10,6 +9,8 @@ import click
 from headwater_avro.errors import ConfigError
 from headwater_consumer.coverage import NAME as COVERAGE
 from headwater_consumer.coverage import coverage
+from headwater_consumer.letter_report import NAME as DEAD_LETTERS
+from headwater_consumer.letter_report import letter_report
 from headwater_graph.questions.reader import GraphReader
 from headwater_graph.questions.reports import MISSING, REPORTS, Report
 from headwater_graph.questions.reports import report as report_of
@@ -17,7 +18,6 @@ from headwater_graph.questions.reports import report as report_of
 from .asking import active_since_option, format_options, now, paint, say, the_graph
 from .formats import csv_text, json_text, table
 
-DEAD_LETTERS = "dead-letters"
 NAMES = ("missing", "all", *REPORTS, COVERAGE, DEAD_LETTERS)
 
 
@@ -37,7 +37,7 @@ def report(name: str, limit: int, active_since: datetime | None, form: str) -> N
 
 def _found(name: str, limit: int, active_since: datetime | None) -> list[Report]:
     if name == DEAD_LETTERS:
-        return [dead_letters()]
+        return [_dead_letters()]
     if name == COVERAGE and active_since:
         raise ConfigError("coverage is of all jobs: leave --active-since out")
     wanted = {"missing": MISSING, "all": (*REPORTS, COVERAGE)}.get(name, (name,))
@@ -51,14 +51,10 @@ def _one(graph: GraphReader, name: str, limit: int, active_since: datetime | Non
     return report_of(graph, name, now(), limit, active_since=active_since)
 
 
-def dead_letters() -> Report:
-    """Return how many distinct dead letters there are of each reason (SPEC 8), the most first; asks Kafka."""
-    from .dlq import distinct_letters, where
+def _dead_letters() -> Report:
+    from .dlq import where
 
-    client, topic = where()
-    counts = Counter(letter.code for letter in distinct_letters(client, topic))
-    rows = tuple(counts.most_common())
-    return Report(DEAD_LETTERS, f"messages on {topic} that could not be used, by reason", ("code", "messages"), rows)
+    return letter_report(*where())
 
 
 def _text(found: list[Report], form: str) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
+from headwater_consumer.brokers import kafka_client
 from headwater_consumer.config import NOT_SET, ConsumerSettings
+from headwater_consumer.letter_report import letter_report
 from headwater_graph.questions.reader import Neo4jReader
+from headwater_graph.questions.reports import Report
 
 from .asking import where_the_graph_is
 from .consume import settings_of
@@ -34,8 +38,15 @@ def serve(host: str | None, port: int | None) -> None:
     found = settings_of({}, needs=frozenset()).settings
     with Neo4jReader(where_the_graph_is()) as reader:
         click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
-        app = create_app(reader, _outlet(found, settings), settings)
+        app = create_app(reader, _outlet(found, settings), settings, letters=_letters(found))
         uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
+
+
+def _letters(found: ConsumerSettings) -> Callable[[], Report] | None:
+    if found.kafka_bootstrap_servers == NOT_SET:
+        return None
+    client = kafka_client(found.kafka_bootstrap_servers, found.librdkafka())
+    return lambda: letter_report(client, found.dead_letter_topic)
 
 
 def _outlet(found: ConsumerSettings, settings: WebSettings) -> Outlet:

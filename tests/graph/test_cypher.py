@@ -71,7 +71,7 @@ def test_the_server_finds_everything_by_an_index(name: str, graph: Neo4jStore) -
 def test_what_asks_for_the_next_few_reads_no_more_than_these_even_while_statistics_are_empty(
     name: str, graph: Neo4jStore
 ) -> None:
-    # An OR may make the planner unite seeks and sort all that they find: no limit holds then. It goes by statistics whether it does.
+    # An OR may make the planner unite seeks and sort all that they find, so no limit holds. Statistics decide whether it does.
     text, parameters = asked(name, {"rows": [], "limit": 1})
     with graph.driver.session(database="neo4j") as session:
         session.run("CALL db.clearQueryCaches()").consume()

@@ -52,6 +52,7 @@ SCANS = {
     "datasets_of_namespace",
     "jobs_of_namespace",
     "namespaces",
+    "dataset_namespaces",
     "dataset_by_tail",
     "job_by_tail",
     "report_conflicts",

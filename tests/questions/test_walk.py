@@ -195,3 +195,11 @@ def test_a_job_with_many_datasets_on_both_sides_is_crossed_once_for_each() -> No
     done.go([f"o{n}" for n in range(1000)], 0)
     assert len(done.edges) == 2000
     assert isinstance(next(iter(done.edges.values())), Edge)
+
+
+def test_no_depth_at_all_shows_a_job_alone() -> None:
+    chain: dict[str, Job] = {"j1": (["a"], ["b", "c"], {}), "j2": (["b"], ["d"], {})}
+    done = Walk(Drawn(chain, "downstream"), "downstream", Limits(depth=0))
+    done.go(done.start_at(Node("j1", "job", ("ns", "j1"))), 1)
+    assert list(done.nodes) == ["j1"]
+    assert [(cut.at, cut.why, cut.shown, cut.total) for cut in done.cuts] == [("j1", "depth", 0, 2)]

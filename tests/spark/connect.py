@@ -1,6 +1,7 @@
 """What a Spark Connect session sees of the emitter, in real servers: in this process, and in another one.
 
-``check(python)`` runs both with the interpreter of an environment that has ``pyspark[connect]``.
+``check(python)`` runs both with the interpreter of an environment that has ``pyspark[connect]``; ``check_client`` runs the second
+with one that has the pure client ``pyspark-client``, where there is neither a JVM nor a SparkContext.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import os
 import secrets
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +41,20 @@ RUN = "import sys; from headwater.spark.program import run; sys.exit(run(sys.arg
 
 def check(python: Path, folder: Path) -> list[str]:
     """What is not as it should be, one line each; the job's own result comes first."""
-    port = str(_free_port())
     found = _told_here(_job(python, folder / "here", "local[1]"))
+    with _server(python, folder) as address:
+        return found + _warned(_job(python, folder / "elsewhere", address))
+
+
+def check_client(python: Path, server: Path, folder: Path) -> list[str]:
+    """The same for the pure client of ``python``, whose server runs in the environment of ``server``."""
+    with _server(server, folder) as address:
+        return _warned(_job(python, folder / "client", address))
+
+
+@contextmanager
+def _server(python: Path, folder: Path) -> Iterator[str]:
+    port = str(_free_port())
     with subprocess.Popen(
         [str(python), "-c", SERVER, port],
         stdin=subprocess.PIPE,
@@ -50,9 +65,10 @@ def check(python: Path, folder: Path) -> list[str]:
         assert server.stdout is not None
         while server.stdout.readline().strip() not in ("ready", ""):
             pass
-        found += _warned(_job(python, folder / "elsewhere", f"sc://localhost:{port}"))
-        server.communicate("", timeout=60)
-    return found
+        try:
+            yield f"sc://localhost:{port}"
+        finally:
+            server.communicate("", timeout=60)
 
 
 TOKEN = secrets.token_hex()

@@ -68,6 +68,18 @@ ON_PURPOSE: dict[str, list[tuple[str, str]]] = {
         (r"\+ column \| .* DIRECT TRANSFORMATION", "a frame made of an RDD: all to all"),
     ],
     "49_fail_sql_error": [SCHEMA_INFERENCE],
+    "53_kafka_batch": [
+        SCHEMA_INFERENCE,
+        (r"\+ (column|schema) \| reference.kb \| (key|value) \| .*", "a topic has a key and a value"),
+        (
+            r"\+ column \| .*from_kafka .* kafka://127.0.0.1:9092 reference.kb .*",
+            "and what is read of it comes of these",
+        ),
+    ],
+    "56_stream_kafka": [
+        (r"\+ (output|schema|column) \| (file \| )?\$WORK/out/ks.*", "the sink of a streaming query is its output"),
+        (r"\+ (column|schema) \| reference.ks(_out)? \| (key|value) \| .*", "a topic has a key and a value"),
+    ],
     "54_stream_files": [(r"\+ (output|schema|column) \| .*", "the sink of a streaming query is its output")],
     "57_stream_agg_memory": [
         (r"\+ (output|schema|column) \| .*mem_q.*", "the sink of a streaming query is its output"),
@@ -102,6 +114,17 @@ ON_PURPOSE: dict[str, list[tuple[str, str]]] = {
         (r"\+ column \| .* \| b \| .* DIRECT TRANSFORMATION", "a Python function transforms its arguments"),
     ],
     "60_select_star": [SCHEMA_INFERENCE, NULL_CHECK],
+    "51_jdbc_derby": [
+        SCHEMA_INFERENCE,
+        (r"[-+] (input|output) \| file:\$WORK/(db1|derby/metastore_db) \| orders_j", "the database, not its metastore"),
+        (r"[-+] column \| .* file:\$WORK/(db1|derby/metastore_db) .*", "and its columns, each by its own kind"),
+    ],
     "62_wide_200": [SCHEMA_INFERENCE],
     "67_external_and_like": [SCHEMA_INFERENCE],
+    "68_hive_tables": [SCHEMA_INFERENCE],
+    "74_iceberg_merge": [
+        SCHEMA_INFERENCE,
+        (r"[-+] column \| \$WORK/ice/db/tgt \| .*", "MERGE, UPDATE, DELETE, all columns; not the rows' places"),
+    ],
+    "75_no_stop_exit": [SCHEMA_INFERENCE],
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from headwater.spark.attached import Attached
 from headwater.spark.builtin import built_in
+from headwater.spark.commits import Commit
 from headwater.spark.extensions import Extensions
 from headwater.spark.extraction import Extraction, Told
 from headwater.spark.knowledge import Knowledge
@@ -27,7 +28,7 @@ class FakeCatalog:
     hive: bool = False
     case_sensitive: bool = False
     parsed: dict[str, Plan] = field(default_factory=dict)
-    commits: dict[str, dict[int, str]] = field(default_factory=dict)
+    commits: dict[str, dict[int, Commit]] = field(default_factory=dict)
 
     def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
         return self.tables.get(f"{database or 'default'}.{table}")
@@ -45,8 +46,8 @@ class FakeCatalog:
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         return {}
 
-    def committed(self, table: Address, file_format: str, first: int, last: int) -> str | None:
-        made = {at: name for at, name in self.commits.get(table.location, {}).items() if first <= at <= last}
+    def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
+        made = {at: one for at, one in self.commits.get(table.location, {}).items() if first <= at <= last}
         return made[max(made)] if made else None
 
     def parse(self, sql: str) -> Plan | None:

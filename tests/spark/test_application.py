@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
 
 from headwater.spark import FacetRegistry, HadoopRDD, Stage, StageInfo
 from headwater.spark.application import Application
+from headwater.spark.commits import Commit, commit
 from headwater.spark.plan import Plan
 from headwater.spark.settings import Settings
 from headwater.spark.signals import (
@@ -60,7 +64,7 @@ def test_a_run_starts_and_completes_under_the_application() -> None:
 
 
 def test_a_write_tells_the_version_that_it_made_and_no_other() -> None:
-    commits = {1_000: "1", 1_900: "2", 2_100: "3"}
+    commits = {1_000: Commit("1"), 1_900: Commit("2", 6, 785, 1), 2_100: Commit("3")}
     events: list[Any] = []
     catalog = FakeCatalog(commits={"file:/out/t": commits})
     app = Application.of(Settings.of({}, {}, "My App", "4.2.0"), knowledge(catalog), events.append)
@@ -72,6 +76,53 @@ def test_a_write_tells_the_version_that_it_made_and_no_other() -> None:
     app.execution_ended(ExecutionEnded(2, 2000, ("boom", None)))
     versions = [event["outputs"][0]["facets"].get("version", {}).get("datasetVersion") for event in events]
     assert versions == [None, "2", None, None, None, None]
+    counted = [event["outputs"][0].get("outputFacets", {}).get("outputStatistics") for event in events]
+    assert [one is not None for one in counted] == [False, True, False, False, False, False]
+    assert (counted[1]["rowCount"], counted[1]["size"], counted[1]["fileCount"]) == (6, 785, 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "counted"),
+    [
+        ({"numFiles": "1", "numOutputRows": "6", "numOutputBytes": "785"}, (6, 785, 1)),
+        ({"numCopiedRows": "5", "numUpdatedRows": "1", "numAddedFiles": "1", "numAddedBytes": "812"}, (6, 812, 1)),
+        ({"numOutputRows": "8", "numTargetFilesAdded": "2", "numTargetBytesAdded": "90"}, (8, 90, 2)),
+        ({}, (None, None, None)),
+    ],
+)
+def test_what_a_delta_commit_counted(told: dict[str, str], counted: tuple[int | None, ...]) -> None:
+    made = commit("3", json.dumps({"commitInfo": {"operation": "x", "operationMetrics": told}}))
+    assert (made.version, made.rows, made.size, made.files) == ("3", *counted)
+
+
+def test_what_an_iceberg_snapshot_counted() -> None:
+    summary = {"added-records": "2", "added-files-size": "70", "added-data-files": "1", "engine-name": "spark"}
+    assert commit("9", summary) == Commit("9", 2, 70, 1)
+    assert commit("9", None) == Commit("9")
+
+
+def test_folders_of_partitions_are_a_subset_of_their_dataset() -> None:
+    app, events = application()
+    read = node("Union", (2, 3), ((1, "a"),))
+    days = [files(f"file:/in/t/2026-01-0{day}", (day, "a")) for day in (1, 2)]
+    app.execution_started(started(0, plan(insert(1, "file:/out/t/day=1"), read, *days)))
+    app.execution_started(started(1, plan(insert(1, "file:/out/t"), files("file:/in/t", (1, "a")))))
+    both = (files("file:/in/t/2026-01-01", (1, "a")), files("file:/in/t", (2, "a")))
+    app.execution_started(started(2, plan(insert(1), read, *both)))
+    parts, whole, mixed = events
+    (source,), (sink,) = parts["inputs"], parts["outputs"]
+    assert (source["name"], sink["name"]) == ("/in/t", "/out/t")
+    told = source["inputFacets"]["subset"]["inputCondition"]
+    assert told == {"type": "location", "locations": ["/in/t/2026-01-01", "/in/t/2026-01-02"]}
+    assert sink["outputFacets"]["subset"]["outputCondition"]["locations"] == ["/out/t/day=1"]
+    assert ["inputFacets" in event["inputs"][0] for event in (whole, mixed)] == [False, False]
+    assert "outputFacets" not in whole["outputs"][0]
+
+
+def test_a_delete_that_rewrites_no_rows_is_named_without_its_table() -> None:
+    app, events = application()
+    app.execution_started(started(0, WRITE, command="DeleteFromTable"))
+    assert kinds(events) == ["START my_app.delete_from_table"]
 
 
 def test_a_failed_run_fails_once_with_its_error() -> None:

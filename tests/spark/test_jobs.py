@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from .comparison import difference, facts, recorded
+from .versions import warnings
 
 pytestmark = pytest.mark.end_to_end
 
@@ -28,6 +29,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "tests.spark.reference", "--jobs", str(JOBS), "--out", str(out), *NAMES]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr[-4000:]
+    assert warnings(done.stderr) == []
     return out
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+
+from headwater.spark import jvm
 from headwater.spark.listener import Listener
 from headwater.spark.plan import Plan
 
@@ -54,6 +59,26 @@ def started(number: int) -> Any:
 
 def ended(number: int) -> Any:
     return SimpleNamespace(executionId=lambda: number, time=lambda: 2000, executionFailure=Option, errorMessage=Option)
+
+
+class Converted(CapturedException):
+    """What PySpark makes of a Java exception that it knows; made without a JVM."""
+
+    def __init__(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Converted(), Py4JJavaError("failed", SimpleNamespace(_target_id="o1"))],
+    ids=["as PySpark tells it", "as py4j tells it"],
+)
+def test_an_analysis_that_fails_is_the_job_s_own_affair(error: Exception) -> None:
+    class Execution:
+        def analyzed(self) -> Any:
+            raise error
+
+    assert jvm.Driver(None, None, None, None).analyzed(Execution()) is None
 
 
 def test_an_execution_that_was_over_before_it_was_heard_of_is_told_from_its_end() -> None:

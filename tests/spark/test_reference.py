@@ -1,6 +1,7 @@
 """Our emitter on reference jobs, against what the official integration said about them.
 
-A few jobs by default, all in one driver; ``HEADWATER_SPARK_REFERENCE=all`` runs every job that needs no broker.
+A few jobs by default, all in one driver; ``HEADWATER_SPARK_REFERENCE=all`` runs every job, those that need a driver or a
+PySpark of their own, or a broker, among them.
 """
 
 from __future__ import annotations
@@ -8,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ import pytest
 from .comparison import difference, expected, facts
 from .deviations import ON_PURPOSE
 from .reference import REFERENCE, groups, needs_own_driver
+from .surroundings import broker, run_jobs, run_leaving
+from .versions import warnings
 
 pytestmark = [
     pytest.mark.end_to_end,
@@ -36,25 +38,42 @@ FEW = (
 )
 
 
+LEAVING = "75_no_stop_exit"
+"""It ends its process by os._exit, and with it the driver that others would share."""
+
+
 def names() -> tuple[str, ...]:
     if os.environ.get("HEADWATER_SPARK_REFERENCE") != "all" or not REFERENCE.is_dir():
         return FEW
-    found = sorted((REFERENCE / "jobs").glob("*.py"))
-    # os._exit would end the driver that the other jobs share; job 75 is tested by itself.
-    return tuple(
-        job.stem
-        for job in found
-        if not needs_own_driver(job) and not groups(job) & {"spark-kafka", "iceberg"} and job.stem in ON_PURPOSE
-    )
+    return tuple(sorted(job.stem for job in (REFERENCE / "jobs").glob("*.py")))
+
+
+def needs(name: str) -> str:
+    """What a job needs: "" for any driver, else a driver of its own, "kafka", a PySpark's version, or "process"."""
+    job = REFERENCE / "jobs" / f"{name}.py"
+    only = next((line for line in job.read_text().splitlines() if line.startswith("# only:")), "")
+    if name == LEAVING:
+        return "process"
+    if only:
+        return ".".join(only.removeprefix("# only:").strip().split(".")[:2])
+    if "spark-kafka" in groups(job):
+        return "kafka"
+    return name if needs_own_driver(job) else ""
 
 
 @pytest.fixture(scope="session")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with each job's events, from one driver."""
+    """The folder with each job's events, from as few drivers as they can share."""
     out = tmp_path_factory.mktemp("reference")
-    command = [sys.executable, "-m", "tests.spark.reference", "--out", str(out), *names()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=840, cwd=Path(__file__).parents[2])
-    assert done.returncode == 0, done.stderr[-4000:]
+    log = ""
+    for need in sorted({needs(name) for name in names()}):
+        jobs = [name for name in names() if needs(name) == need]
+        if need == "process":
+            log += "".join(run_leaving(REFERENCE / "jobs" / f"{name}.py", out) for name in jobs)
+        else:
+            with broker(out) if need == "kafka" else nullcontext():
+                log += run_jobs(jobs, out, need if need[:1].isdigit() and need not in jobs else None)
+    assert warnings(log) == []
     return out
 
 
@@ -106,8 +125,11 @@ def test_a_failed_write_fails_once_and_so_does_the_application(told: Path) -> No
 
 
 @pytest.mark.skipif("43_merge_delta" not in names(), reason="HEADWATER_SPARK_REFERENCE=all runs Delta's job")
-def test_a_delta_write_tells_the_version_that_it_made(told: Path) -> None:
+def test_a_delta_write_tells_the_version_that_it_made_and_its_rows(told: Path) -> None:
     ends = [event for event in events(told, "43_merge_delta") if event["eventType"] == "COMPLETE"]
-    made = [one["facets"].get("version", {}).get("datasetVersion") for event in ends for one in event["outputs"]]
+    written = [one for event in ends for one in event["outputs"]]
+    made = [one["facets"].get("version", {}).get("datasetVersion") for one in written]
     # Its DELETE finds nothing to delete, so it makes no version; the last write is of another table.
     assert made == ["0", "1", "2", None, "0"]
+    counted = [one.get("outputFacets", {}).get("outputStatistics", {}).get("rowCount") for one in written]
+    assert counted == [6, 7, 7, None, 4]

@@ -96,6 +96,39 @@ def test_a_renamed_table_of_another_catalog_tells_its_key_before() -> None:
     assert change["previousIdentifier"] == {"namespace": "file", "name": "/ice/db/t"}
 
 
+def test_a_new_name_that_begins_with_the_catalog_is_in_it() -> None:
+    made = v2("RenameTable", "ResolvedTable", newName=["ice", "db", "t2"])
+    (output,) = told(made, knowledge(Iceberg())).outputs
+    assert output.name == "/ice/db/t2"
+
+
+def append(table: dict[str, Any], **identifier: Any) -> Plan:
+    relation = node("DataSourceV2Relation", (), ((1, "a"),), table=table, catalog=ICEBERG, identifier=identifier)
+    source = files("/in/x", (2, "a"))
+    return plan({**node("AppendData", (2,), table={"$plan": 1}), "command": True}, relation, source)
+
+
+def test_a_branch_of_a_table_is_the_table() -> None:
+    table = {"properties": {"location": "/ice/db/t"}}
+    written = told(append(table, namespace=["db", "t"], name="branch_dev"), knowledge(Iceberg()))
+    assert ([one.name for one in written.outputs], written.suffix) == (["/ice/db/t"], "ice_db_t")
+
+
+def test_a_table_read_as_of_a_snapshot_tells_that_one() -> None:
+    now = {"location": "/ice/db/t", "current-snapshot-id": "9"}
+    for table, version in (({"properties": now}, "9"), ({"properties": now, "snapshot": 4}, "4")):
+        relation = node("DataSourceV2Relation", (), ((1, "a"),), table=table, catalog=ICEBERG, identifier=IDENTIFIER)
+        (read,) = told(plan(insert(1), relation), knowledge(Iceberg())).inputs
+        assert read.facets["version"]["datasetVersion"] == version
+
+
+def test_columns_that_are_told_as_expressions_are_left_to_the_catalog() -> None:
+    columns = [{"e": "ColumnDefinition", "of": [{"e": "DefaultValueExpression", "of": []}]}]
+    (output,) = told(v2("CreateTable", columns=columns), knowledge(Iceberg())).outputs
+    assert output.name == "/ice/db/t"
+    assert "schema" not in output.facets
+
+
 def test_a_table_is_created_where_its_statement_says() -> None:
     spec = {"$": "TableSpec", "of": {"location": "/elsewhere/t"}}
     (output,) = told(v2("CreateTable", tableSpec=spec, columns=[]), knowledge(Iceberg())).outputs

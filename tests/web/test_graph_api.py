@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,11 +13,15 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from starlette.testclient import TestClient
 
+from headwater.fields import Destination, FieldOperation, MemoryRun, Source, apply, resolve
 from headwater_avro.errors import ConfigError, ServerUnavailable
 from headwater_graph.questions.reader import GivenAnswers, Neo4jReader
+from headwater_graph.questions.reports import Report
+from headwater_graph.settings import GraphSettings
 from headwater_web import MemoryOutlet, WebSettings, create_app
 from headwater_web.settings import web_settings
 
+from ..questions.events import run_event, write
 from ..questions.graph_maker import GraphMaker
 
 GRAPH = "/api/v1/graph"
@@ -93,6 +98,58 @@ def test_entities_versions_reports_and_search(client: TestClient, stored: GraphM
     found = get(client, "/reports/unmade", limit=1000)
     assert {"namespace": ns, "dataset": "raw"} in found["rows"] or found["cut"]
     assert ["dataset", ns, "orders"] in get(client, "/search", text="ORDERS", limit=1000)["nodes"]
+
+
+def test_two_versions_of_a_job_are_compared(client: TestClient, maker: GraphMaker, driver: neo4j.Driver) -> None:
+    ns = maker.namespace
+    for reads in (["a"], ["a", "b"], ["b"]):
+        maker.run("load", reads, ["c"])
+    maker.run("once", ["a"], ["d"])
+    maker.store(driver)
+    last = get(client, "/jobs/diff", namespace=ns, name="load")
+    assert [last[side]["number"] for side in ("before", "after")] == [2, 3]
+    assert last["changes"] == [f"inputs changed: - {ns} a"]
+    whole = get(client, "/jobs/diff", **{"namespace": ns, "name": "load", "from": "1", "to": "2"})
+    assert whole["changes"] == [f"inputs changed: + {ns} b"]
+    for wrong, status in (({"from": "9"}, 404), ({"to": "1"}, 400), ({"first": "1"}, 422)):
+        refused = client.get(f"{GRAPH}/jobs/diff", params={"namespace": ns, "name": "load", **wrong})
+        assert refused.status_code == status, wrong
+    only = client.get(f"{GRAPH}/jobs/diff", params={"namespace": ns, "name": "once"})
+    assert (only.status_code, "the oldest one" in only.json()["detail"]) == (400, True)
+
+
+def test_the_operations_that_made_a_column(client: TestClient, graph_server: GraphSettings) -> None:
+    ns = f"operations-{uuid.uuid4().hex[:8]}"
+    raw, run = Source.of(ns, "raw"), MemoryRun()
+    upper = FieldOperation("Upper", [raw["a"]], ["x"])
+    apply(resolve([upper], Destination.of(ns, "out"), sources=[raw]), run)
+    facets = {**run.outputs[ns, "out"], **run.attached[ns, "out"][1]}
+    outputs = [{"name": "out", "facets": facets}]
+    write(graph_server, [run_event(ns, "load", f"{ns}-1", "COMPLETE", "2026-01-01T01:00:00Z", ["raw"], outputs)])
+    answer = get(client, "/operations", namespace=ns, name="out", column="x")
+    (step,) = answer["steps"]
+    assert (step["run"], step["columns"]) == (f"{ns}-1", ["x"])
+    assert "Upper" in [operation["name"] for operation in step["operations"]]
+    nothing = client.get(f"{GRAPH}/operations", params={"namespace": ns, "name": "out", "column": "none"})
+    assert nothing.status_code == 404
+
+
+def test_dead_letters_are_a_report_like_the_others(reader: Neo4jReader) -> None:
+    letters = Report("dead-letters", "messages", ("code", "messages"), (("too_large", 7), ("not_an_event", 2)))
+    app = create_app(reader, MemoryOutlet(), WebSettings(), letters=lambda: letters)
+    with TestClient(app) as client:
+        first = get(client, "/reports/dead-letters", limit=1)
+        assert first["rows"] == [{"code": "too_large", "messages": 7}]
+        second = get(client, "/reports/dead-letters", limit=1, cursor=first["next"])
+        assert (second["rows"], "next" in second) == ([{"code": "not_an_event", "messages": 2}], False)
+        names = get(client, "/reports")["reports"]
+        assert {"dead-letters", "coverage", "silent"} <= set(names)
+
+
+def test_where_no_kafka_is_known_there_is_no_report_on_dead_letters(client: TestClient) -> None:
+    refused = client.get(f"{GRAPH}/reports/dead-letters")
+    assert (refused.status_code, refused.headers["content-type"]) == (503, "application/problem+json")
+    assert "HEADWATER_KAFKA_BOOTSTRAP_SERVERS" in refused.json()["detail"]
 
 
 def test_every_list_goes_on_by_its_cursor(client: TestClient, maker: GraphMaker, driver: neo4j.Driver) -> None:

@@ -158,6 +158,63 @@ def test_a_run_with_the_versions_it_read_and_wrote(client: TestClient, told: str
     assert client.get(f"{API}/jobs/runs/none-such-run").status_code == 404
 
 
+DATASET_VERSION = {
+    "id", "type", "name", "physicalName", "createdAt", "version", "namespace", "sourceName", "fields", "tags",
+    "lastModifiedAt", "description", "lifecycleState", "createdByRun", "facets",
+}  # fmt: skip
+JOB_VERSION = {
+    "id", "name", "createdAt", "version", "namespace", "location", "inputs", "outputs", "latestRun",
+}  # fmt: skip
+
+
+def test_the_versions_of_a_dataset_the_newest_first(
+    client: TestClient, graph_server: GraphSettings, driver: neo4j.Driver
+) -> None:
+    ns = f"told-{uuid.uuid4().hex[:8]}"
+    schema = {"fields": [{"name": "amount", "type": "int"}]}
+    table = {"name": "s3/orders", "facets": {"schema": schema}}
+    events = [
+        run_event(ns, "load", f"{ns}-{hour}", "COMPLETE", f"2026-01-01T0{hour}:00:00Z", ["raw"], [table])
+        for hour in (1, 2, 3)
+    ]
+    write(graph_server, events)
+    address = f"{API}/namespaces/{ns}/datasets/{quote('s3/orders', safe='')}/versions"
+    page = client.get(address, params={"limit": 1, "offset": 1}).json()
+    (version,) = page["versions"]
+    assert (page["totalCount"], set(version)) == (3, DATASET_VERSION)
+    assert (version["createdByRun"]["id"], version["createdAt"][:16]) == (f"{ns}-2", "2026-01-01T02:00")
+    assert version["fields"] == [{"name": "amount", "type": "int", "tags": [], "description": None}]
+    one = client.get(f"{address}/{version['version']}").json()
+    assert one == version | {"facets": {"schema": schema}}
+    assert client.get(f"{address}/none-such").status_code == 404
+    other = client.get(f"{API}/namespaces/{ns}/datasets/raw/versions/{version['version']}")
+    assert other.status_code == 404
+    assert client.get(f"{API}/namespaces/{ns}/datasets/nothing/versions").status_code == 404
+
+
+def test_the_versions_of_a_job_the_newest_first(client: TestClient, maker: GraphMaker, driver: neo4j.Driver) -> None:
+    for reads in (["a"], ["a", "b"], ["b"]):
+        maker.run("load", reads, ["c"])
+    maker.store(driver)
+    address = f"{API}/namespaces/{maker.namespace}/jobs/load/versions"
+    page = client.get(address, params={"limit": 1, "offset": 1}).json()
+    (version,) = page["versions"]
+    assert (page["totalCount"], set(version)) == (3, JOB_VERSION)
+    assert version["inputs"] == [{"namespace": maker.namespace, "name": name} for name in ("a", "b")]
+    assert version["outputs"] == [{"namespace": maker.namespace, "name": "c"}]
+    assert client.get(f"{address}/{version['version']}").json() == version
+    assert client.get(f"{address}/none-such").status_code == 404
+    assert client.get(f"{API}/namespaces/{maker.namespace}/jobs/nothing/versions").status_code == 404
+
+
+def test_a_source_is_a_namespace_of_datasets(client: TestClient, stored: GraphMaker) -> None:
+    everything = client.get(f"{API}/sources", params={"limit": 1000}).json()["sources"]
+    assert stored.namespace in [each["name"] for each in everything]
+    assert client.get(f"{API}/sources", params={"limit": 1, "offset": 1}).json()["sources"] == everything[1:2]
+    assert client.get(f"{API}/sources/{stored.namespace}").json()["name"] == stored.namespace
+    assert client.get(f"{API}/sources/none-such").status_code == 404
+
+
 def test_events_are_told_again_in_a_window_of_time(client: TestClient, told: str) -> None:
     def ask(**params: Any) -> tuple[list[str], int]:
         answer = client.get(f"{API}/events/lineage", params={"after": "2030-01-01T00:00:00Z", "limit": 1000, **params})
@@ -184,7 +241,11 @@ def test_the_python_client_of_marquez_reads_the_graph(told: str, address: str) -
     assert [job["name"] for job in client.list_jobs(told)["jobs"]] == ["load"]
     assert client.get_job(told, "load")["latestRun"]["id"] == f"{told}-2"
     assert [each["name"] for each in client.list_datasets(told)["datasets"]] == ["orders", "raw"]
-    assert client.get_dataset(told, "orders")["currentVersion"]
+    current = client.get_dataset(told, "orders")["currentVersion"]
+    assert client.list_dataset_versions(told, "orders", limit=1)["versions"][0]["id"]["version"] == current
+    assert client.get_dataset_version(told, "orders", current)["createdByRun"]["id"] == f"{told}-2"
+    assert client.get_source(told)["name"] == told
+    assert told in [each["name"] for each in client.list_sources(limit=1000)["sources"]]
     assert [run["id"] for run in client.list_job_runs(told, "load")["runs"]] == [f"{told}-2", f"{told}-1"]
     with pytest.raises(ValueError, match="UUID"):
         # The client asks for no run whose id is not a UUID; any other client may.

@@ -9,11 +9,13 @@ from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
 from headwater_graph.questions.reader import GraphReader
+from headwater_graph.questions.reports import Report
 
-from . import graph_api, marquez, marquez_columns, marquez_runs
+from . import graph_api, marquez, marquez_columns, marquez_runs, marquez_versions
+from .graph_api import Letters
 from .guard import Guard
 from .ingest import Outlet, ingest_routes
-from .problems import add_handlers, described
+from .problems import Problem, add_handlers, described
 from .settings import WebSettings
 
 OPENAPI = "/api/v1/openapi.json"
@@ -24,8 +26,16 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _no_letters() -> Report:
+    raise Problem(503, "this server knows no Kafka: set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
+
+
 def create_app(
-    reader: GraphReader, outlet: Outlet, settings: WebSettings, clock: Callable[[], datetime] = _now
+    reader: GraphReader,
+    outlet: Outlet,
+    settings: WebSettings,
+    clock: Callable[[], datetime] = _now,
+    letters: Letters | None = None,
 ) -> FastAPI:
     """Return the application over a graph and a way to Kafka; it never writes to the graph itself."""
     app = FastAPI(
@@ -38,8 +48,9 @@ def create_app(
         responses=described(),
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
+    app.state.letters = letters or _no_letters
     app.include_router(graph_api.routes)
-    for routes in (marquez_runs.routes, marquez_columns.routes, marquez.routes):
+    for routes in (marquez_runs.routes, marquez_columns.routes, marquez_versions.routes, marquez.routes):
         app.include_router(routes)
     app.include_router(ingest_routes(outlet, settings))
     app.add_api_route("/healthz", _health, methods=["GET"], include_in_schema=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -11,18 +12,20 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from headwater_avro.times import datetime_of, parse_time
 from headwater_consumer.coverage import NAME as COVERAGE
 from headwater_consumer.coverage import coverage
+from headwater_consumer.letter_report import NAME as DEAD_LETTERS
 from headwater_consumer.told_by_run import told_by_run
 from headwater_graph.questions.answers import Direction, Node
 from headwater_graph.questions.columns import column_lineage
 from headwater_graph.questions.component import component
 from headwater_graph.questions.entity import entity
 from headwater_graph.questions.finding import Wanted, find, find_run
-from headwater_graph.questions.history import NEWEST, dataset_versions, job_versions
+from headwater_graph.questions.history import NEWEST, dataset_versions, job_versions, two_versions, version_diff
 from headwater_graph.questions.impact import impact
 from headwater_graph.questions.lineage import Scope, lineage
+from headwater_graph.questions.operations import field_operations, find_field
 from headwater_graph.questions.path import path
 from headwater_graph.questions.reader import GraphReader
-from headwater_graph.questions.reports import REPORTS, report
+from headwater_graph.questions.reports import REPORTS, Report, report
 from headwater_graph.questions.run_diff import last_that_worked, run_diff
 from headwater_graph.questions.run_graph import run_graph
 from headwater_graph.questions.runs import RunFilter, list_runs, show_run
@@ -39,6 +42,13 @@ Kind: TypeAlias = Literal["dataset", "job"]
 Name: TypeAlias = Annotated[str, Query(min_length=1, max_length=4_001)]
 Rows: TypeAlias = Annotated[int, Query(ge=1, le=1_000)]
 Time: TypeAlias = Annotated[str | None, Query(max_length=40, description="as 2026-01-31T12:00:00Z")]
+Letters: TypeAlias = Callable[[], Report]
+"""The report on dead letters; raises ServerUnavailable where Kafka does not answer, Problem where none is known."""
+
+ALL_REPORTS = (*REPORTS, COVERAGE, DEAD_LETTERS)
+MOST_VERSIONS = 10_000
+"""How far back the versions of a job are looked through for the two to compare."""
+
 State: TypeAlias = Literal["NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
 
 
@@ -55,17 +65,18 @@ routes = APIRouter(prefix="/api/v1/graph", tags=["graph"], dependencies=[Depends
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What every question needs: the graph, the limits of this server, and the time at which it is asked."""
+    """What every question needs: the graph, the limits of this server, the time at which it is asked, and dead letters."""
 
     reader: GraphReader
     settings: WebSettings
     now: datetime
+    letters: Letters
 
 
 def asked(request: Request) -> Asked:
     """Return what the application was made with."""
     state = request.app.state
-    return Asked(state.reader, state.settings, state.clock())
+    return Asked(state.reader, state.settings, state.clock(), state.letters)
 
 
 Ask: TypeAlias = Annotated[Asked, Depends(asked)]
@@ -171,6 +182,15 @@ def get_columns(
     since = read_time(active_since)
     answer = column_lineage(ask.reader, subject.node(ask), direction, column, limits, since)
     return answered(request, answer_value(answer))
+
+
+@routes.get("/operations")
+def get_operations(
+    request: Request, ask: Ask, name: Name, limits: Bounds, column: Columns, namespace: Name | None = None
+) -> Response:
+    """The operations that made columns of a dataset, as the last runs told them, and those that made their sources."""
+    dataset, columns = find_field(ask.reader, words_of(name, namespace).words, column)
+    return answered(request, field_operations(ask.reader, told_by_run, dataset, columns, limits).value())
 
 
 @routes.get("/search")
@@ -279,6 +299,20 @@ def get_versions(
     return answered(request, page(ask.reader, subject, limit, cursor))
 
 
+@routes.get("/jobs/diff")
+def get_version_diff(
+    request: Request,
+    ask: Ask,
+    name: Name,
+    namespace: Name | None = None,
+    first: Annotated[str | None, Query(alias="from", min_length=1, description="a number, or how an id begins")] = None,
+    last: Annotated[str | None, Query(alias="to", min_length=1, description="as `from`")] = None,
+) -> Response:
+    """What differs between two versions of a job, by default the current one and the one before it."""
+    versions = job_versions(ask.reader, words_of(name, namespace, "job").node(ask), MOST_VERSIONS)
+    return answered(request, version_diff(*two_versions(versions, first, last)))
+
+
 def _job_versions(reader: GraphReader, job: Node, limit: int, cursor: str | None) -> dict[str, Any]:
     below = None if cursor is None else int(place_of(cursor, int)[0])
     lines = job_versions(reader, job, limit, below)
@@ -293,14 +327,29 @@ def _dataset_versions(reader: GraphReader, dataset: Node, limit: int, cursor: st
     return {"versions": [line.value() for line in shown]} | _next_if(more, *(shown[-1].place if more else ()))
 
 
+@routes.get("/reports")
+def get_reports(request: Request) -> Response:
+    """The names of all reports."""
+    return answered(request, {"reports": list(ALL_REPORTS)})
+
+
 @routes.get("/reports/{name}")
 def get_report(
     request: Request, ask: Ask, name: str, limit: Rows = 100, cursor: Cursor = None, active_since: Time = None
 ) -> Response:
     """One report on what is missing or odd."""
-    if name not in (*REPORTS, COVERAGE):
-        raise Problem(404, f"no report {name!r}: there are {', '.join((*REPORTS, COVERAGE))}")
+    if name not in ALL_REPORTS:
+        raise Problem(404, f"no report {name!r}: there are {', '.join(ALL_REPORTS)}")
     skip, since = skipped(cursor), read_time(active_since)
-    wanted = (ask.reader, name, ask.now, limit, skip, since)
-    found = coverage(ask.reader, limit, skip) if name == COVERAGE else report(*wanted)
+    match name:
+        case "coverage":
+            found = coverage(ask.reader, limit, skip)
+        case "dead-letters":
+            found = _page_of(ask.letters(), skip, limit)
+        case _:
+            found = report(ask.reader, name, ask.now, limit, skip, since)
     return answered(request, found.value() | _next_if(found.cut, skip + limit))
+
+
+def _page_of(whole: Report, skip: int, limit: int) -> Report:
+    return replace(whole, rows=whole.rows[skip : skip + limit], cut=len(whole.rows) > skip + limit)

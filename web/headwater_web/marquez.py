@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
@@ -222,8 +222,8 @@ def job_value(row: Row, runs: Mapping[str, Row]) -> Value:
         "inputs": [{"namespace": namespace, "name": name} for namespace, name in row["inputs"]],
         "outputs": [{"namespace": namespace, "name": name} for namespace, name in row["outputs"]],
         "tags": [],
-        "location": _member(facets, "sourceCodeLocation", "url"),
-        "description": _member(facets, "documentation", "description"),
+        "location": member(facets, "sourceCodeLocation", "url"),
+        "description": member(facets, "documentation", "description"),
         "currentVersion": row["version"],
         "latestRun": None if last is None else run_value(last),
         "facets": facets,
@@ -231,10 +231,11 @@ def job_value(row: Row, runs: Mapping[str, Row]) -> Value:
 
 
 def _job_type(facets: Value) -> str:
-    return JOB_TYPES.get(str(_member(facets, "jobType", "processingType")), "BATCH")
+    return JOB_TYPES.get(str(member(facets, "jobType", "processingType")), "BATCH")
 
 
-def _member(facets: Value, facet: str, name: str) -> Any:
+def member(facets: Value, facet: str, name: str) -> Any:
+    """Return a member of a facet; None where there is none."""
     told = facets.get(facet)
     return told.get(name) if isinstance(told, dict) else None
 
@@ -254,13 +255,18 @@ def dataset_value(row: Row) -> Value:
         "createdAt": written,
         "updatedAt": written,
         "lastModifiedAt": written,
-        "fields": [_field(*each) for each in named],
+        "fields": field_values(named),
         "tags": [],
-        "description": _member(facets, "documentation", "description"),
+        "description": member(facets, "documentation", "description"),
         "currentVersion": row["version"],
         "deleted": bool(row["dropped"]),
         "facets": facets,
     }
+
+
+def field_values(schema: Iterable[Sequence[str]]) -> list[Value]:
+    """Return the fields ``[name, type]`` or ``[name]`` of a schema in Marquez's shape."""
+    return [_field(*each) for each in schema]
 
 
 def _field(name: str, kind: str | None = None) -> Value:

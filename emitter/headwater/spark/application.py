@@ -24,9 +24,11 @@ from .settings import Settings
 from .signals import Error, ExecutionEnded, ExecutionStarted, JobStarted, Metrics
 from .statistics import with_statistics
 from .streams import Streams
-from .tables import merged, with_version
+from .tables import merged, with_commit
 from .views import QueryExecution, StageInfo
 
+# A DELETE that turns out to need no rewriting of rows: its job is named without the table.
+_BARE = frozenset({"delete_from_table"})
 MOST_FRAMES = 100
 """So many checkpointed frames are remembered, the oldest are forgotten."""
 
@@ -178,12 +180,13 @@ class Application:
         return replace(run.told, outputs=merged((*run.told.outputs, *fresh)))
 
     def _committed(self, told: Told, first: int, last: int) -> Told:
-        """The outputs with the versions that they have from this run."""
-        outputs = tuple(with_version(one, self.knowledge.catalog, first, last) for one in told.outputs)
+        """The outputs with the versions that they have from this run, and what was counted of them."""
+        outputs = tuple(with_commit(one, self.knowledge.catalog, first, last) for one in told.outputs)
         return replace(told, outputs=outputs)
 
     def _job(self, command: str, told: Told) -> str:
-        return ".".join(part for part in (self.teller.name, command, told.suffix) if part)
+        suffix = "" if command in _BARE else told.suffix
+        return ".".join(part for part in (self.teller.name, command, suffix) if part)
 
 
 def _incomplete(told: Told) -> dict[str, facets.Facet]:

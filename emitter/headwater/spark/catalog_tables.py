@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from . import facets
-from .names import DatasetName, from_jdbc, from_kafka
+from .jdbc_names import from_jdbc
+from .names import DatasetName, from_kafka
 from .plan import struct_fields
 from .tables import Address, Catalog, Dataset, Reading, at_location, symlink
 
@@ -81,7 +82,8 @@ def of_identifier(
     catalog_name = str(named.get("name", ""))
     told = table is not None and bool((table.get("properties") or {}).get("location"))
     known = (table if told else catalog.loaded(catalog_name, space, name)) or table or {}
-    version = (known.get("properties") or {}).get("current-snapshot-id")
+    # A table read as of some time has the properties that it has now.
+    version = known.get("snapshot") or (known.get("properties") or {}).get("current-snapshot-id")
     location = _location(catalog, catalog_name, space, name, known)
     if location is None:
         return None

@@ -49,7 +49,9 @@ def _v2_suffix(target: PlanNode | None) -> str | None:
     if not identifier:
         return None
     catalog = (target.fields.get("catalog") or {}).get("name") if target is not None else None
-    return ".".join(str(part) for part in (catalog, *identifier.get("namespace", ()), identifier.get("name")) if part)
+    space, name = identifier.get("namespace", ()), str(identifier.get("name"))
+    branch = len(space) > 1 and name.startswith("branch_")  # Iceberg: db.table.branch_name
+    return ".".join(str(part) for part in (catalog, *space, None if branch else name) if part)
 
 
 def _v2_named(at: Reading, node: PlanNode) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -102,6 +104,7 @@ def v2_renamed(at: Reading, node: PlanNode) -> Written | None:
     """ALTER TABLE ... RENAME TO of a V2 catalog: the new table, with the old one's key."""
     catalog, identifier = _v2_named(at, node)
     *space, name = (str(part) for part in node.fields.get("newName") or [""])
+    space = space[1:] if len(space) > 1 and space[0] == catalog.get("name") else space
     before = of_identifier(at.catalog, catalog, identifier, None)
     named = {"namespace": space or identifier.get("namespace", ()), "name": name}
     after = of_identifier(at.catalog, catalog, named, None)
@@ -122,14 +125,14 @@ def v2_created(at: Reading, node: PlanNode) -> Written | None:
     columns = node.fields.get("columns")
     if written is None or not isinstance(columns, list):
         return written
-    found = [_column(one) for one in columns if isinstance(one, dict) and (one.get("of") or {}).get("name")]
+    held = [one.get("of") for one in columns if isinstance(one, dict)]
+    found = [_column(one) for one in held if isinstance(one, dict) and one.get("name")]
     if len(found) != len(columns):
-        return written
+        return written  # Spark 4 has expressions there: the catalog knows the columns at the end
     return replace(written, dataset=written.dataset.having(schema=facets.schema(found)))
 
 
-def _column(raw: dict[str, Any]) -> dict[str, Any]:
-    held = raw.get("of") or {}
+def _column(held: dict[str, Any]) -> dict[str, Any]:
     typed = held.get("dataType") or {}
     return schema_fields((Attribute(-1, str(held.get("name")), typed.get("$type")),))[0]
 

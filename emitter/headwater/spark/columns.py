@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .expressions import lineage
-from .lineage import NOTHING, Kind, Lineage, Source, indirect
+from .lineage import NOTHING, Kind, Lineage, Source, compose, indirect
 from .orders import lost_orders
 from .plan import Expression, Plan, PlanNode
 
@@ -155,7 +155,20 @@ def condition(scope: _Scope, subtype: str, one: Expression | None) -> frozenset[
         return frozenset(s for child in one.children for s in condition(scope, subtype, child))
     if subtype == "FILTER" and any(e.kind == "OuterReference" for e in one.walk()):
         subtype = "JOIN"
+    if subtype == "FILTER" and any(_is_correlated(e) for e in one.walk()):
+        return _compared(scope, one) | scope.joined([one])
     return shaped_by(scope, subtype, [one]) | scope.joined([one])
+
+
+def _is_correlated(one: Expression) -> bool:
+    return one.plan is not None and any(child is not None for child in one.children)
+
+
+def _compared(scope: _Scope, one: Expression) -> frozenset[Source]:
+    """A comparison with a value that a sub-query finds for each row: a join's condition, and what filters in there."""
+    joins, filters = indirect("JOIN"), indirect("FILTER")
+    found = lineage(one, scope).sources
+    return frozenset(s._replace(kind=compose(joins if s.kind.type == "DIRECT" else filters, s.kind)) for s in found)
 
 
 def conjuncts(one: Expression | None) -> list[Expression]:

@@ -60,8 +60,8 @@ class Teller:
         told = {**self._everywhere(), "parent": parent, **parts.run, **as_facets(registered_run), **extra}
         job |= {**parts.job, **as_facets(registered_job)}
         event = _event(kind, at, subject.run, told, self.settings.namespace, subject.job, job)
-        event["inputs"] = [_entry(one, "inputFacets") for one in parts.inputs]
-        event["outputs"] = [_entry(one, "outputFacets") for one in parts.outputs]
+        event["inputs"] = [_entry(one, "input") for one in parts.inputs]
+        event["outputs"] = [_entry(one, "output") for one in parts.outputs]
         return event
 
     def _everywhere(self) -> dict[str, Facet]:
@@ -71,9 +71,12 @@ class Teller:
         }
 
 
-def _entry(dataset: Dataset, container: str) -> dict[str, Any]:
+def _entry(dataset: Dataset, side: str) -> dict[str, Any]:
+    told = dict(dataset.run_facets)
+    if dataset.partitions:
+        told = {"subset": facets.subset(side, dataset.partitions), **told}
     entry = {"namespace": dataset.namespace, "name": dataset.name, "facets": dict(dataset.facets)}
-    return {**entry, container: dict(dataset.run_facets)} if dataset.run_facets else entry
+    return {**entry, f"{side}Facets": told} if told else entry
 
 
 def _event(

@@ -110,6 +110,8 @@ def _case(expression: Expression, scope: Scope) -> Lineage:
 
 def _if(expression: Expression, scope: Scope) -> Lineage:
     condition, *values = expression.children
+    if len(values) == 2 and values[0] == values[1]:
+        return lineage(values[0], scope)  # how UPDATE and MERGE write a column that they leave alone
     return _one_of([lineage(condition, scope).through(indirect("CONDITIONAL"))], [lineage(v, scope) for v in values])
 
 

@@ -82,6 +82,14 @@ def input_statistics(rows: int | None, size: int | None, files: int | None) -> F
     return facet("InputStatisticsInputDatasetFacet", "1-0-0", rowCount=rows, size=size, fileCount=files)
 
 
+def subset(side: str, locations: Iterable[str]) -> Facet:
+    """The subset facet (1-0-0) of one side (``input`` or ``output``): the folders that are meant."""
+    condition = {"type": "location", "locations": list(locations)}
+    kind = f"{side.capitalize()}Subset{side.capitalize()}DatasetFacet"
+    where = f"{_FACETS}/1-0-0/BaseSubsetDatasetFacet.json#/$defs/{kind}"
+    return {"_producer": PRODUCER, "_schemaURL": where, f"{side}Condition": condition}
+
+
 def sql(query: str) -> Facet:
     """The sql facet (1-1-0)."""
     return facet("SQLJobFacet", "1-1-0", query=query, dialect="spark")

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JJavaError
-
 from . import plan as plans
+from .commits import Commit, commit
 from .plan import Plan
 from .tables import Address
 
@@ -23,6 +22,22 @@ _QUEUE = "headwater"
 
 JavaObject = Any
 """A py4j reference."""
+
+
+# Imported at use: a program must be able to run, untold, where neither py4j nor the classic PySpark is installed.
+def _thrown() -> tuple[type[BaseException], ...]:
+    """What a call raises where Java threw: py4j's error, or what PySpark makes of those that it knows."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors.exceptions.captured import CapturedException
+
+    return Py4JJavaError, CapturedException
+
+
+def _failures() -> tuple[type[BaseException], ...]:
+    """The same, and what py4j says of methods and classes that aren't there."""
+    from py4j.protocol import Py4JError
+
+    return *_thrown(), Py4JError
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +144,7 @@ class Driver:
         """An execution's analysed plan; None where the analysis failed, of which the job itself is told."""
         try:
             return execution.analyzed()
-        except Py4JJavaError:
+        except _thrown():
             return None
 
     def reader(self) -> JavaObject:
@@ -151,6 +166,13 @@ class Driver:
     def metrics(self, execution: JavaObject) -> list[dict[str, Any]]:
         """The counters of the nodes that scanned or wrote, outermost first."""
         return list(self.value(self._static("Facts", "metrics", execution)))
+
+    def metrics_so_far(self, execution: JavaObject) -> list[dict[str, Any]]:
+        """The same of an execution that failed: none where it failed before it had a plan, as the job itself is told."""
+        try:
+            return self.metrics(execution)
+        except _thrown():
+            return []
 
     def job(self, event: JavaObject, active: JavaObject | None) -> dict[str, Any]:
         """What a job outside of SQL reads and writes."""
@@ -227,7 +249,7 @@ class SessionCatalog:
         """A table that was there a moment ago: the program runs on, and may have dropped or renamed it since."""
         try:
             held = load()
-        except Py4JJavaError:
+        except _thrown():
             held = None
         if held is None:
             return None
@@ -253,27 +275,26 @@ class SessionCatalog:
         identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(parts, table)
         return plugin.loadTable(identifier) if plugin.tableExists(identifier) else None
 
-    def committed(self, table: Address, file_format: str, first: int, last: int) -> str | None:
+    def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
         try:
             if file_format == "delta":
                 found = self.driver._static("Commits", "delta", self.driver.context, table.location, first, last)
             else:
                 held = self._loaded(table.catalog, table.namespace, table.name or "")
                 found = None if held is None else self.driver._static("Commits", "iceberg", held, first, last)
-        except Py4JError:
+        except _failures():
             return None  # gone since, or of a release that tells its versions otherwise
-        return None if found is None else str(found)
+        return None if found is None else commit(str(found[0]), self.driver.value(found[1]))
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         prefix = f"spark.sql.catalog.{catalog}."
-        conf = self.driver.session.conf().getAll()
-        found = self.driver.gateway.jvm.scala.jdk.javaapi.CollectionConverters.asJava(conf)
+        found = self.driver.value(self.driver.session.conf().getAll())
         return {key[len(prefix) :]: value for key, value in found.items() if key.startswith(prefix)}
 
     def parse(self, sql: str) -> Plan | None:
         try:
             return self.driver.plan(self.driver.session.sessionState().sqlParser().parsePlan(sql))
-        except Py4JError:
+        except _failures():
             return None  # another database's dialect: its tables can't be told apart here
 
 

@@ -118,9 +118,11 @@ class Listener:
         late = self._late.pop(int(event.executionId()), None)
         if late is not None and execution is not None:
             self._guarded(lambda start: self.sql_start(clock, start, execution), late)
-        found = None if execution is None else self._guarded(self.driver.metrics, execution)
+        error = self._error(event)
+        counters = self.driver.metrics if error is None else self.driver.metrics_so_far
+        found = None if execution is None else self._guarded(counters, execution)
         self.application.execution_ended(
-            ExecutionEnded(int(event.executionId()), int(event.time()), self._error(event), found or [])
+            ExecutionEnded(int(event.executionId()), int(event.time()), error, found or [])
         )
 
     def _error(self, event: Any) -> Error | None:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "abfs": "abfss"}
 # Object stores: the key has no leading slash (naming.md).
 _OBJECT_STORES = frozenset({"s3", "gs", "wasb", "wasbs", "abfs", "abfss"})
 # As Hadoop's Path has it: nothing is escaped, "?" and "#" are characters like others.
 _LOCATION = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", re.DOTALL)
-_PARTITION = re.compile(r"[^/=]+=[^/]*\Z")
+_YEAR, _MONTH, _DAY = r"(?!0000)\d{4}", r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
+_DATES = (rf"{_YEAR}-{_MONTH}-{_DAY}", rf"{_YEAR}{_MONTH}{_DAY}", rf"{_DAY}\.{_MONTH}\.{_YEAR}")
+# What the official integration takes for partitions at the end of a path.
+_ENDS = (
+    r"[^/=]*=[^/=]*",
+    rf"{_YEAR}[-/]?{_MONTH}",
+    rf"{_YEAR}/{_MONTH}/{_DAY}",
+    rf"[TZ.: -]*(?:{'|'.join(_DATES)})[\dTZ.: -]*",  # with or without a time
+)
+_PARTITION = re.compile(f"/(?:{'|'.join(_ENDS)})\\Z")
 
 
 class DatasetName(NamedTuple):
@@ -24,10 +32,21 @@ class DatasetName(NamedTuple):
 
 def from_location(location: str) -> DatasetName:
     """The key of a file or folder told by a Hadoop path or URI; partition folders at its end are taken off."""
+    return _named(location, trimmed=True)
+
+
+def partition_of(location: str) -> str | None:
+    """The name with its partition folders, where it has some."""
+    whole = _named(location, trimmed=False).name
+    return None if whole == from_location(location).name else whole
+
+
+def _named(location: str, trimmed: bool) -> DatasetName:
     match = _LOCATION.fullmatch(location)
     told, whole, path = match.groups() if match is not None else (None, None, location)
     scheme = _SCHEMES.get(told or "", told) or "file"
-    path = _trimmed(path or "/")
+    path = _REPEATED.sub("/", path).rstrip("/") or "/"
+    path = _trimmed(path) if trimmed else path
     authority = whole or ""
     if scheme not in {"abfs", "abfss", "wasb", "wasbs"}:
         authority = authority.rpartition("@")[2]
@@ -36,51 +55,31 @@ def from_location(location: str) -> DatasetName:
     return DatasetName(f"{scheme}://{authority}", path.lstrip("/") or "/" if scheme in _OBJECT_STORES else path)
 
 
+_REPEATED = re.compile(r"//+")
+
+
 def _trimmed(path: str) -> str:
-    segments = path.rstrip("/").split("/")
-    while len(segments) > 2 and _PARTITION.match(segments[-1]):
-        segments.pop()
-    return "/".join(segments) or "/"
+    while (found := _PARTITION.search(path, 1)) is not None:
+        path = path[: found.start()]
+    return path
+
+
+_NO_WORD_AROUND = re.compile(r"^\W+|\W+$", re.ASCII)
+_WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<!^)(?=[A-Z][a-z])", re.ASCII)
 
 
 def snake_case(text: str) -> str:
     """The official integration's normal form of an application's or a node's name: NFKD, snake case, underscores."""
-    plain = unicodedata.normalize("NFKD", text.strip())
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plain)
-    return re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", words)).strip("_").lower()
+    told = unicodedata.normalize("NFKD", _NO_WORD_AROUND.sub("", text))
+    plain = "".join(one for one in told if not unicodedata.category(one).startswith("M"))
+    words = _WORD_STARTS.sub(" ", plain).lower()
+    return re.sub(r"[^a-z0-9]+", "_", words)
 
 
 def job_suffix(dataset: DatasetName, table: str | None) -> str:
     """What the output adds to the job's name: the table, else the last two parts of the path, joined by ``_``."""
     text = table if table is not None else "_".join(dataset.name.strip("/").split("/")[-2:])
     return text.replace(".", "_")
-
-
-_JDBC = re.compile(r"jdbc:(?P<kind>[a-z0-9]+):(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_JDBC_KINDS = {
-    "postgresql": ("postgres", 5432),
-    "mysql": ("mysql", 3306),
-    "mariadb": ("mysql", 3306),
-    "sqlserver": ("sqlserver", 1433),
-}
-
-
-def from_jdbc(url: str, table: str) -> DatasetName:
-    """The key of a table behind a JDBC address: scheme, host and port; credentials and options stay out."""
-    match = _JDBC.match(url)
-    if match is None:
-        return DatasetName("jdbc", table)
-    kind, rest = match["kind"].lower(), match["rest"]
-    if kind == "derby":
-        database = rest.partition(";")[0].removeprefix("directory:")
-        return DatasetName(f"file:{database}", table)
-    parts = urlsplit(rest if rest.startswith("//") else f"//{rest.lstrip('@')}")
-    scheme, port = _JDBC_KINDS.get(kind, (kind, None))
-    host = parts.netloc.rpartition("@")[2].partition(";")[0]
-    if port is not None and ":" not in host:
-        host = f"{host}:{port}"
-    database = parts.path.strip("/").partition(";")[0]
-    return DatasetName(f"{scheme}://{host}", f"{database}.{table}" if database else table)
 
 
 def from_kafka(servers: str, topic: str) -> DatasetName:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from . import facets
+from .commits import Commit
 from .facets import Facet
-from .names import DatasetName, from_location
+from .names import DatasetName, from_location, partition_of
 from .plan import Plan, PlanNode, struct_fields
 
 
@@ -27,13 +28,17 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset with its facets; ``run_facets`` are its inputFacets or outputFacets."""
+    """A dataset with its facets; ``run_facets`` are its inputFacets or outputFacets.
+
+    ``partitions`` names the folders of it that are read or written; empty where it is not only some of them.
+    """
 
     namespace: str
     name: str
     facets: Mapping[str, Facet] = field(default_factory=dict)
     run_facets: Mapping[str, Facet] = field(default_factory=dict)
     address: Address | None = field(default=None, compare=False)
+    partitions: tuple[str, ...] = ()
 
     @property
     def key(self) -> DatasetName:
@@ -92,7 +97,7 @@ class Catalog(Protocol):
         """The settings ``spark.sql.catalog.<catalog>.*`` without that prefix."""
         ...
 
-    def committed(self, table: Address, file_format: str, first: int, last: int) -> str | None:
+    def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
         """The newest version of a Delta or Iceberg table that was made between two times (ms since 1970), if any was."""
         ...
 
@@ -117,7 +122,9 @@ def at_location(location: str, fields: list[dict[str, Any]] | None, file_format:
     """A file or folder."""
     name = from_location(location)
     source = {"dataSource": facets.data_source(name.namespace)}
-    return Dataset(name.namespace, name.name, source, address=Address(location)).having(
+    partition = partition_of(location)
+    parts = () if partition is None else (partition,)
+    return Dataset(name.namespace, name.name, source, address=Address(location), partitions=parts).having(
         schema=facets.schema(fields),
         storage=None if file_format is None else facets.storage("file", file_format),
     )
@@ -162,13 +169,22 @@ def _inside(location: str, warehouse: str) -> str | None:
     return f"{home.namespace}:{home.name}" if "://" not in home.namespace else f"{home.namespace}/{home.name}"
 
 
-def with_version(dataset: Dataset, catalog: Catalog, first: int, last: int) -> Dataset:
-    """The dataset with the version that a write made of it in a span of time (ms since 1970), where its format has some."""
+def with_commit(dataset: Dataset, catalog: Catalog, first: int, last: int) -> Dataset:
+    """The dataset with the version that a write made of it in a span of time (ms since 1970), where its format has some.
+
+    What the format counted of that write are its statistics.
+    """
     file_format = dataset.facets.get("storage", {}).get("fileFormat")
     if dataset.address is None or file_format not in _VERSIONED:
         return dataset
     made = catalog.committed(dataset.address, file_format, first, last)
-    return dataset if made is None else dataset.having(version=facets.dataset_version(made))
+    if made is None:
+        return dataset
+    told = dataset.having(version=facets.dataset_version(made.version))
+    if made.rows is None and made.size is None and made.files is None:
+        return told
+    counted = facets.output_statistics(made.rows, made.size, made.files)
+    return replace(told, run_facets={"outputStatistics": counted, **told.run_facets})
 
 
 _VERSIONED = frozenset({"delta", "iceberg"})
@@ -178,8 +194,15 @@ def unique(found: Iterable[Dataset]) -> list[Dataset]:
     """Each dataset once, the first one stays."""
     kept: dict[DatasetName, Dataset] = {}
     for one in found:
-        kept.setdefault(one.key, one)
+        before = kept.setdefault(one.key, one)
+        kept[one.key] = replace(before, partitions=_partitions(before, one))
     return list(kept.values())
+
+
+def _partitions(one: Dataset, other: Dataset) -> tuple[str, ...]:
+    if not one.partitions or not other.partitions:
+        return ()
+    return tuple(dict.fromkeys((*one.partitions, *other.partitions)))
 
 
 def merged(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
@@ -188,7 +211,7 @@ def merged(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
     for one in datasets:
         before = kept.get(one.key)
         if before is not None:
-            both = {**before.facets, **one.facets}
-            one = replace(one, facets=both, run_facets={**before.run_facets, **one.run_facets})
+            both, run = {**before.facets, **one.facets}, {**before.run_facets, **one.run_facets}
+            one = replace(one, facets=both, run_facets=run, partitions=_partitions(before, one))
         kept[one.key] = one
     return tuple(kept.values())

@@ -78,6 +78,7 @@ _RULES: dict[str, _Rule] = {
     "ReplaceColumns": catalog_writes.v2_change("ALTER"),
     "SetTableProperties": catalog_writes.v2_change("ALTER"),
     "UnsetTableProperties": catalog_writes.v2_change("ALTER"),
+    "CommentOnTable": catalog_writes.v2_change("ALTER"),
 }
 
 __all__ = ["Written", "loaded_from", "writes"]

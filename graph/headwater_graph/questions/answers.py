@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -43,9 +44,16 @@ class Edge(Struct, frozen=True, gc=False):
     past: bool = False
 
 
+BY_NAME = attrgetter("name")
+
+
 def nearest_first(nodes: Iterable[Node]) -> tuple[Node, ...]:
     """Return nodes in the order of answers: by distance, kind and name."""
-    return tuple(sorted(nodes, key=lambda node: (node.depth, node.kind, node.name)))
+    # Sorting in groups compares names alone, and only within a group.
+    groups: dict[tuple[int, str], list[Node]] = {}
+    for node in nodes:
+        groups.setdefault((node.depth, node.kind), []).append(node)
+    return tuple(node for at in sorted(groups) for node in sorted(groups[at], key=BY_NAME))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,11 @@ def namespaces(reader: GraphReader) -> list[str]:
     return [row["name"] for row in reader.rows("namespaces")]
 
 
+def dataset_namespaces(reader: GraphReader) -> list[str]:
+    """Return the namespaces of all datasets, sorted."""
+    return [row["name"] for row in reader.rows("dataset_namespaces")]
+
+
 def page(reader: GraphReader, kind: Listed, namespace: str | None, limit: int, offset: int) -> tuple[list[Row], int]:
     """Return details of a page of jobs or datasets by name, and how many there are in all."""
     rows = reader.rows(f"{kind}s_of_namespace", namespace=namespace, limit=limit, offset=offset)

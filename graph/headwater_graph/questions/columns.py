@@ -203,4 +203,6 @@ def column_lineage(
     question["columns"] = [node.name[2] for node in start]
     question |= told({"activeSince": time_text(active_since)})
     keys = tuple(node.key for node in start)
-    return Answer(question, keys, nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))
+    # Several edges of a kind may be between two columns.
+    edges = in_order(sorted(walk.edges.values(), key=lambda edge: str(edge.facts)), nodes)
+    return Answer(question, keys, nodes, edges, tuple(walk.cuts))

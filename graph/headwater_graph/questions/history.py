@@ -145,6 +145,30 @@ def pick(versions: Sequence[JobVersionLine], wanted: str) -> JobVersionLine:
     return found[0]
 
 
+def two_versions(
+    versions: Sequence[JobVersionLine], first: str | None = None, last: str | None = None
+) -> tuple[JobVersionLine, JobVersionLine]:
+    """Return the versions to compare, by default the newest and the one before the later one.
+
+    ``versions`` are the newest first. Raises ConfigError where there is nothing to compare, and as :func:`pick`.
+    """
+    if not versions:
+        raise ConfigError("no run of this job has ended: it has no version yet")
+    after = versions[0] if last is None else pick(versions, last)
+    if first is not None:
+        return pick(versions, first), after
+    older = [line for line in versions if line.number < after.number]
+    if not older:
+        raise ConfigError(f"version {after.number} is the oldest one in the graph: nothing is before it")
+    return older[0], after
+
+
+def version_diff(before: JobVersionLine, after: JobVersionLine) -> dict[str, Any]:
+    """Return what differs between two versions of a job, as JSON values."""
+    changes = list(job_version_reasons(before, after))
+    return {"before": before.value(), "after": after.value(), "changes": changes}
+
+
 @dataclass(frozen=True, slots=True)
 class DatasetVersionLine:
     """One version of a dataset; ``schema`` is ``[[name, type], [name], …]`` as its run told it, None if it told none.
@@ -187,6 +211,17 @@ def dataset_versions(
     parameters = {"dataset": dataset.key, "moment": before[0], "tie": before[1], "limit": limit + 1}
     lines = [_dataset_line(row) for row in reader.rows("dataset_versions", **parameters)]
     return [_with_schema_reason(line, older) for line, older in zip_longest(lines[:limit], lines[1 : limit + 1])]
+
+
+def dataset_version(reader: GraphReader, dataset: Node, version: str) -> DatasetVersionLine:
+    """Return the version of a dataset that has this id; NotFound if none with a moment has."""
+    places = reader.rows("dataset_version_place", dataset=dataset.key, id=version)
+    # A list begins after a place: the least text behind the version's own lets it in.
+    after = [(row["moment"], row["tie"] + "\0") for row in places]
+    for line in dataset_versions(reader, dataset, 1, after[0]) if after else ():
+        if line.id == version:
+            return line
+    raise NotFound(f"no version {version!r} of {' '.join(dataset.name)}")
 
 
 def _dataset_line(row: Row) -> DatasetVersionLine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +18,8 @@ from .answers import Answer, Cut, Direction, Edge, Node, nearest_first
 from .marks import time_text, told, with_marks
 from .reader import GraphReader, Row
 from .region import NOWHERE, Region, listed, region
-from .walk import Hop, Limits, PastHop, Walk
+from .sweep import Swept, swept
+from .walk import VERSION_TO_COME, Hop, Limits, PastHop, Walk
 
 CHUNK = 1_000
 """How many nodes one statement asks for."""
@@ -49,12 +50,16 @@ CURRENT = Scope()
 
 @dataclass(frozen=True, slots=True)
 class GraphSteps:
-    """The neighbours of datasets and jobs in Neo4j; of those that ``near`` knows nobody is asked."""
+    """The neighbours of datasets and jobs in Neo4j.
+
+    Nobody is asked for the hops of nodes that are ``known``, nor for other names of those that are ``nameless``.
+    """
 
     reader: GraphReader
     direction: Direction
     scope: Scope = CURRENT
-    near: Region = NOWHERE
+    known: Mapping[str, Sequence[Hop]] = field(default_factory=dict)
+    nameless: frozenset[str] = frozenset()
     _active: dict[str, bool] = field(default_factory=dict)
     _ahead: dict[str, list[Hop]] = field(default_factory=dict)
 
@@ -73,7 +78,7 @@ class GraphSteps:
 
     def _known(self, keys: Sequence[str]) -> tuple[list[Hop], list[str]]:
         """The hops of the nodes of which all are known, and the other nodes."""
-        hops = self.near.hops
+        hops = self.known
         return [hop for key in keys for hop in hops.get(key, ())], [key for key in keys if key not in hops]
 
     def _level(self, datasets: Sequence[str], rows: int) -> list[Hop]:
@@ -97,7 +102,7 @@ class GraphSteps:
             self._ahead[hop.at].append(hop)
 
     def aliases(self, datasets: Sequence[str], rows: int) -> list[Hop]:
-        asked = [key for key in datasets if key not in self.near.nameless]
+        asked = [key for key in datasets if key not in self.nameless]
         found = self.reader.rows("aliases", keys=asked, rows=rows) if asked else []
         return [Hop(row["at"], row["key"], (row["namespace"], row["name"])) for row in found]
 
@@ -154,14 +159,24 @@ def past_producers(reader: GraphReader, datasets: Sequence[str], fan: int, until
 def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetime, scope: Scope = CURRENT) -> Answer:
     """Return what feeds a dataset or job (upstream) or what it feeds (downstream), with all that was cut (SPEC 6.3)."""
     with collection_paused(), _foreseen(reader, start, direction, now, scope) as near:
-        walk = walked(reader, start, direction, scope, near=near)
         # All that needs no marks is done while they are still under way.
-        nodes = nearest_first(walk.nodes.values())
-        edges, writers = in_order(walk.edges.values(), nodes), _last_writers(reader, nodes, walk, scope.as_of or now)
-        marked = _with_writers(with_marks(reader, nodes, now, scope.as_of, near.marks()), writers)
+        found = _found(reader, start, direction, scope, near)
+        writers = _last_writers(reader, found, direction, scope.as_of or now)
+        foretold = near.foretold()
+        marked = with_marks(reader, found.nodes, now, scope.as_of, foretold.marks)
+        edges, marked = _with_versions(found.edges, marked), _with_writers(marked, writers)
     question = {"direction": direction, "start": list(start.name), "kind": start.kind} | scope.value()
-    notes = (*_unsettled(reader, near.owed), *_forgotten(reader, scope.as_of))
-    return Answer(question, (start.key,), marked, edges, tuple(walk.cuts), notes)
+    notes = (*_unsettled(reader, foretold.owed), *_forgotten(reader, scope.as_of))
+    return Answer(question, (start.key,), marked, edges, found.cuts, notes)
+
+
+def _found(reader: GraphReader, start: Node, direction: Direction, scope: Scope, near: Region) -> Swept:
+    """What is within the scope: swept where the region tells all of it, walked elsewhere."""
+    if not scope.past and scope.active_since is None and (found := swept(near, start, direction, scope.limits)):
+        return found
+    walk = walked(reader, start, direction, scope, near=near)
+    nodes = nearest_first(walk.nodes.values())
+    return Swept(nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))
 
 
 def _foreseen(
@@ -186,14 +201,27 @@ def _forgotten(reader: GraphReader, as_of: datetime | None) -> tuple[str, ...]:
 
 
 def in_order(edges: Iterable[Edge], nodes: Sequence[Node]) -> tuple[Edge, ...]:
-    """Return edges in the order of their ends among the nodes, so that equal answers are equal texts."""
-    place = {node.key: number for number, node in enumerate(nodes)}
-    return tuple(sorted(edges, key=lambda e: (place[e.source], place[e.target], e.kind, e.past, _tie(e))))
+    """Return edges in the order of their ends among the nodes, so that equal answers are equal texts.
+
+    Edges with the same ends and of the same kind stay in the order given.
+    """
+    found, place = list(edges), {node.key: number for number, node in enumerate(nodes)}
+    rank = {kind: 2 * number for number, kind in enumerate(sorted({edge.kind for edge in found}))}
+    # One number of all that counts is made and compared faster than a tuple of it.
+    last = 2 * len(rank)
+    far = last * len(place)
+    return tuple(sorted(found, key=lambda e: place[e.source] * far + place[e.target] * last + rank[e.kind] + e.past))
 
 
-def _tie(edge: Edge) -> str:
-    """What tells edges between the same columns apart; of other edges there is one of a kind."""
-    return str(edge.facts) if edge.kind == "derives" else ""
+def _with_versions(edges: tuple[Edge, ...], nodes: Iterable[Node]) -> tuple[Edge, ...]:
+    """The edges, those that a region told of with the versions of their jobs: the same for all edges of a job."""
+    facts = {node.key: {"version": node.facts.get("version")} for node in nodes if node.kind == "job"}
+    return tuple(
+        Edge(e.source, e.target, e.kind, facts[e.target if e.kind == "feeds" else e.source])
+        if e.facts is VERSION_TO_COME
+        else e
+        for e in edges
+    )
 
 
 def walked(
@@ -205,27 +233,32 @@ def walked(
     near: Region = NOWHERE,
 ) -> Walk:
     """Walk from a dataset or job, until ``target`` is met, and return the walk: nodes and edges without their marks."""
-    walk = Walk(GraphSteps(reader, direction, scope, near), direction, scope.limits, scope.past, target=target)
+    steps = GraphSteps(reader, direction, scope, near.hops(scope.limits.neighbours), near.nameless())
+    walk = Walk(steps, direction, scope.limits, scope.past, target=target)
     walk.go(walk.start_at(start), 0 if start.kind == "dataset" else 1)
     return walk
 
 
 def _last_writers(
-    reader: GraphReader, nodes: Iterable[Node], walk: Walk, until: datetime
+    reader: GraphReader, found: Swept, direction: Direction, until: datetime
 ) -> dict[str, tuple[Row, bool]]:
     """Who wrote last, where several do (SPEC 6.9), and where none does any more: by dataset, and whether one does now."""
     writers: dict[str, set[str]] = {}
-    for edge in walk.edges.values():
+    for edge in found.edges:
         if edge.kind == "produces" and not edge.past:
             writers.setdefault(edge.target, set()).add(edge.source)
     shared = sorted(dataset for dataset, jobs in writers.items() if len(jobs) > 1)
-    orphans = _orphans(nodes, writers, walk.cuts) if walk.direction == "upstream" else []
+    orphans = _orphans(found.nodes, writers, found.cuts) if direction == "upstream" else []
     rows = past_producers(reader, [*shared, *orphans], 0, until)
     return {row["at"]: (row, row["at"] in writers) for row in rows}
 
 
 def _with_writers(nodes: tuple[Node, ...], writers: dict[str, tuple[Row, bool]]) -> tuple[Node, ...]:
-    return tuple(_with_writer(node, *writers[node.key]) if node.key in writers else node for node in nodes)
+    return (
+        tuple(_with_writer(node, *writers[node.key]) if node.key in writers else node for node in nodes)
+        if writers
+        else nodes
+    )
 
 
 def _with_writer(node: Node, row: Row, written_now: bool) -> Node:

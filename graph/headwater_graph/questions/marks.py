@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import compress
 from typing import Any, TypeAlias
 
@@ -27,6 +28,16 @@ Marked: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
 """The marks and the facts of a node."""
 
 UNTOLD: Marked = ((), {})
+DROPPED = ("dropped",)
+
+DATASET_FACTS = ("version", "writtenAt", "writtenBy", "external", "owners")
+JOB_FACTS = ("version", "since", "codeVersion", "runs", "lastRun", "lastRunAt", "lastRunState", "owners")
+
+
+@lru_cache(maxsize=16_384)
+def _clock(micros: int | None) -> str | None:
+    """The time of a run is that of all it wrote, and of the version that began with it: most are asked for again."""
+    return None if micros is None else format_time(micros)
 
 
 def with_marks(
@@ -46,7 +57,11 @@ def with_marks(
     marked |= marked_datasets(_asked(reader, "dataset_marks", datasets))
     jobs = [node.key for node in found if node.kind == "job" and node.key not in marked]
     marked |= _jobs(reader, jobs, now - RUN_TIMEOUT) if as_of is None else _jobs_at(reader, jobs, as_of)
-    return tuple(Node(node.key, node.kind, node.name, node.depth, *marked.get(node.key, UNTOLD)) for node in found)
+    return tuple(_with(node, marked.get(node.key, UNTOLD)) for node in found)
+
+
+def _with(node: Node, marked: Marked) -> Node:
+    return Node(node.key, node.kind, node.name, node.depth, marked[0], marked[1])
 
 
 def _jobs(reader: GraphReader, keys: Sequence[str], silent_before: datetime) -> dict[str, Marked]:
@@ -68,36 +83,27 @@ def _asked(reader: GraphReader, question: str, keys: Sequence[str], **more: obje
 def marked_datasets(rows: Iterable[Sequence[Any]]) -> dict[str, Marked]:
     """Return the marks of datasets by key, from the lists of the question ``dataset_marks``."""
     marked: dict[str, Marked] = {}
-    for key, dropped, version, time, run, external, facets in rows:
-        facts = {
-            "version": version,
-            "writtenAt": time_text(time),
-            "writtenBy": run,
-            "external": external,
-            "owners": owners(facets_of(facets)),
-        }
-        marked[key] = (("dropped",) if dropped else (), told(facts))
+    for key, dropped, version, time, run, external, text in rows:
+        named = owners(facets_of(text)) if text else None
+        facts = _facts(DATASET_FACTS, (version, _clock(time), run, external, named or None))
+        marked[key] = (DROPPED if dropped else (), facts)
     return marked
 
 
 def marked_jobs(rows: Iterable[Sequence[Any]], silent: Container[str]) -> dict[str, Marked]:
     """Return the marks of jobs by key, from the lists of the question ``job_marks``; ``silent`` are keys of silent jobs."""
     marked: dict[str, Marked] = {}
-    for key, version, since, unknown, code, runs, last_run, last_run_at, state, streams, facets_text in rows:
-        facets = facets_of(facets_text)
-        facts = {
-            "version": version,
-            "since": time_text(since),
-            "codeVersion": code,
-            "runs": runs,
-            "lastRun": last_run,
-            "lastRunAt": time_text(last_run_at),
-            "lastRunState": state,
-            "owners": owners(facets),
-        }
-        holds = (unknown, streams or is_streaming(facets), key in silent, version is None)
-        marked[key] = (tuple(compress(JOB_MARKS, holds)), told(facts))
+    for key, version, since, unknown, code, runs, last_run, last_run_at, state, streams, text in rows:
+        facets = facets_of(text) if text else {}
+        named = owners(facets) if facets else None
+        values = (version, _clock(since), code, runs, last_run, _clock(last_run_at), state, named or None)
+        holds = (unknown, streams or (facets and is_streaming(facets)), key in silent, version is None)
+        marked[key] = (tuple(compress(JOB_MARKS, holds)) if any(holds) else (), _facts(JOB_FACTS, values))
     return marked
+
+
+def _facts(names: Sequence[str], values: Iterable[Any]) -> dict[str, Any]:
+    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
 def facets_of(text: str | None) -> dict[str, Any]:

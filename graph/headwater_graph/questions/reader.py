@@ -22,8 +22,9 @@ Row: TypeAlias = Mapping[str, Any]
 class GraphReader(Protocol):
     """Answers questions, each named after its file in ``questions/cypher``; never writes.
 
-    ``stream`` gives each record while the server makes the next: use it up, or close it. Both raise ServerUnavailable
-    where the server does not answer, ConfigError where it refuses or takes too long.
+    ``stream`` asks at once, so that the server can work on several questions, and gives each record while the server
+    makes the next: use it up, or close it. Both raise ServerUnavailable where the server does not answer, ConfigError
+    where it refuses or takes too long.
     """
 
     def rows(self, question: str, /, **parameters: object) -> list[Row]: ...
@@ -81,7 +82,13 @@ class Neo4jReader:
             return [*result] if limit is None else [*result.fetch(limit)]
 
     def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
-        with self._asked(question_text(question, parameters.get("hops")), parameters) as result:
+        records = self._records(question_text(question, parameters.get("hops")), parameters)
+        next(records)
+        return records
+
+    def _records(self, text: str, parameters: Mapping[str, object]) -> Generator[Row]:
+        with self._asked(text, parameters) as result:
+            yield {}  # the question is under way
             yield from result
 
     @contextmanager

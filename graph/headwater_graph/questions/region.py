@@ -1,14 +1,17 @@
-"""All that lies within reach of a dataset or job now, told by one statement: who is next to whom, and what marks each.
+"""All that lies within reach of a dataset or job now, told by two statements: who is next to whom, and what marks each.
 
 The law. A region holds no more nodes than an answer may, the nearest ones: the database goes breadth-first and looks at
 no node twice, so neither the number of paths nor a hub costs anything. Of a node that a region *knows* it has every
 neighbour that a question of the walk would be answered with; of all others the walk asks, as if there were no region.
 SPEC 6.6 is not looked at here: a region may hold more than what is reached, never less of what it knows.
+
+The server works on both statements at the same time, and what it tells first is walked while it makes the rest.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -25,25 +28,58 @@ MAX_NODES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
-    """The hops of known nodes by their key, datasets that have no other names, and how much work is owed (None: not asked).
+class Foretold:
+    """Marks and facts of nodes by their key, and how much work is owed (None: not asked)."""
 
-    ``more`` are the records with the marks, which may still be under way; :meth:`marks` waits for them, once.
+    marks: dict[str, Marked] = field(default_factory=dict)
+    owed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """How some nodes lie, by ids that hold within the answer: their ``keys`` and ``names``, and who is ``next_to`` whom.
+
+    ``listed`` has the inputs of those edges that list some, ``aliased`` the keys of datasets with other names; not ``whole``
+    is one of which nothing of this is told. ``datasets`` and ``jobs`` are the records with the marks, which
+    may still be under way; :meth:`foretold` waits for them, once.
     """
 
-    hops: dict[str, list[Hop]] = field(default_factory=dict)
-    nameless: frozenset[str] = frozenset()
-    owed: int | None = None
-    silent: frozenset[str] = frozenset()
-    more: Iterable[Row] = ()
+    keys: dict[int, str] = field(default_factory=dict)
+    names: dict[int, tuple[str, str]] = field(default_factory=dict)
+    next_to: dict[int, list[int]] = field(default_factory=dict)
+    listed: dict[tuple[int, int], frozenset[str] | None] = field(default_factory=dict)
+    aliased: frozenset[str] = frozenset()
+    whole: bool = False
+    datasets: Iterable[Row] = ()
+    jobs: Iterable[Row] = ()
 
-    def marks(self) -> dict[str, Marked]:
-        """Return the marks and facts of all nodes of the region, by key."""
+    def hops(self, fan: int) -> dict[str, list[Hop]]:
+        """Return the hops, without versions, of all nodes whose neighbours are all told of, and fewer than ``fan``."""
+        hops = {}
+        for at, key in self.keys.items():
+            far = self.next_to.get(at, ())
+            if len(far) < fan and all(to in self.keys for to in far):
+                hops[key] = [self._hop(at, to) for to in far]
+        return hops
+
+    def _hop(self, at: int, to: int) -> Hop:
+        key = self.keys[to]
+        return Hop(self.keys[at], key, self.names[to], None, self.listed.get((at, to)), key in self.aliased)
+
+    def nameless(self) -> frozenset[str]:
+        """Return the keys of nodes that have no other names."""
+        return frozenset(self.keys.values()) - self.aliased
+
+    def foretold(self) -> Foretold:
+        """Return what is told of the nodes of the region, a job's version among it."""
         marks: dict[str, Marked] = {}
-        for row in self.more:
-            marks.update(marked_datasets(row["datasetMarks"]))
-            marks.update(marked_jobs(row["jobMarks"], self.silent))
-        return marks
+        for row in self.datasets:
+            marks.update(marked_datasets(row["marks"]))
+        owed: int | None = None
+        for row in self.jobs:
+            marks.update(marked_jobs(row["marks"], frozenset(row["silent"])))
+            owed = row["owed"]
+        return Foretold(marks, owed)
 
 
 NOWHERE = Region()
@@ -53,42 +89,38 @@ NOWHERE = Region()
 @contextmanager
 def region(reader: GraphReader, start: Node, direction: Direction, limits: Limits, now: datetime) -> Iterator[Region]:
     """Give what is within the limits of a dataset or job in the current graph."""
-    records = reader.stream(
-        f"{direction}_region",
-        key=start.key,
+    reach = {
+        "key": start.key,
         # The jobs beyond the last datasets are counted where the walk is cut: SPEC 6.3.
-        hops=None if limits.depth is None else 2 * limits.depth + 1,
-        nodes=min(limits.nodes, MAX_NODES),
-        fan=limits.neighbours,
-        before=now - RUN_TIMEOUT,
-        silent=MAX_SILENT,
-    )
-    with closing(records):
+        "hops": None if limits.depth is None else 2 * limits.depth + 1,
+        "nodes": min(limits.nodes, MAX_NODES),
+    }
+    silent = {"before": now - RUN_TIMEOUT, "silent": MAX_SILENT}
+    with (
+        closing(reader.stream(f"{direction}_region_jobs", **reach, **silent)) as jobs,
+        closing(reader.stream(f"{direction}_region", **reach, rows=limits.rows)) as records,
+    ):
         first = next(records, None)
-        yield NOWHERE if first is None else _of(first, records)
+        yield NOWHERE if first is None else _of(first, records, jobs)
 
 
-def _of(row: Row, more: Iterable[Row]) -> Region:
-    nameless = frozenset(key for _, key, _, _, aliased in row["datasets"] if not aliased)
-    return Region(_hops(row), nameless, row["owed"], frozenset(row["silent"]), more)
-
-
-def _hops(row: Row) -> dict[str, list[Hop]]:
-    """The hops of all nodes whose neighbours are all told of."""
-    nodes = {at: (key, (space, name), None, aliased) for at, key, space, name, aliased in row["datasets"]}
-    nodes |= {at: (key, (space, name), version, False) for at, key, space, name, version in row["jobs"]}
-    inputs = {(at, to): listed(text) for at, to, text in row["listed"]}
-    hops: dict[str, list[Hop]] = {node[0]: [] for node in nodes.values()}
-    beyond = set()
+def _of(row: Row, datasets: Iterable[Row], jobs: Iterable[Row]) -> Region:
+    # Equal texts that are one object are compared at once.
+    one: dict[str, str] = {}
+    names = zip(map(one.setdefault, row["namespaces"], row["namespaces"]), row["names"], strict=True)
+    next_to: defaultdict[int, list[int]] = defaultdict(list)
     for at, to in zip(row["near"], row["far"], strict=True):
-        key, _, version, _ = nodes[at]
-        if (far := nodes.get(to)) is None:
-            beyond.add(key)
-        else:
-            hops[key].append(Hop(key, far[0], far[1], version or far[2], inputs.get((at, to)), far[3]))
-    for key in beyond:
-        del hops[key]
-    return hops
+        next_to[at].append(to)
+    return Region(
+        dict(zip(row["ids"], row["keys"], strict=True)),
+        dict(zip(row["ids"], names, strict=True)),
+        dict(next_to),
+        {(at, to): listed(text) for at, to, text in row["listed"]},
+        frozenset(row["aliased"]),
+        row["whole"],
+        datasets,
+        jobs,
+    )
 
 
 def listed(inputs: str | None) -> frozenset[str] | None:

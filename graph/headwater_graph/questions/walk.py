@@ -8,9 +8,11 @@ what a limit leaves out is told as a cut. Nothing here knows Neo4j: the graph is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from .answers import Cut, Direction, Edge, Node
 
@@ -18,8 +20,11 @@ KINDS: dict[Direction, tuple[str, str]] = {"upstream": ("produces", "feeds"), "d
 """The kinds of the edges by which a walk comes to a job, and goes on from it."""
 
 
-class Hop(NamedTuple):
-    """One current edge seen from the node ``at`` to its neighbour; ``inputs`` are the keys that SPEC 6.6 lists, or None."""
+class Hop(Struct, frozen=True, gc=False):
+    """One current edge seen from the node ``at`` to its neighbour; ``inputs`` are the keys that SPEC 6.6 lists, or None.
+
+    ``version`` is None where the job's version is told later.
+    """
 
     at: str
     key: str
@@ -27,6 +32,10 @@ class Hop(NamedTuple):
     version: str | None = None
     inputs: frozenset[str] | None = None
     aliased: bool = False
+
+
+VERSION_TO_COME: Mapping[str, Any] = {"version": None}
+"""The facts of an edge whose hop tells no version."""
 
 
 class PastHop(NamedTuple):
@@ -91,7 +100,11 @@ class Walk:
         if node.kind == "dataset":
             return self._with_aliases([node.key], 0)
         self._open([node.key])
-        met = [hop.key for hop in self._far[node.key].values() if self._cross(hop, 1)]
+        far = self._far[node.key]
+        if self.limits.depth == 0:
+            self.cuts += [Cut(node.key, "depth", 0, len(far))] if far else []
+            return []
+        met = [hop.key for hop in far.values() if self._cross(hop, 1)]
         self.came |= dict.fromkeys(met, (None, node.key))
         return self._with_aliases(met, 1)
 
@@ -243,7 +256,8 @@ class Walk:
         source, target = (at, hop.key) if self.direction == "downstream" else (hop.key, at)
         kind = KINDS[self.direction][side]
         if (which := (source, target, kind, False)) not in self.edges:
-            self.edges[which] = Edge(source, target, kind, {"version": hop.version})
+            facts = VERSION_TO_COME if hop.version is None else {"version": hop.version}
+            self.edges[which] = Edge(source, target, kind, facts)
 
     def _add(self, edge: Edge) -> None:
         self.edges.setdefault((edge.source, edge.target, edge.kind, edge.past), edge)

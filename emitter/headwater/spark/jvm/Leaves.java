@@ -147,11 +147,21 @@ public class Leaves {
     Map map = made("v2", value, "name", value.name());
     map.put("properties", value.properties());
     map.put("schema", schema(value));
+    if (value.getClass().getName().startsWith("org.apache.iceberg.")) map.put("snapshot", snapshot(value));
     if (value instanceof FileTable) {
       map.put("paths", ((FileTable) value).fileIndex().rootPaths());
       map.put("format", ((FileTable) value).formatName());
     }
     return map;
+  }
+
+  /** The snapshot of an Iceberg table that is read, the current one or an earlier; null where it can't tell. */
+  private static Object snapshot(Table value) {
+    try {
+      return value.getClass().getMethod("snapshotId", new Class[0]).invoke(value, new Object[0]);
+    } catch (Exception absent) {
+      return null;
+    }
   }
 
   /** A table's columns; null where it can't tell them. */

@@ -1,8 +1,9 @@
-// All within reach of a dataset or job upstream, each node once, the nearest ones first where `nodes` are not enough, in three
-// records of which each can be read while the next is made: how nodes lie (current edges by ids that hold within the answer,
-// `listed` are those that list inputs, SPEC 6.6), then marks as in dataset_marks, then as in job_marks.
+// All within reach of a dataset or job upstream, each node once, the nearest ones first where `nodes` are not enough, in two
+// records of which the first can be read while the next is made: how the nodes lie (current edges by ids that hold within the
+// answer, `listed` are those that list inputs, SPEC 6.6; nothing of it, and not `whole`, where there are `rows` edges), then
+// marks as in dataset_marks. What marks the jobs is told by upstream_region_jobs, beside it.
 // The length of a way is put in behind `*0..`: Cypher takes no parameter there.
-// parameters: key, nodes, fan, before, silent
+// parameters: key, nodes, rows
 OPTIONAL MATCH (d:Dataset {key: $key})
 OPTIONAL MATCH (j:Job {key: $key})
 WITH coalesce(d, j) AS start
@@ -11,37 +12,21 @@ CALL (start) {
   RETURN DISTINCT x LIMIT $nodes
 }
 WITH collect(x) AS reached
-UNWIND [0, 1, 2] AS part
+UNWIND [0, 1] AS part
 CALL (reached, part) {
   UNWIND CASE part WHEN 0 THEN reached ELSE [] END AS x
-  CALL (x) {
-    MATCH (x)<-[e:FEEDS|PRODUCES]-(y)
-    RETURN y, e LIMIT $fan
-  }
-  RETURN collect(id(x)) AS near, collect(id(y)) AS far,
-         collect(CASE WHEN e.inputs IS NOT NULL THEN [id(x), id(y), e.inputs] END) AS listed
+  MATCH (x)<-[e:FEEDS|PRODUCES]-(y)
+  WITH x, e, y LIMIT $rows
+  WITH collect(id(x)) AS near, collect(id(y)) AS far,
+       collect(CASE WHEN e.inputs IS NOT NULL THEN [id(x), id(y), e.inputs] END) AS listed
+  WITH *, size(near) < $rows AS whole
+  RETURN whole, CASE WHEN whole THEN near ELSE [] END AS near, CASE WHEN whole THEN far ELSE [] END AS far,
+         CASE WHEN whole THEN listed ELSE [] END AS listed
 }
-CALL (reached, part) {
-  UNWIND CASE part WHEN 0 THEN reached ELSE [] END AS d
-  WITH d WHERE d:Dataset
-  RETURN collect([id(d), d.key, d.namespace, d.name, EXISTS { (d)-[:ALIAS_OF]-() }]) AS datasets
-}
-CALL (reached, part) {
-  UNWIND CASE part WHEN 0 THEN reached ELSE [] END AS j
-  WITH j WHERE j:Job
-  OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
-  RETURN collect([id(j), j.key, j.namespace, j.name, v.id]) AS jobs
-}
-CALL (part) {
-  UNWIND CASE part WHEN 0 THEN ['NEW', 'RUNNING'] ELSE [] END AS state
-  MATCH (r:Run {state: state})
-  WHERE r.lastEventAt < $before AND r.streaming IS NULL
-  WITH r LIMIT $silent
-  RETURN collect(DISTINCT r.job) AS silent
-}
-CALL (part) {
-  MATCH (o:Owed)
-  RETURN count(o) AS owed
+CALL (reached, part, whole) {
+  UNWIND CASE WHEN part = 0 AND whole THEN reached ELSE [] END AS x
+  RETURN collect(id(x)) AS ids, collect(x.key) AS keys, collect(x.namespace) AS namespaces, collect(x.name) AS names,
+         collect(CASE WHEN EXISTS { (x)-[:ALIAS_OF]-() } THEN x.key END) AS aliased
 }
 CALL (reached, part) {
   UNWIND CASE part WHEN 1 THEN reached ELSE [] END AS d
@@ -50,17 +35,6 @@ CALL (reached, part) {
   RETURN collect([
     d.key, d.dropped, v.id, v.moment, v.madeBy, v.external,
     CASE WHEN d.facets CONTAINS '"ownership"' THEN d.facets END
-  ]) AS datasetMarks
+  ]) AS marks
 }
-CALL (reached, part) {
-  UNWIND CASE part WHEN 2 THEN reached ELSE [] END AS j
-  WITH j WHERE j:Job
-  OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
-  OPTIONAL MATCH (r:Run {id: v.lastRun})
-  RETURN collect([
-    j.key, v.id, v.moment, v.lineageUnknown, v.codeVersion, v.runs, v.lastRun,
-    v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond, r.state, r.streaming,
-    CASE WHEN j.facets CONTAINS '"ownership"' OR j.facets CONTAINS '"STREAMING"' OR j.facets CONTAINS '"SERVICE"' THEN j.facets END
-  ]) AS jobMarks
-}
-RETURN near, far, listed, datasets, jobs, silent, owed, datasetMarks, jobMarks
+RETURN whole, near, far, listed, ids, keys, namespaces, names, aliased, marks

@@ -1,0 +1,96 @@
+"""The walk of a region where nothing is in the way, a level at a time: the fast road of most questions.
+
+The law. Where a region tells all neighbours within the depth, no edge lists its inputs (SPEC 6.6), no dataset has other
+names (6.7) and no limit but the depth cuts, levels are sets, and the answer is what :class:`~.walk.Walk` would have found.
+Everywhere else there is no sweep, and the walk is the law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from .answers import Cut, Direction, Edge, Kind, Node
+from .region import Region
+from .walk import VERSION_TO_COME, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What was found: nodes and edges in the order of answers, without marks and versions, and what the depth cut."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The nodes of one kind at one distance, by their ids in the region."""
+
+    depth: int
+    kind: Kind
+    ids: set[int]
+
+
+def swept(region: Region, start: Node, direction: Direction, limits: Limits) -> Swept | None:
+    """Return all within the limits of a dataset or job; None where the walk has to find it."""
+    first = next((at for at, key in region.keys.items() if key == start.key), None)
+    if first is None or limits.depth == 0 or not _is_plain(region, limits):
+        return None
+    levels = list(_levels(region, first, start.kind, limits.depth))
+    found = {at for level in levels for at in level.ids}
+    if len(found) > limits.nodes or not found <= region.keys.keys():
+        return None
+    ordered = [(at, level) for level in levels for at in sorted(level.ids, key=region.names.__getitem__)]
+    nodes = tuple([Node(region.keys[at], level.kind, region.names[at], level.depth) for at, level in ordered])
+    place = {at: number for number, (at, _) in enumerate(ordered)}
+    edges = tuple(_edges(region, place, nodes, direction))
+    return Swept(nodes, edges, _cuts(region, levels, found, limits.depth))
+
+
+def _is_plain(region: Region, limits: Limits) -> bool:
+    if not region.whole or region.listed or region.aliased:
+        return False
+    return all(len(near) < limits.neighbours for near in region.next_to.values())
+
+
+def _levels(region: Region, first: int, kind: Kind, most: int | None) -> Iterator[Level]:
+    """The levels in the order of answers: by distance, counted in jobs, and datasets before jobs."""
+    at, seen, depth = {first}, {first}, 0
+    yield Level(0, kind, at)
+    if kind == "job":
+        at, depth = _beyond(region, at, seen), 1
+        yield Level(1, "dataset", at)
+    while at and depth != most:
+        depth += 1
+        jobs = _beyond(region, at, seen)
+        at = _beyond(region, jobs, seen)
+        yield Level(depth, "dataset", at)
+        yield Level(depth, "job", jobs)
+
+
+def _beyond(region: Region, ids: Iterable[int], seen: set[int]) -> set[int]:
+    """The neighbours of some nodes that were not seen before; from now on they are."""
+    fresh = {to for at in ids for to in region.next_to.get(at, ())} - seen
+    seen |= fresh
+    return fresh
+
+
+def _edges(region: Region, place: dict[int, int], nodes: Sequence[Node], direction: Direction) -> Iterator[Edge]:
+    """The edges among the nodes found, by the places of their ends: a number each, which is compared faster than a pair."""
+    ends: set[int] = set()
+    near, far = (1, len(place)) if direction == "upstream" else (len(place), 1)
+    for at, number in place.items():
+        ends.update([number * near + place[to] * far for to in region.next_to.get(at, ()) if to in place])
+    for end in sorted(ends):
+        source, target = divmod(end, len(place))
+        kind = "feeds" if nodes[source].kind == "dataset" else "produces"
+        yield Edge(nodes[source].key, nodes[target].key, kind, VERSION_TO_COME)
+
+
+def _cuts(region: Region, levels: Sequence[Level], found: set[int], most: int | None) -> tuple[Cut, ...]:
+    """How many jobs are beyond each of the last datasets."""
+    last = {at for level in levels if level.depth == most and level.kind == "dataset" for at in level.ids}
+    beyond = {region.keys[at]: len(set(region.next_to.get(at, ())) - found) for at in last}
+    return tuple(Cut(key, "depth", 0, count) for key, count in sorted(beyond.items()) if count)

@@ -1,0 +1,80 @@
+"""What some reference jobs need besides a driver of their own: a broker at the address that they name, another PySpark."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from headwater_stack.fetch import fetch
+from headwater_stack.kafka_broker import KafkaBroker, make_topics
+from headwater_stack.server import Place, is_open
+from tests.airflow.environments import SOURCES, environment
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[1]
+_TOPICS = {"reference.kb": 1, "reference.ks": 1, "reference.ks_out": 1}
+_PORT, _CONTROLLER = 9092, 9093
+_STARTED = 120.0
+_LEFT = "import sys; from headwater.spark.program import run; sys.exit(run(sys.argv[1], sys.argv[2:]))"
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[None]:
+    """A Kafka on port 9092 with the jobs' topics: the one that is there, else one of its own."""
+    if is_open(_PORT):
+        make_topics(f"127.0.0.1:{_PORT}", _TOPICS)
+        yield
+        return
+    kafka, place = KafkaBroker(), Place(folder / "kafka", (_PORT, _CONTROLLER), "")
+    jars = fetch(kafka.groups)
+    kafka.install(place, jars)
+    with (
+        (folder / "kafka.log").open("w") as log,
+        subprocess.Popen(kafka.command(place, jars), stdout=log, stderr=log) as running,
+    ):
+        try:
+            deadline = time.monotonic() + _STARTED
+            while not kafka.answers(place):
+                assert time.monotonic() < deadline, (folder / "kafka.log").read_text()[-2000:]
+                time.sleep(0.2)
+            make_topics(place.address, _TOPICS)
+            yield
+        finally:
+            running.kill()
+
+
+def run_jobs(names: Sequence[str], out: Path, pyspark: str | None = None) -> str:
+    """Run jobs in one driver, of this PySpark or of a listed one; what they logged."""
+    python, environ = sys.executable, dict(os.environ)
+    if pyspark is not None:
+        python = str(environment(HERE / f"pyspark-{pyspark}.txt") / "python")
+        environ["PYTHONPATH"] = os.pathsep.join([str(CHECKOUT), SOURCES, str(CHECKOUT / "stack")])
+    command = [python, "-m", "tests.spark.reference", "--out", str(out), *names]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=840, cwd=CHECKOUT, env=environ)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stderr
+
+
+def run_leaving(job: Path, out: Path) -> str:
+    """Run a job that ends its process by itself, under ``headwater instrument``'s way; what it logged."""
+    work, told = out / "work" / job.stem, out / f"{job.stem}.jsonl"
+    work.mkdir(parents=True)
+    environ = {
+        **os.environ,
+        "WORK": str(work),
+        "OPENLINEAGE__TRANSPORT__TYPE": "file",
+        "OPENLINEAGE__TRANSPORT__LOG_FILE_PATH": str(told),
+        "OPENLINEAGE__TRANSPORT__APPEND": "true",
+        "PYSPARK_SUBMIT_ARGS": "--conf spark.ui.enabled=false --conf spark.log.level=ERROR pyspark-shell",
+    }
+    command = [sys.executable, "-c", _LEFT, str(job)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=work, env=environ)
+    assert done.returncode == 0, done.stderr[-4000:]
+    told.write_text("".join(json.dumps(json.loads(line)) + "\n" for line in told.read_text().splitlines()))
+    return done.stderr

@@ -1,0 +1,159 @@
+"""Versions of datasets and jobs, and sources, in Marquez's shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeAlias
+
+from fastapi import APIRouter, Query, Request, Response
+
+from headwater_consumer.told_by_run import told_by_run
+from headwater_graph.questions.answers import Node
+from headwater_graph.questions.catalog import Listed, dataset_namespaces, details, last_runs
+from headwater_graph.questions.finding import NotFound, find_run
+from headwater_graph.questions.history import (
+    DatasetVersionLine,
+    JobVersionLine,
+    dataset_version,
+    dataset_versions,
+    job_versions,
+    pick,
+)
+from headwater_graph.questions.keys import dataset_key, job_key
+from headwater_graph.questions.marks import facets_of
+from headwater_graph.questions.reader import GraphReader, Row
+from headwater_graph.questions.runs import show_run
+
+from .graph_api import MOST_VERSIONS, Ask
+from .guard import answered
+from .marquez import Limit, Offset, Value, field_values, member, run_value
+
+VersionOffset: TypeAlias = Annotated[int, Query(ge=0, le=MOST_VERSIONS)]
+
+routes = APIRouter(prefix="/api/v1", tags=["marquez"])
+
+
+@routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions/{version}")
+def get_dataset_version(request: Request, ask: Ask, namespace: str, name: str, version: str) -> Response:
+    """One version of a dataset, with the facets that its run told of it."""
+    row, dataset = _named(ask.reader, "dataset", namespace, name)
+    line = dataset_version(ask.reader, dataset, version)
+    value = _dataset_values(ask.reader, row, [line])[0]
+    return answered(request, value | {"facets": _facets(ask, line, (namespace, name))})
+
+
+@routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions")
+def get_dataset_versions(
+    request: Request, ask: Ask, namespace: str, name: str, limit: Limit = 100, offset: VersionOffset = 0
+) -> Response:
+    """A page of the versions of a dataset, the newest first; ``totalCount`` counts one beyond the page at most."""
+    row, dataset = _named(ask.reader, "dataset", namespace, name)
+    lines = dataset_versions(ask.reader, dataset, offset + limit + 1)
+    values = _dataset_values(ask.reader, row, lines[offset : offset + limit])
+    return answered(request, {"versions": values, "totalCount": len(lines)})
+
+
+@routes.get("/namespaces/{namespace:path}/jobs/{name:path}/versions/{version}")
+def get_job_version(request: Request, ask: Ask, namespace: str, name: str, version: str) -> Response:
+    """One version of a job."""
+    row, job = _named(ask.reader, "job", namespace, name)
+    line = pick(job_versions(ask.reader, job, MOST_VERSIONS), version)
+    return answered(request, _job_values(ask.reader, row, [line])[0])
+
+
+@routes.get("/namespaces/{namespace:path}/jobs/{name:path}/versions")
+def get_job_versions(
+    request: Request, ask: Ask, namespace: str, name: str, limit: Limit = 100, offset: VersionOffset = 0
+) -> Response:
+    """A page of the versions of a job, the newest first; ``totalCount`` counts one beyond the page at most."""
+    row, job = _named(ask.reader, "job", namespace, name)
+    lines = job_versions(ask.reader, job, offset + limit + 1)
+    values = _job_values(ask.reader, row, lines[offset : offset + limit])
+    return answered(request, {"versions": values, "totalCount": len(lines)})
+
+
+@routes.get("/sources")
+def get_sources(request: Request, ask: Ask, limit: Limit = 100, offset: Offset = 0) -> Response:
+    """A page of the sources of datasets, which are their namespaces."""
+    named = dataset_namespaces(ask.reader)[offset : offset + limit]
+    return answered(request, {"sources": [_source_value(name) for name in named]})
+
+
+@routes.get("/sources/{source:path}")
+def get_source(request: Request, ask: Ask, source: str) -> Response:
+    """One source."""
+    if source not in dataset_namespaces(ask.reader):
+        raise NotFound(f"no source {source!r}")
+    return answered(request, _source_value(source))
+
+
+def _source_value(name: str) -> Value:
+    """A source as the datasets of a namespace have it: of its address nothing more is known."""
+    unknown = {"type": None, "createdAt": None, "updatedAt": None, "connectionUrl": None, "description": None}
+    return {"name": name, **unknown}
+
+
+def _named(reader: GraphReader, kind: Listed, namespace: str, name: str) -> tuple[Row, Node]:
+    key = job_key(namespace, name) if kind == "job" else dataset_key(namespace, name)
+    found = details(reader, kind, [key])
+    if not found:
+        raise NotFound(f"no {kind} {name!r} in {namespace!r}")
+    return found[key], Node(key, kind, (namespace, name))
+
+
+def _dataset_values(reader: GraphReader, row: Row, lines: Sequence[DatasetVersionLine]) -> list[Value]:
+    runs = last_runs(reader, [{"lastRun": line.made_by} for line in lines])
+    return [_dataset_value(row, line, runs) for line in lines]
+
+
+def _dataset_value(row: Row, line: DatasetVersionLine, runs: Mapping[str, Row]) -> Value:
+    made_by = runs.get(line.made_by or "")
+    return {
+        "id": {"namespace": row["namespace"], "name": row["name"], "version": line.id},
+        "type": "DB_TABLE",
+        "name": row["name"],
+        "physicalName": row["name"],
+        "createdAt": line.at,
+        "version": line.id,
+        "namespace": row["namespace"],
+        "sourceName": row["namespace"],
+        "fields": field_values(line.schema or []),
+        "tags": [],
+        "lastModifiedAt": line.at,
+        "description": member(facets_of(row["facets"]), "documentation", "description"),
+        "lifecycleState": None,
+        "createdByRun": None if made_by is None else run_value(made_by),
+        "facets": {},
+    }
+
+
+def _facets(ask: Ask, line: DatasetVersionLine, name: tuple[str, str]) -> dict[str, Any]:
+    """What the run that made a version told of the dataset; nothing where retention has removed the run."""
+    if line.made_by is None:
+        return {}
+    try:
+        shown = show_run(ask.reader, find_run(ask.reader, line.made_by), ask.now, told_by_run)
+    except NotFound:
+        return {}
+    return dict(shown.told.outputs.get(name, ({}, {}))[0])
+
+
+def _job_values(reader: GraphReader, row: Row, lines: Sequence[JobVersionLine]) -> list[Value]:
+    runs = last_runs(reader, [{"lastRun": line.last_run} for line in lines])
+    location = member(facets_of(row["facets"]), "sourceCodeLocation", "url")
+    return [_job_value(row, line, location, runs) for line in lines]
+
+
+def _job_value(row: Row, line: JobVersionLine, location: str | None, runs: Mapping[str, Row]) -> Value:
+    last = runs.get(line.last_run or "")
+    return {
+        "id": {"namespace": row["namespace"], "name": row["name"], "version": line.id},
+        "name": row["name"],
+        "createdAt": line.since,
+        "version": line.id,
+        "namespace": row["namespace"],
+        "location": location,
+        "inputs": [{"namespace": namespace, "name": name} for namespace, name in line.inputs],
+        "outputs": [{"namespace": namespace, "name": name} for namespace, name in line.outputs],
+        "latestRun": None if last is None else run_value(last),
+    }
