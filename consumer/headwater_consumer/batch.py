@@ -40,6 +40,11 @@ FINE_BEFORE_GROWING = 20
 """Batches without a shortage after which transactions that were made smaller may be twice as large again."""
 
 
+def done(query_id: str, batch_id: int) -> str:
+    """Return how a mark names a batch (`headwater_graph.writers.Mark`)."""
+    return f"{query_id}/{batch_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class BatchPosition:
     """Which batch of which query this is, and up to which offsets (exclusive) it reads: {topic: {partition: offset}}."""
@@ -47,6 +52,12 @@ class BatchPosition:
     query_id: str
     batch_id: int
     offsets: dict[str, dict[int, int]]
+
+    @property
+    def mark(self) -> tuple[Statement, ...]:
+        """What says in the graph that the batch is done; nothing where the position has no offsets."""
+        row = {"offsets": msgspec.json.encode(self.offsets).decode(), "done": done(self.query_id, self.batch_id)}
+        return (Statement("put_offsets", (row,)),) if self.offsets else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +142,6 @@ class _Progress:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
 
 
-def _text_of(offsets: dict[str, dict[int, int]]) -> str:
-    return msgspec.json.encode(offsets).decode() if offsets else ""
-
-
-def _mark(offsets: str) -> tuple[Statement, ...]:
-    return (Statement("put_offsets", ({"offsets": offsets},)),)
-
-
 class GraphWriter:
     """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back."""
 
@@ -158,7 +161,7 @@ class GraphWriter:
         the same batch may be applied again.
         """
         self.store.announce(position.batch_id)
-        progress, offsets = _Progress(), _text_of(position.offsets)
+        progress = _Progress()
         with collection_paused():
             self.settle_owed(progress)
             waiting = portions(rows, self._now.runs, self._now.bytes)
@@ -166,7 +169,7 @@ class GraphWriter:
             portion: list[Row] | None = next(waiting, [])
             while portion is not None:
                 following = next(waiting, None)
-                self._apply(portion, progress, offsets if following is None else "")
+                self._apply(portion, progress, position.mark if following is None else ())
                 portion = following
         self._grow()
         settled = progress.settled
@@ -184,7 +187,7 @@ class GraphWriter:
     def mark(self, position: BatchPosition) -> None:
         """Say in the graph that everything up to the position's offsets is done. Raises ServerUnavailable, StoreBusy."""
         with self.store.transaction() as tx:
-            tx.write(_mark(_text_of(position.offsets)))
+            tx.write(position.mark)
 
     def settle_owed(self, progress: _Progress | None = None) -> None:
         """Do all work that earlier transactions left, each piece in transactions of its own."""
@@ -224,9 +227,9 @@ class GraphWriter:
                 progress.settled += drain(tx, owed[0], self._now)
         return bool(owed)
 
-    def _apply(self, portion: list[Row], progress: _Progress, offsets: str) -> None:
+    def _apply(self, portion: list[Row], progress: _Progress, mark: tuple[Statement, ...]) -> None:
         try:
-            self._again(lambda progress: self._settle(portion, progress, offsets), progress)
+            self._again(lambda progress: self._settle(portion, progress, mark), progress)
         except StoreRefused as fault:
             if not portion:
                 raise
@@ -235,26 +238,26 @@ class GraphWriter:
                 progress.refused.append(Refused(kind, key, sources, "store_refused", str(fault)))
                 return
             half = len(portion) // 2
-            self._apply(portion[:half], progress, "")
-            self._apply(portion[half:], progress, offsets)
+            self._apply(portion[:half], progress, ())
+            self._apply(portion[half:], progress, mark)
             return
         except StoreExhausted:
             self._do_less()
             *firsts, last = portions(portion, self._now.runs, self._now.bytes) if portion else [[]]
             for smaller in firsts:
-                self._apply(smaller, progress, "")
-            self._apply(last, progress, offsets)
+                self._apply(smaller, progress, ())
+            self._apply(last, progress, mark)
             return
         self.settle_owed(progress)
 
-    def _settle(self, portion: list[Row], progress: _Progress, offsets: str) -> bool:
+    def _settle(self, portion: list[Row], progress: _Progress, mark: tuple[Statement, ...]) -> bool:
         with progress.phase("join"):
             all_told = told(portion)
         try:
             with progress.phase("write"), self.store.transaction() as tx:
                 settled = settle(tx, all_told, self._now)
-                marked = bool(offsets) and not (settled.beyond or progress.refused or progress.parted)
-                tx.write(_mark(offsets) if marked else ())
+                marked = bool(mark) and not (settled.beyond or progress.refused or progress.parted)
+                tx.write(mark if marked else ())
         except RetentionUnfinished:
             self.settle_owed(progress)
             raise

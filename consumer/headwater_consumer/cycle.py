@@ -159,17 +159,20 @@ class BatchCycle:
         """Take over what the graph has already, so that each batch says of all partitions up to where they are in."""
         self._offsets = _merged(self._offsets, offsets)
 
-    def __call__(self, frame: Any, batch_id: int) -> None:
-        self.write(self.read(frame, batch_id))
+    def __call__(self, frame: Any, batch_id: int, query_id: str | None = None) -> None:
+        self.write(self.read(frame, batch_id, query_id))
 
-    def read(self, frame: Any, batch_id: int) -> Batch:
-        """Let Spark read and join the messages of a frame; raises Draining where the consumer is to stop."""
+    def read(self, frame: Any, batch_id: int, query_id: str | None = None) -> Batch:
+        """Let Spark read and join the messages of a frame; raises Draining where the consumer is to stop.
+
+        A frame of a stream tells the id of its query.
+        """
         self.check_gate()
         seconds: dict[str, float] = {}
         with _timed(seconds, "read"):
             tagged = Tagged(frame.toArrow())
-        query_id = str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
-        return Batch(tagged, query_id, batch_id, seconds)
+        query_id = query_id or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        return Batch(tagged, str(query_id), batch_id, seconds)
 
     def check_gate(self) -> None:
         """Raise Draining where the consumer is to stop."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headwater_graph.writers import Offsets
+from headwater_graph.writers import Mark, Offsets
 
+from .batch import done
 from .messages import Messages
 
 if TYPE_CHECKING:
@@ -24,24 +25,30 @@ Stretch: TypeAlias = dict[int, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """From which offsets the stream began, and from which it goes on; ``batch`` is the last that it counts as done."""
+    """From which offsets a query began, and from which it goes on; ``batch`` its last that counts as done, from ``before`` on."""
 
-    begun: Offsets
-    committed: Offsets
+    begun: Offsets = field(default_factory=dict)
+    before: Offsets = field(default_factory=dict)
+    committed: Offsets = field(default_factory=dict)
+    query: str = ""
     batch: int = -1
 
 
 def read_checkpoint(spark: SparkSession, path: str) -> Checkpoint:
     """Return what Spark's checkpoint says; nothing where there is none."""
     files = _Files(spark, path)
-    done = max((int(name) for name in files.names("commits") if name.isdecimal()), default=None)
-    if done is None:
-        return Checkpoint({}, {})
-    # The version of the log, the state of the query, and the offsets of its one source.
-    _, _, committed = files.text(f"offsets/{done}").splitlines()[:3]
+    batch = max((int(name) for name in files.names("commits") if name.isdecimal()), default=None)
+    if batch is None:
+        return Checkpoint()
     # A byte that old versions of Spark want, the version of the log, and the offsets.
-    _, _, begun = files.text("sources/0/0").rpartition("\n")
-    return Checkpoint(_offsets(begun), _offsets(committed), done)
+    begun = _offsets(files.text("sources/0/0").rpartition("\n")[2])
+    before = _planned(files, batch - 1) if batch else begun
+    return Checkpoint(begun, before, _planned(files, batch), json.loads(files.text("metadata"))["id"], batch)
+
+
+def _planned(files: _Files, batch: int) -> Offsets:
+    # The version of the log, the state of the query, and the offsets of its one source.
+    return _offsets(files.text(f"offsets/{batch}").splitlines()[2])
 
 
 def _offsets(text: str) -> Offsets:
@@ -73,16 +80,20 @@ class _Files:
             stream.close()
 
 
-def lacking(topic: str, written: Offsets, checkpoint: Checkpoint, messages: Messages) -> Stretch:
-    """Return where messages of the topic are that the checkpoint counts as done and the graph lacks.
+def lacking(topic: str, mark: Mark, checkpoint: Checkpoint, messages: Messages) -> Stretch:
+    """Return where messages of the topic are that the checkpoint counts as done and the graph may lack.
 
-    Of a partition that the graph does not name it has nothing. Offsets that hold no message, as transactions leave them, and
-    messages that Kafka has no more, are not lacking.
+    Of a partition that the graph does not name it has nothing. Unless it says that the last batch is done, that one is lacking,
+    whatever the offsets: another consumer with a checkpoint of its own may have said them. Offsets that hold no message, as
+    transactions leave them, and messages that Kafka has no more, are not lacking.
     """
-    known, begun = written.get(topic, {}), checkpoint.begun.get(topic, {})
+    is_done = mark.done == done(checkpoint.query, checkpoint.batch)
+    written, begun, before = (offsets.get(topic, {}) for offsets in (mark.offsets, checkpoint.begun, checkpoint.before))
     found: Stretch = {}
     for partition, end in sorted(checkpoint.committed.get(topic, {}).items()):
-        begin = known.get(partition, begun.get(partition, 0))
+        origin = begun.get(partition, 0)
+        begin = written.get(partition, origin)
+        begin = begin if is_done else min(begin, before.get(partition, origin))
         first = messages.first(partition, begin, end) if begin < end else None
         if first is not None:
             found[partition] = (first, end)

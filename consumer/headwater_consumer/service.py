@@ -83,7 +83,7 @@ def consume(
         stream = Stream(session, settings, cycle, status, kafka, checkpoint=checkpoint, stop=stop)
         logger.info("consuming", extra={"topic": settings.kafka_topic, "kafka": settings.kafka_bootstrap_servers})
         if graph is not None:
-            stream.catch_up(graph.written(), messages)
+            stream.catch_up(graph.last_mark(), messages)
         stream.run(available_now=available_now)
     logger.info("stopped")
 

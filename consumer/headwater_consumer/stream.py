@@ -21,7 +21,7 @@ from headwater_avro.errors import HeadwaterError, ServerUnavailable
 from .behind import WriteBehind
 from .brokers import Client, partitions_of
 from .cycle import FIRST_WAIT, LONGEST_WAIT, BatchCycle, Draining
-from .gap import Stretch, lacking, portions, read_checkpoint
+from .gap import Checkpoint, Stretch, lacking, portions, read_checkpoint
 from .health import Status
 from .partition import READ_DDL, TAGGED_DDL, tag_partition, tag_partition_with
 from .progress import ProgressLog
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from headwater_graph.writers import Offsets
+    from headwater_graph.writers import Mark
 
     from .config import ConsumerSettings
     from .messages import Messages
@@ -135,24 +135,25 @@ class Stream:
         finally:
             self._spark.streams.removeListener(progress)
 
-    def catch_up(self, written: Offsets, messages: Messages) -> None:
-        """Bring into the graph what it lacks of what the checkpoint counts as done; ``written`` is what it has.
+    def catch_up(self, mark: Mark, messages: Messages) -> None:
+        """Bring into the graph what it lacks of what the checkpoint counts as done; ``mark`` tells what it has.
 
         Returns early when asked to stop. Raises ServerUnavailable where Kafka goes away, and what a batch fails by.
         """
         known = read_checkpoint(self._spark, self._checkpoint)
-        self._cycle.go_on_from(written)
-        self._read_again(lacking(self._settings.kafka_topic, written, known, messages), known.batch)
+        self._cycle.go_on_from(mark.offsets)
+        self._read_again(lacking(self._settings.kafka_topic, mark, known, messages), known)
 
-    def _read_again(self, stretch: Stretch, batch_id: int) -> None:
-        messages = sum(end - begin for begin, end in stretch.values())
-        for done, portion in enumerate(portions(stretch, self._settings.max_offsets_per_trigger)):
+    def _read_again(self, stretch: Stretch, known: Checkpoint) -> None:
+        parts = list(portions(stretch, self._settings.max_offsets_per_trigger))
+        for number, part in enumerate(parts, 1):
             if self._stop.is_set():
                 return
-            left = messages - done * self._settings.max_offsets_per_trigger
-            logger.info("reading again what the graph lacks", extra={"messages": left})
+            logger.info("reading again what the graph lacks", extra={"part": number, "parts": len(parts)})
+            # The batch is done with the last of it.
+            batch_id = known.batch if number == len(parts) else known.batch - 1
             try:
-                self._cycle(tagged_again(self._spark, self._settings, portion), batch_id)
+                self._cycle(tagged_again(self._spark, self._settings, part), batch_id, known.query)
             except Draining:
                 return
             except PySparkException as fault:

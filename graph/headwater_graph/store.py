@@ -28,7 +28,7 @@ from .values import (
     StoredRead,
     StoredRun,
 )
-from .writers import Offsets, holder_before, written_offsets
+from .writers import Mark, holder_before, last_mark
 
 TIE_LENGTH = 256
 """How much of a moment's text is in an index; longer ones that begin alike are told apart by their whole texts."""
@@ -91,10 +91,10 @@ class Neo4jStore:
         with translated(self.settings):
             return holder_before(self.driver, self.settings.database, self.holder)
 
-    def written(self) -> Offsets:
-        """Return up to which offsets messages are in the graph. Raises ServerUnavailable."""
+    def last_mark(self) -> Mark:
+        """Return up to which offsets messages are in the graph, and which batch was done last. Raises ServerUnavailable."""
         with translated(self.settings):
-            return written_offsets(self.driver, self.settings.database)
+            return last_mark(self.driver, self.settings.database)
 
     def scan(self, name: str, **parameters: Any) -> Iterator[Row]:
         """Yield the rows of one of the scans of a dump or a check, streaming."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import msgspec
@@ -21,7 +22,15 @@ def holder_before(driver: neo4j.Driver, database: str, writer: str) -> str | Non
     return next((str(row["writer"]) for row in records if not row["waits"] and row["writer"] != writer), None)
 
 
-def written_offsets(driver: neo4j.Driver, database: str) -> Offsets:
-    """Return up to which offsets messages are in the graph, as the last batch said."""
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a consumer says when a batch is done: up to which offsets all is in the graph, and that batch's query/number."""
+
+    offsets: Offsets = field(default_factory=dict)
+    done: str = ""
+
+
+def last_mark(driver: neo4j.Driver, database: str) -> Mark:
+    """Return what the last consumer said when its last batch was done; an empty mark where none ever was."""
     records, _, _ = driver.execute_query(cypher("read_horizon"), database_=database)
-    return _decode(records[0]["offsets"] or "{}") if records else {}
+    return Mark(_decode(records[0]["offsets"] or "{}"), records[0]["done"] or "") if records else Mark()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Producer
 
-from headwater_consumer.batch import BatchPosition, BatchReport, Refused
+from headwater_consumer.batch import BatchPosition, BatchReport, Refused, done
 from headwater_consumer.brokers import kafka_client
 from headwater_consumer.config import ConsumerSettings, load
 from headwater_consumer.cycle import BatchCycle
@@ -21,6 +21,7 @@ from headwater_consumer.messages import KafkaMessages
 from headwater_consumer.metrics import Metrics
 from headwater_consumer.rules.coalesce import Row
 from headwater_consumer.stream import Stream
+from headwater_graph.writers import Mark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,13 @@ class CollectingWriter:
 
     def mark(self, position: BatchPosition) -> None:
         self.marks.append(position)
+
+    def last_mark(self) -> Mark:
+        return (
+            Mark(self.marks[-1].offsets, done(self.marks[-1].query_id, self.marks[-1].batch_id))
+            if self.marks
+            else Mark()
+        )
 
     @property
     def runs(self) -> set[str]:
@@ -112,9 +120,7 @@ class Room:
     def consume(self, **flags: Any) -> None:
         """Run the stream until what is on the topic is with the writer."""
         stream = self.stream(**flags)
-        stream.catch_up(
-            self.writer.marks[-1].offsets if self.writer.marks else {}, KafkaMessages(self.topic, self.client)
-        )
+        stream.catch_up(self.writer.last_mark(), KafkaMessages(self.topic, self.client))
         stream.run(available_now=True)
 
     def stream(self, **flags: Any) -> Stream:

@@ -6,9 +6,9 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from headwater_consumer.gap import Checkpoint, lacking, portions
-from headwater_consumer.messages import KafkaMessages, KeptMessages, Message
-from headwater_graph.writers import Offsets
+from headwater_consumer.gap import Checkpoint, Stretch, lacking, portions
+from headwater_consumer.messages import KafkaMessages, KeptMessages, Message, Messages
+from headwater_graph.writers import Mark, Offsets
 
 from .kafka_room import Room, run_event
 
@@ -20,7 +20,11 @@ def at(offset: int, partition: int = 0) -> Message:
 
 
 def checkpoint(committed: Offsets, begun: Offsets | None = None) -> Checkpoint:
-    return Checkpoint(begun or {}, committed, 3)
+    return Checkpoint(begun or {}, {TOPIC: {0: 7, 1: 2}}, committed, "q", 3)
+
+
+def lacks(offsets: Offsets, known: Checkpoint, messages: Messages, done: str = "q/3") -> Stretch:
+    return lacking(TOPIC, Mark(offsets, done), known, messages)
 
 
 COMMITTED = checkpoint({TOPIC: {0: 10, 1: 4}})
@@ -28,40 +32,47 @@ ALL = KeptMessages([*(at(offset) for offset in range(10)), at(1, 1)])
 
 
 def test_a_graph_that_has_all_lacks_nothing() -> None:
-    assert lacking(TOPIC, {TOPIC: {0: 10, 1: 4}}, COMMITTED, ALL) == {}
+    assert lacks({TOPIC: {0: 10, 1: 4}}, COMMITTED, ALL) == {}
 
 
 def test_a_graph_that_is_ahead_lacks_nothing() -> None:
-    assert lacking(TOPIC, {TOPIC: {0: 11, 1: 9}}, COMMITTED, ALL) == {}
+    assert lacks({TOPIC: {0: 11, 1: 9}}, COMMITTED, ALL) == {}
 
 
 def test_what_was_handed_over_and_not_written_is_lacking() -> None:
-    assert lacking(TOPIC, {TOPIC: {0: 8, 1: 4}}, COMMITTED, ALL) == {0: (8, 10)}
+    assert lacks({TOPIC: {0: 8, 1: 4}}, COMMITTED, ALL) == {0: (8, 10)}
 
 
 def test_offsets_that_hold_no_message_are_not_lacking() -> None:
-    assert lacking(TOPIC, {TOPIC: {0: 10, 1: 2}}, COMMITTED, ALL) == {}
+    assert lacks({TOPIC: {0: 10, 1: 2}}, COMMITTED, ALL) == {}
 
 
 def test_a_graph_that_knows_nothing_of_the_topic_lacks_all_of_it() -> None:
-    assert lacking(TOPIC, {"other": {0: 10}}, COMMITTED, ALL) == {0: (0, 10), 1: (1, 4)}
+    assert lacks({"other": {0: 10}}, COMMITTED, ALL) == {0: (0, 10), 1: (1, 4)}
 
 
 def test_of_a_partition_that_the_graph_does_not_name_it_has_nothing() -> None:
-    assert lacking(TOPIC, {TOPIC: {0: 10}}, COMMITTED, ALL) == {1: (1, 4)}
+    assert lacks({TOPIC: {0: 10}}, COMMITTED, ALL) == {1: (1, 4)}
 
 
 def test_what_lies_before_the_streams_beginning_is_not_asked_for() -> None:
     began_late = checkpoint({TOPIC: {0: 10, 1: 4}}, {TOPIC: {0: 7, 1: 4}})
-    assert lacking(TOPIC, {}, began_late, ALL) == {0: (7, 10)}
+    assert lacks({}, began_late, ALL) == {0: (7, 10)}
 
 
 def test_without_a_checkpoint_nothing_is_lacking() -> None:
-    assert lacking(TOPIC, {}, Checkpoint({}, {}), ALL) == {}
+    assert lacks({}, Checkpoint(), ALL) == {}
+
+
+@pytest.mark.parametrize("said", ["q/2", "q/4", "other/3", ""])
+def test_a_batch_that_the_graph_does_not_call_done_is_lacking_whatever_its_offsets(said: str) -> None:
+    """Another consumer, with a checkpoint of its own, may have said offsets beyond what this one has brought in."""
+    assert lacks({TOPIC: {0: 100, 1: 100}}, COMMITTED, ALL, said) == {0: (7, 10)}
+    assert lacks({TOPIC: {0: 3, 1: 1}}, COMMITTED, ALL, said) == {0: (3, 10), 1: (1, 4)}
 
 
 def test_what_kafka_has_no_more_is_passed_over() -> None:
-    assert lacking(TOPIC, {TOPIC: {0: 2, 1: 4}}, COMMITTED, KeptMessages([at(6)])) == {0: (6, 10)}
+    assert lacks({TOPIC: {0: 2, 1: 4}}, COMMITTED, KeptMessages([at(6)])) == {0: (6, 10)}
 
 
 def test_portions_take_a_like_share_of_every_partition_and_leave_nothing_out() -> None:

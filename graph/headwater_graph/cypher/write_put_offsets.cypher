@@ -1,5 +1,5 @@
-// Say up to which offsets messages are in the graph: a consumer that starts goes on from there. JSON, {topic: {partition: offset}}.
-// parameters: $rows [{offsets}], one row
+// Say which batch is done, as query/batch, and up to which offsets messages are in, as JSON {topic: {partition: offset}}.
+// parameters: $rows [{offsets, done}], one row
 UNWIND $rows AS row
 MATCH (w:Writer {name: 'consumer'})
-SET w.offsets = row.offsets
+SET w.offsets = row.offsets, w.done = row.done
