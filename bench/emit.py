@@ -27,8 +27,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from keeping import keep
+
 CASES = ("up", "down", "hanging")
-RESULTS = Path(__file__).parent / "results" / "emit.jsonl"
 REFERENCE_TIMEOUT_MS = 2_000
 
 
@@ -221,9 +222,7 @@ def main() -> None:
         (hour if arguments.child["who"] == "hour" else child)(arguments.child)
         return
     result = report(arguments.events, arguments.kafka)
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())} | result) + "\n")
+    keep({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())} | result, "emit")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
+
+from keeping import keep
 
 from headwater.fields import DatasetRef, Operation, columns, resolve_operations
 from headwater.fields.facets import column_lineage_facet
@@ -91,10 +92,7 @@ def main() -> None:
             f" touches {row['touches']:6.3f} s, columns {row['columns']:6.3f} s, facet {row['facet']:6.3f} s\n"
         )
         if append:
-            results = Path(__file__).parent / "results"
-            results.mkdir(exist_ok=True)
-            with (results / "fields.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+            keep(row, "fields")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,11 @@ def show(result: dict[str, Any], keep_as: str | None) -> None:
     for name, value in result.items():
         print(f"{name:28} {value}")
     if keep_as is not None:
-        RESULTS.mkdir(exist_ok=True)
-        with (RESULTS / f"{keep_as}.jsonl").open("a", encoding="utf-8") as results:
-            results.write(json.dumps(result) + "\n")
+        keep(result, keep_as)
+
+
+def keep(result: dict[str, Any], name: str) -> None:
+    """Append a result to ``results/<name>.jsonl``."""
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"{name}.jsonl").open("a", encoding="utf-8") as results:
+        results.write(json.dumps(result) + "\n")

@@ -16,10 +16,10 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import click
+from keeping import keep
 
 from headwater_consumer.batch import BatchPosition, GraphWriter
 from headwater_consumer.rules.coalesce import Coalescer
@@ -32,7 +32,6 @@ from headwater_graph.questions.walk import Limits
 from headwater_graph.settings import GraphSettings, graph_settings
 from headwater_graph.store import Neo4jStore
 
-RESULTS = Path(__file__).parent / "results" / "questions.jsonl"
 SPREAD = 70
 """How far to either side a job looks for its inputs in the layer before: 10 levels of 100,000 jobs reach 1,500 datasets."""
 
@@ -143,14 +142,8 @@ def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, asked: in
     if "by hand" in told:
         told["ratio of medians to by hand"] = round(told["lineage"]["p50"] / told["by hand"]["p50"], 2)
     click.echo(json.dumps(told))
-    keep(told)
-
-
-def keep(told: dict[str, Any]) -> None:
-    RESULTS.parent.mkdir(exist_ok=True)
     machine = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "python": platform.python_version()}
-    with RESULTS.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(machine | told) + "\n")
+    keep(machine | told, "questions")
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from keeping import keep
 from processes import used
 
-RESULTS = Path(__file__).parent / "results" / "spark.jsonl"
 KINDS = ("none", "headwater", "official")
 FIGURES = ("cold wall", "cold cpu", "warm wall", "warm cpu")
 Figures = dict[str, float]
@@ -169,8 +169,7 @@ def main() -> None:
     for name in FIGURES:
         _say(name, result[name])
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    with RESULTS.open("a", encoding="utf-8") as results:
-        results.write(json.dumps({"at": at, "actions": options.actions, "loads": loads, **result}) + "\n")
+    keep({"at": at, "actions": options.actions, "loads": loads, **result}, "spark")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,11 +25,14 @@ from pathlib import Path
 import pytest
 
 import headwater_stack
-from headwater_stack.kafka_broker import admin
+from headwater_stack.kafka_broker import KafkaBroker, admin
+from headwater_stack.server import Place
 
 KAFKA_IMAGE = "confluentinc/cp-kafka:7.6.0"
 NEO4J_IMAGE = "neo4j:2026.08.1"
 _PARTITIONS = 4
+_STARTED = 120.0
+"""Seconds that a broker may take to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,23 @@ def topic(servers: Servers) -> Iterator[str]:
     client = admin(servers.kafka_bootstrap_servers)
     for deleted in client.delete_topics(list(names)).values():
         deleted.result()
+
+
+@contextmanager
+def broker_of_its_own(kafka: KafkaBroker, folder: Path, ports: tuple[int, ...]) -> Iterator[str]:
+    """Run a Kafka that differs from the session's, by its settings or its port; its address."""
+    place, log = Place(folder / "kafka", ports, ""), folder / "kafka.log"
+    jars = headwater_stack.fetch(kafka.groups)
+    kafka.install(place, jars)
+    with log.open("w") as told, subprocess.Popen(kafka.command(place, jars), stdout=told, stderr=told) as running:
+        try:
+            deadline = time.monotonic() + _STARTED
+            while not kafka.answers(place):
+                assert time.monotonic() < deadline, log.read_text()[-2000:]
+                time.sleep(0.2)
+            yield place.address
+        finally:
+            running.kill()
 
 
 def _from_environment() -> Servers | None:

@@ -6,21 +6,19 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from headwater_stack.fetch import fetch
 from headwater_stack.kafka_broker import KafkaBroker, make_topics
-from headwater_stack.server import Place, is_open
+from headwater_stack.server import is_open
 from tests.airflow.environments import SOURCES, environment
+from tests.servers import broker_of_its_own
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
 _TOPICS = {"reference.kb": 1, "reference.ks": 1, "reference.ks_out": 1}
 _PORT, _CONTROLLER = 9092, 9093
-_STARTED = 120.0
 _LEFT = "import sys; from headwater.spark.program import run; sys.exit(run(sys.argv[1], sys.argv[2:]))"
 
 
@@ -31,22 +29,9 @@ def broker(folder: Path) -> Iterator[None]:
         make_topics(f"127.0.0.1:{_PORT}", _TOPICS)
         yield
         return
-    kafka, place = KafkaBroker(), Place(folder / "kafka", (_PORT, _CONTROLLER), "")
-    jars = fetch(kafka.groups)
-    kafka.install(place, jars)
-    with (
-        (folder / "kafka.log").open("w") as log,
-        subprocess.Popen(kafka.command(place, jars), stdout=log, stderr=log) as running,
-    ):
-        try:
-            deadline = time.monotonic() + _STARTED
-            while not kafka.answers(place):
-                assert time.monotonic() < deadline, (folder / "kafka.log").read_text()[-2000:]
-                time.sleep(0.2)
-            make_topics(place.address, _TOPICS)
-            yield
-        finally:
-            running.kill()
+    with broker_of_its_own(KafkaBroker(), folder, (_PORT, _CONTROLLER)) as address:
+        make_topics(address, _TOPICS)
+        yield
 
 
 def run_jobs(names: Sequence[str], out: Path, pyspark: str | None = None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Any
 import pytest
 from confluent_kafka import admin as kafka_admin
 
-from headwater_stack import fetch, make_topics
+from headwater_stack import make_topics
 from headwater_stack.kafka_broker import KafkaBroker
 from headwater_stack.server import Place
 
+from ..servers import broker_of_its_own
 from .conftest import MakeTransport
 from .events import arrived, emit_slowest, eventually
 
@@ -45,20 +45,9 @@ class GuardedKafka(KafkaBroker):
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[str]:
-    kafka = GuardedKafka()
-    place = Place(tmp_path / "kafka", free_ports(2), "")
-    jars = fetch(kafka.groups)
-    kafka.install(place, jars)
-    with (
-        (tmp_path / "log").open("w") as log,
-        subprocess.Popen(kafka.command(place, jars), stdout=log, stderr=log) as broker,
-    ):
-        try:
-            assert eventually(lambda: kafka.answers(place), 120), (tmp_path / "log").read_text()[-2000:]
-            make_topics(place.address, {TOPIC: 1})
-            yield place.address
-        finally:
-            broker.kill()
+    with broker_of_its_own(GuardedKafka(), tmp_path, free_ports(2)) as address:
+        make_topics(address, {TOPIC: 1})
+        yield address
 
 
 def free_ports(count: int) -> tuple[int, ...]:
