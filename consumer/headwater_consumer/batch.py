@@ -25,7 +25,7 @@ from .rules.horizon import Beyond
 from .settle.limits import Limits
 from .settle.owed import RetentionUnfinished
 from .settle.settle import Settled, drain, settle
-from .settle.told import portions, told
+from .settle.told import Portion, portions
 
 logger = logging.getLogger("headwater.consumer")
 
@@ -151,7 +151,22 @@ class GraphWriter:
         self._now = self._limits
         self._fine = 0
 
+    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+        """Return the rows as portions of a transaction each, and work out what the first tells: as a rule there is but one.
+
+        Nothing stored is asked for, so a batch can be prepared while another thread writes the one before.
+        """
+        with collection_paused():
+            prepared = [Portion(part) for part in portions(rows, self._now.runs, self._now.bytes)]
+            for first in prepared[:1]:
+                first.ahead = first.told()
+        return prepared
+
     def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
+        """Write a batch of any size: its rows are taken as they are written."""
+        return self.write(map(Portion, portions(rows, self._now.runs, self._now.bytes)), position)
+
+    def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
         """Write a batch; the graph is settled before it and after it, so nothing is owed in the end.
 
         The transaction that brings the last of it says the position's offsets, if there are any and nothing was refused or
@@ -164,9 +179,9 @@ class GraphWriter:
         progress = _Progress()
         with collection_paused():
             self.settle_owed(progress)
-            waiting = portions(rows, self._now.runs, self._now.bytes)
             # A batch of dead letters alone has no portion, yet its offsets are to be known: an empty one tells them.
-            portion: list[Row] | None = next(waiting, [])
+            waiting = iter(prepared)
+            portion: Portion | None = next(waiting, Portion([]))
             while portion is not None:
                 following = next(waiting, None)
                 self._apply(portion, progress, position.mark if following is None else ())
@@ -227,32 +242,33 @@ class GraphWriter:
                 progress.settled += drain(tx, owed[0], self._now)
         return bool(owed)
 
-    def _apply(self, portion: list[Row], progress: _Progress, mark: tuple[Statement, ...]) -> None:
+    def _apply(self, portion: Portion, progress: _Progress, mark: tuple[Statement, ...]) -> None:
         try:
             self._again(lambda progress: self._settle(portion, progress, mark), progress)
         except StoreRefused as fault:
-            if not portion:
+            rows = portion.rows
+            if not rows:
                 raise
-            if len(portion) == 1:
-                kind, key, _, sources = portion[0]
+            if len(rows) == 1:
+                kind, key, _, sources = rows[0]
                 progress.refused.append(Refused(kind, key, sources, "store_refused", str(fault)))
                 return
-            half = len(portion) // 2
-            self._apply(portion[:half], progress, ())
-            self._apply(portion[half:], progress, mark)
+            half = len(rows) // 2
+            self._apply(Portion(rows[:half]), progress, ())
+            self._apply(Portion(rows[half:]), progress, mark)
             return
         except StoreExhausted:
             self._do_less()
-            *firsts, last = portions(portion, self._now.runs, self._now.bytes) if portion else [[]]
+            *firsts, last = portions(portion.rows, self._now.runs, self._now.bytes) if portion.rows else [[]]
             for smaller in firsts:
-                self._apply(smaller, progress, ())
-            self._apply(last, progress, mark)
+                self._apply(Portion(smaller), progress, ())
+            self._apply(Portion(last), progress, mark)
             return
         self.settle_owed(progress)
 
-    def _settle(self, portion: list[Row], progress: _Progress, mark: tuple[Statement, ...]) -> bool:
+    def _settle(self, portion: Portion, progress: _Progress, mark: tuple[Statement, ...]) -> bool:
         with progress.phase("join"):
-            all_told = told(portion)
+            all_told = portion.told()
         try:
             with progress.phase("write"), self.store.transaction() as tx:
                 settled = settle(tx, all_told, self._now)
@@ -261,7 +277,7 @@ class GraphWriter:
         except RetentionUnfinished:
             self.settle_owed(progress)
             raise
-        progress.lies_beyond(portion, settled.beyond)
+        progress.lies_beyond(portion.rows, settled.beyond)
         progress.settled += replace(settled, beyond=())
         progress.marked = marked
         return True

@@ -36,6 +36,7 @@ from .rules.coalesce import Row, unpack_sources
 
 if TYPE_CHECKING:
     from .batch import BatchPosition, BatchReport, Parted, Refused
+    from .settle.told import Portion
 
 Result = TypeVar("Result")
 
@@ -55,8 +56,11 @@ class Draining(Exception):
 class Writer(Protocol):
     """What writes joined rows to the graph: `headwater_consumer.batch.GraphWriter`."""
 
-    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
-        """Write the rows in one transaction; raises ServerUnavailable while the graph is away."""
+    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+        """Work out what the rows tell, before anything stored is asked for."""
+
+    def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
+        """Write what was prepared; raises ServerUnavailable while the graph is away."""
 
     def mark(self, position: BatchPosition) -> None:
         """Say that everything up to the position's offsets is done; raises ServerUnavailable."""
@@ -116,9 +120,10 @@ def _by_how_far(table: Any) -> Iterator[tuple[float, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that was read: its rows, of which query and number it is, and the seconds by phase until now."""
+    """A batch that was read: its rows as prepared, of which query and number it is, and the seconds by phase until now."""
 
     tagged: Tagged
+    prepared: list[Portion]
     query_id: str
     batch_id: int
     seconds: dict[str, float]
@@ -127,7 +132,7 @@ class Batch:
 class BatchCycle:
     """The steps of a batch, with what they need; called with a frame of tagged rows and the batch's number.
 
-    :meth:`read` and :meth:`write` are its two halves: Spark's work, and the graph's.
+    :meth:`read` and :meth:`write` are its two halves: what needs no graph, and what does.
     """
 
     def __init__(
@@ -163,7 +168,7 @@ class BatchCycle:
         self.write(self.read(frame, batch_id, query_id))
 
     def read(self, frame: Any, batch_id: int, query_id: str | None = None) -> Batch:
-        """Let Spark read and join the messages of a frame; raises Draining where the consumer is to stop.
+        """Let Spark read and join the messages of a frame, and prepare them; raises Draining where the consumer is to stop.
 
         A frame of a stream tells the id of its query.
         """
@@ -171,8 +176,10 @@ class BatchCycle:
         seconds: dict[str, float] = {}
         with _timed(seconds, "read"):
             tagged = Tagged(frame.toArrow())
+        with _timed(seconds, "join"):
+            prepared = self._writer.prepare(tagged.rows())
         query_id = query_id or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
-        return Batch(tagged, str(query_id), batch_id, seconds)
+        return Batch(tagged, prepared, str(query_id), batch_id, seconds)
 
     def check_gate(self) -> None:
         """Raise Draining where the consumer is to stop."""
@@ -207,7 +214,8 @@ class BatchCycle:
         position = BatchPosition(query_id=batch.query_id, batch_id=batch.batch_id, offsets=self._offsets)
         again = self._read_again(batch.tagged.unread(), dead)
         with told_while_held(self._status, self._held_by):
-            report = self._patiently(lambda: self._writer.apply(chain(batch.tagged.rows(), again), position))
+            prepared = [*batch.prepared, *self._writer.prepare(again)]
+            report = self._patiently(lambda: self._writer.write(prepared, position))
             while report.parted:
                 report = report.then(self._write_parted(report.parted, replace(position, offsets={}), dead))
             self._bury_refused(report.refused, dead)
@@ -231,7 +239,8 @@ class BatchCycle:
         sources = [source for one in parted for source in unpack_sources(one.sources)]
         rows, older = self._patiently(lambda: part(self._messages.fetch(sources), parted, self._schemas))
         self._bury_by_position(older, dead)
-        return self._patiently(lambda: self._writer.apply(rows, position))
+        prepared = self._writer.prepare(rows)
+        return self._patiently(lambda: self._writer.write(prepared, position))
 
     def _bury(self, tagged: Tagged, dead: Counter[str]) -> None:
         carried: list[DeadLetter] = []

@@ -8,8 +8,9 @@ headwater_dead_letters_total{code}            distinct messages that went to the
 headwater_late_runs_total                     runs that came after a later run of their job
 headwater_refolded_versions_total             job versions folded again because of late runs
 headwater_batches_total                       batches written
-headwater_batch_seconds{phase}                histogram: ``read`` (Kafka, decoding, joining; goes on while the batch before
-                                              is written), ``dead_letters``, the writer's own phases, and ``total`` of writing
+headwater_batch_seconds{phase}                histogram: ``read`` (Kafka, decoding, joining by task) and ``join`` (over all tasks)
+                                              go on while the batch before is written; ``dead_letters``, the writer's own
+                                              phases, and ``total`` of writing
 headwater_lag_messages{partition}             messages that are in Kafka and not yet in the graph
 headwater_owed                                pieces of work that transactions left for the next ones
 headwater_last_batch_timestamp_seconds        when a batch was last written, Unix time

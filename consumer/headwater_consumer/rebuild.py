@@ -29,7 +29,8 @@ from .rederive.facts import Scans
 from .rederive.spill import Spill, moment_parts
 from .rules.coalesce import Kind, Row
 from .rules.runs import read_run
-from .settle.entities import put_names, run_hash
+from .settle.entities import put_names
+from .settle.hashes import run_hash
 from .settle.kept import by_dataset, put_kept_datasets, put_kept_jobs
 from .settle.limits import Limits
 from .settle.owed import REBUILD, RETAIN
@@ -239,7 +240,9 @@ def _pages(recorded: Iterable[tuple[str, Recorded]], max_bytes: int) -> Iterator
 
 
 class _Forgetful:
-    """A transaction that knows no run yet, so that its stored record is news, and owes nothing but what settling owes."""
+    """A transaction that knows of a run that it is there and no more, so that its stored record is news, and owes nothing but
+    what settling owes.
+    """
 
     horizon = None
 
@@ -250,7 +253,7 @@ class _Forgetful:
         return getattr(self._tx, name)
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
-        return {}
+        return {id_: StoredRun(None, None) for id_ in ids}
 
     def owed(self, limit: int) -> list[Owed]:
         return [one for one in self._tx.owed(limit + 1) if one.kind != REBUILD["kind"]][:limit]

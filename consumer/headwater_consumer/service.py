@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from headwater_avro.errors import ConfigError
+from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_avro.registry import NO_REGISTRY, Schemas, schemas_of
 
 from .brokers import Client, cluster_of, kafka_client, prepare_topics
@@ -70,12 +70,14 @@ def consume(
             exits.enter_context(HealthServer(status, metrics, settings.http_host, settings.http_port))
         prepare_topics(kafka, settings.kafka_topic, settings.dead_letter_topic)
         writer = (open_writer or open_graph)(settings)
+        graph = _neo4j_of(writer)
+        if graph is not None:
+            threading.Thread(target=_warm_up, args=(graph,), name="headwater-warming", daemon=True).start()
         session = exits.enter_context(spark_session(settings, found.jars, found.java_home))
         # Spark takes SIGINT for itself when it starts.
         exits.enter_context(_stopped_by_signals(stop))
         dead_letters = KafkaDeadLetters(settings.dead_letter_topic, kafka)
         messages = KafkaMessages(settings.kafka_topic, kafka)
-        graph = _neo4j_of(writer)
         cycle = BatchCycle(
             writer, dead_letters, messages, status, stop=stop, schemas=schemas, held_by=graph.held_by if graph else None
         )
@@ -94,6 +96,16 @@ def _neo4j_of(writer: Writer) -> Neo4jStore | None:
 
     store = getattr(writer, "store", None)
     return store if isinstance(store, Neo4jStore) else None
+
+
+def _warm_up(graph: Neo4jStore) -> None:
+    """Let Neo4j get ready while Spark starts: a help and no more, the first batch meets whatever is in the way."""
+    from headwater_graph.warming import warm_up
+
+    try:
+        warm_up(graph)
+    except HeadwaterError as fault:
+        logger.info("the graph was not warmed up", extra={"reason": str(fault)})
 
 
 def schemas_for(settings: ConsumerSettings) -> Schemas:

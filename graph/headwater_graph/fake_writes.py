@@ -63,6 +63,13 @@ def _drop_unnamed(label: str, type_: str) -> Callable[[Tables, Row], None]:
     return apply
 
 
+def _create_run(tables: Tables, row: Row) -> None:
+    assert row["key"] not in tables["Run"], "a run created twice"
+    assert row["job"] in tables["Job"], "a run of a job that is not there"
+    tables["Run"][row["key"]] = row
+    tables["RUN_OF"][row["key"]] = {"run": row["key"], "job": row["job"]}
+
+
 def _create_dataset_version(tables: Tables, row: Row) -> None:
     assert row["id"] not in tables["DatasetVersion"], "a version created twice"
     _put_dataset_version(tables, row)
@@ -157,6 +164,7 @@ WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "drop_unnamed_datasets": _drop_unnamed("Dataset", "ALIAS_OF"),
     "put_aliases": _link("ALIAS_OF", "key", "alias"),
     "cut_aliases": _unlink("ALIAS_OF", "key", "alias"),
+    "create_runs": _create_run,
     "put_runs": _merge("Run"),
     "put_named_runs": _named("Run"),
     "drop_unnamed_runs": _drop_unnamed("Run", "CHILD_OF"),

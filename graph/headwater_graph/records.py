@@ -7,6 +7,7 @@ zstd-compressed MessagePack; every format ever written stays readable.
 
 from __future__ import annotations
 
+import threading
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -82,13 +83,22 @@ AnyRecord = TypeVar("AnyRecord", RunRecord, JobRecord, DatasetRecord)
 _FORMAT = b"\x01"
 _encode = msgspec.msgpack.Encoder().encode
 _decoders = {kind: msgspec.msgpack.Decoder(kind).decode for kind in (RunRecord, JobRecord, DatasetRecord)}
-_compress = zstandard.ZstdCompressor(level=1).compress
-_decompress = zstandard.ZstdDecompressor().decompress
+
+
+class _Zstd(threading.local):
+    """zstd for one thread: its objects let go of the interpreter while they work, and two threads in one of them crash it."""
+
+    def __init__(self) -> None:
+        self.compress = zstandard.ZstdCompressor(level=1).compress
+        self.decompress = zstandard.ZstdDecompressor().decompress
+
+
+_zstd = _Zstd()
 
 
 def pack(record: RunRecord | JobRecord | DatasetRecord) -> bytes:
     """Return a record as bytes, the first of which tells the format."""
-    return _FORMAT + _compress(_encode(record))
+    return _FORMAT + _zstd.compress(_encode(record))
 
 
 def unpack(packed: bytes, kind: type[AnyRecord]) -> AnyRecord:
@@ -100,4 +110,4 @@ def unpack(packed: bytes, kind: type[AnyRecord]) -> AnyRecord:
         raise ValueError(
             f"record of format {packed[:1].hex() or 'none'}: written by a newer headwater, upgrade this one"
         )
-    return _decoders[kind](_decompress(packed[1:]))  # type: ignore[return-value]
+    return _decoders[kind](_zstd.decompress(packed[1:]))  # type: ignore[return-value]

@@ -27,8 +27,19 @@ def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]
 
     The planner keeps a plan for each order of magnitude of a list or a text that is a parameter by itself. Lists of rows have
     any length, so each statement was planned five times; in a young server that took longer than its work.
+
+    What a transaction reads and writes is planned once and stays so: it names its seeks, or finds by a unique key, and the plan
+    is right whatever the statistics say. As a graph grows each would else be planned again every few seconds.
     """
-    return _of_one_parameter(name), {"given": parameters}
+    options = "CYPHER replan=skip\n" if name.startswith(("read_", "write_")) else ""
+    return options + _of_one_parameter(name), {"given": _Given(parameters)}
+
+
+class _Given(dict[str, Any]):
+    """Parameters that are not written out: the driver prepares a line for its log of whatever it sends, though nobody logs."""
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(self)}}}"
 
 
 def names(prefix: str) -> tuple[str, ...]:

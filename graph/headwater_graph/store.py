@@ -353,6 +353,7 @@ def _field_form(row: Row) -> Row:
 
 
 _FORMS: Mapping[str, Callable[[Row], Row]] = {
+    "create_runs": _run_form,
     "put_runs": _run_form,
     "put_dataset_versions": _dataset_version_form,
     "create_dataset_versions": _dataset_version_form,

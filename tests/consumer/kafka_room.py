@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from headwater_consumer.health import Status
 from headwater_consumer.messages import KafkaMessages
 from headwater_consumer.metrics import Metrics
 from headwater_consumer.rules.coalesce import Row
+from headwater_consumer.settle.told import Portion
 from headwater_consumer.stream import Stream
 from headwater_graph.writers import Mark
 
@@ -37,11 +39,14 @@ class CollectingWriter:
     faults: Iterator[Exception] = field(default_factory=lambda: iter(()))
     refuses: dict[bytes, Any] = field(default_factory=dict)
 
-    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
+    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+        return [Portion(list(rows))]
+
+    def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
         for fault in self.faults:
             raise fault
         refused = []
-        for kind, key, payload, sources in rows:
+        for kind, key, payload, sources in chain.from_iterable(portion.rows for portion in prepared):
             if key in self.refuses:
                 refused.append(Refused(kind, key, sources, *self.refuses[key]))
             else:

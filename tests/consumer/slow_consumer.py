@@ -16,6 +16,7 @@ from headwater_consumer.config import load
 from headwater_consumer.log import configure
 from headwater_consumer.rules.coalesce import Row
 from headwater_consumer.service import Spark, consume
+from headwater_consumer.settle.told import Portion
 from headwater_stack import fetch, spark_java_home
 
 
@@ -24,11 +25,15 @@ class SlowWriter:
         self._log = log
         self._seconds = seconds
 
-    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
+    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+        return [Portion(list(rows))]
+
+    def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
         self._write(f"begin {position.batch_id}")
         time.sleep(self._seconds)
-        for _, key, _, _ in rows:
-            self._write(f"run {key.decode()}")
+        for portion in prepared:
+            for _, key, _, _ in portion.rows:
+                self._write(f"run {key.decode()}")
         self._write(f"end {position.batch_id}")
         return BatchReport(late_runs=0, refolded_versions=0, owed_left=0, phase_seconds={}, refused=[], marked=True)
 

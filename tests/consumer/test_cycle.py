@@ -19,6 +19,7 @@ from headwater_consumer.messages import KeptMessages, Message
 from headwater_consumer.metrics import Metrics
 from headwater_consumer.partition import TAGGED, tag_partition
 from headwater_consumer.rules.coalesce import Row
+from headwater_consumer.settle.told import Portion
 
 from .kafka_room import CollectingWriter, report, run_event
 from .test_partition import message, record_batch
@@ -52,9 +53,12 @@ class Bench:
             self, self._Sink(self), KeptMessages(kept), self.status, stop=self.stop, first_wait=0.001
         )
 
-    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
+    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+        return self.writer.prepare(rows)
+
+    def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
         self.order.append("graph")
-        return self.writer.apply(rows, position)
+        return self.writer.write(prepared, position)
 
     def mark(self, position: BatchPosition) -> None:
         self.order.append("offsets")
@@ -193,7 +197,7 @@ def test_a_refused_message_that_is_gone_from_kafka_holds_nothing_up(caplog: pyte
 def test_what_the_writer_tells_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     told = report(late_runs=2, refolded_versions=3, owed_left=4, phase_seconds={"fold": 0.5})
-    monkeypatch.setattr(bench.writer, "apply", lambda rows, position: told)
+    monkeypatch.setattr(bench.writer, "write", lambda prepared, position: told)
     bench.run([message(0, b"{bad"), message(1, run_event("one"))])
     assert bench.sample("headwater_late_runs_total") == 2
     assert bench.sample("headwater_refolded_versions_total") == 3
@@ -207,11 +211,11 @@ def test_a_refusal_names_its_messages_by_the_sources_of_its_row() -> None:
     one = message(1, run_event("odd"))
     bench = Bench(kept=[one])
 
-    def refuse(rows: Iterable[Row], position: BatchPosition) -> BatchReport:
-        kind, key, _, sources = next(iter(rows))
+    def refuse(prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
+        kind, key, _, sources = next(iter(prepared)).rows[0]
         return report(refused=[Refused(kind, key, sources, "store_refused", "no")])
 
-    bench.writer.apply = refuse  # type: ignore[method-assign]
+    bench.writer.write = refuse  # type: ignore[method-assign]
     bench.run([one])
     assert [letter.identity for letter in bench.sink.letters] == [("t", 1, 1)]
 

@@ -64,7 +64,9 @@ def rows(*run_ids: str) -> list[Row]:
 
 
 def runs_in(statements: tuple[Statement, ...]) -> list[str]:
-    return [row["id"] for statement in statements if statement.name == "put_runs" for row in statement.rows]
+    return [
+        row["id"] for statement in statements if statement.name in ("create_runs", "put_runs") for row in statement.rows
+    ]
 
 
 def offsets_in(store: FakeStore) -> str | None:

@@ -16,7 +16,7 @@ from headwater_consumer.rules.explicit import entries_by_output, entry_edges, na
 from headwater_consumer.rules.facets import Members
 from headwater_consumer.rules.job_versions import Item
 from headwater_consumer.rules.runs import read_run
-from headwater_consumer.settle.entities import job_hash, run_hash
+from headwater_consumer.settle.hashes import job_hash, run_hash
 from headwater_consumer.settle.tellers import Teller, past_of, teller_of_event, teller_of_run
 from headwater_graph.records import RunRecord, unpack
 from headwater_graph.values import Moment, Row

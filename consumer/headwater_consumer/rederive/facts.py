@@ -15,7 +15,7 @@ from headwater_consumer.rules import facets as read
 from headwater_consumer.rules.job_versions import Item, item_of_event, item_of_run
 from headwater_consumer.rules.join import dataset_of, sides_of
 from headwater_consumer.rules.runs import Run, read_run
-from headwater_consumer.settle.entities import dataset_hash, job_hash, run_hash
+from headwater_consumer.settle.hashes import dataset_hash, job_hash, run_hash
 from headwater_consumer.settle.tellers import Teller, past_of, teller_of_event, teller_of_run
 from headwater_graph.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.stored import past_read, version_of

@@ -12,7 +12,7 @@ from msgspec import Struct
 from headwater_avro.canonical import Json, canonical
 from headwater_avro.names import Key
 from headwater_consumer.rules.dataset_versions import unmade_id
-from headwater_consumer.settle.entities import job_hash, run_hash
+from headwater_consumer.settle.hashes import job_hash, run_hash
 from headwater_graph.values import EARLIEST, JobVersion, Moment, Row
 
 from .edges import TellingJob, column_rows, edge_rows, telling_jobs

@@ -14,7 +14,9 @@ from headwater_avro.canonical import canonical
 from headwater_avro.names import key_hash
 from headwater_consumer.rules import facets as read
 from headwater_consumer.rules.runs import read_run
-from headwater_consumer.settle.entities import dataset_hash, facets_text, job_hash, run_row
+from headwater_consumer.settle.changes import run_row
+from headwater_consumer.settle.entities import facets_text
+from headwater_consumer.settle.hashes import dataset_hash, job_hash
 from headwater_graph.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.store import TIE_LENGTH
 from headwater_graph.values import Row

@@ -4,7 +4,8 @@ The graph is settled before and after each batch; work beyond a transaction's li
 One file per kind of thing, in the order in which they run:
 
 ==============  ==============================================================================
-``told``        rows of joined records to what this batch tells
+``told``        rows of joined records to what this batch tells; nothing stored is needed
+``changes``     runs as a batch changes them, and what it tells of jobs and datasets; ``hashes`` are the store's keys
 ``entities``    runs, jobs, datasets and their names: records joined with the stored ones
 ``versions``    dataset versions and who reads which (SPEC 5)
 ``folds``       job versions (SPEC 4); ``fold_writes`` writes their outcome

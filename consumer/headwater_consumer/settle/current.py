@@ -24,7 +24,7 @@ from headwater_graph.port import Transaction
 from headwater_graph.records import DatasetRecord, unpack
 from headwater_graph.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
 
-from .entities import dataset_hash, job_hash
+from .hashes import dataset_hash, job_hash
 from .limits import Limits
 from .owed import ColumnsBody, owe_columns
 from .tellers import Standing, Teller, digest_of, stored_teller

@@ -6,42 +6,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headwater_avro.canonical import canonical, canonical_text
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key
 from headwater_consumer.rules import facets as read
 from headwater_consumer.rules.horizon import Beyond, judge_run
 from headwater_consumer.rules.join import (
     absorb_dataset,
     absorb_job,
     absorb_run,
-    dataset_of,
-    datasets_in,
-    job_of,
-    jobs_in,
-    sides_of,
 )
-from headwater_consumer.rules.runs import Run, read_run
+from headwater_consumer.rules.runs import read_run
 from headwater_graph.port import Transaction
 from headwater_graph.records import DatasetRecord, Facets, JobRecord, RunRecord, pack, unpack
 from headwater_graph.values import Row, Statement, StoredDataset, StoredJob
 
+from .changes import Change, Named, change_to
+from .hashes import dataset_hash, job_hash, run_hash
 from .told import Told
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A run that this batch tells something new of: as it was (None if unheard of), as it is, its record, its version."""
-
-    old: Run | None
-    new: Run
-    record: RunRecord
-    version: str | None
 
 
 @dataclass(slots=True)
 class Entities:
-    """The runs that changed, and the jobs and datasets that the batch names, as stored before and as joined."""
+    """The runs that changed, and the jobs and datasets that the batch names, as stored before and as joined.
+
+    ``unheard`` are those of the runs that have no node yet, not even as another's parent.
+    """
 
     changes: dict[str, Change] = field(default_factory=dict)
+    unheard: set[str] = field(default_factory=set)
     stored_jobs: dict[Key, StoredJob] = field(default_factory=dict)
     jobs: dict[Key, JobRecord] = field(default_factory=dict)
     stored_datasets: dict[Key, StoredDataset] = field(default_factory=dict)
@@ -50,34 +41,30 @@ class Entities:
     beyond: list[Beyond] = field(default_factory=list)
 
 
-def job_hash(key: Key) -> str:
-    """Return the store's key of a job."""
-    return key_hash("job", *key)
-
-
-def dataset_hash(key: Key) -> str:
-    """Return the store's key of a dataset."""
-    return key_hash("dataset", *key)
-
-
-def run_hash(run_id: str) -> str:
-    """Return the store's key of a run."""
-    return key_hash("run", run_id)
-
-
 def settle_entities(tx: Transaction, told: Told) -> Entities:
     """Join what is told with what is stored and write the nodes; duplicates of what is known write nothing."""
     entities = Entities()
-    news = _join_runs(tx, told, entities)
-    jobs, datasets = _told_of(told, news)
-    statements = [
-        *_join_jobs(tx, jobs, entities),
-        *_join_datasets(tx, datasets, entities),
-        *_run_statements(entities.changes.values()),
-        _put("put_run_horizons", _horizon_rows(tx, entities)),
-    ]
-    tx.write(statement for statement in statements if statement.rows)
+    _join_runs(tx, told, entities)
+    # What the runs tell that are known already is stored, and told again changes nothing.
+    named = told.named_without({one.key for one in entities.beyond}) if entities.beyond else told.named
+    _load_named(tx, named, entities)
+    # These need nothing more: the server writes them while what is told of jobs and datasets is joined here.
+    tx.write(_new_run_statements(entities))
+    tx.write(
+        (
+            *_join_jobs(named.jobs, entities),
+            *_join_datasets(named.datasets, entities),
+            *_known_run_statements(entities),
+            *_run_parent_statements(entities.changes.values()),
+            _put("put_run_horizons", _horizon_rows(tx, entities)),
+        )
+    )
     return entities
+
+
+def _load_named(tx: Transaction, named: Named, entities: Entities) -> None:
+    entities.stored_jobs = tx.jobs(named.jobs)
+    entities.stored_datasets = tx.datasets(named.datasets)
 
 
 def _horizon_rows(tx: Transaction, entities: Entities) -> list[Row]:
@@ -91,15 +78,15 @@ def _horizon_rows(tx: Transaction, entities: Entities) -> list[Row]:
 def put_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key, DatasetRecord]) -> None:
     """Write jobs and datasets with all that follows from their records; nothing of them but the records is there yet."""
     entities = Entities()
-    statements = [*_join_jobs(tx, jobs, entities), *_join_datasets(tx, datasets, entities)]
+    _load_named(tx, Named(jobs, datasets), entities)
+    statements = [*_join_jobs(jobs, entities), *_join_datasets(datasets, entities)]
     drops = [{"dataset": dataset_hash(key), "dropped": True} for key in sorted(entities.drop_told)]
-    tx.write((*(statement for statement in statements if statement.rows), _put("put_dropped", drops)))
+    tx.write((*statements, _put("put_dropped", drops)))
 
 
-def _join_runs(tx: Transaction, told: Told, entities: Entities) -> list[RunRecord]:
-    """Fill in the changes; return the told records that brought something new."""
+def _join_runs(tx: Transaction, told: Told, entities: Entities) -> None:
+    """Fill in the changes, and the runs that lie beyond the horizon."""
     stored = tx.runs(told.runs)
-    news = []
     for run_id, record in told.runs.items():
         known = stored.get(run_id)
         beyond = judge_run(run_id, record, known, tx.horizon)
@@ -107,44 +94,21 @@ def _join_runs(tx: Transaction, told: Told, entities: Entities) -> list[RunRecor
             entities.beyond.append(beyond)
             continue
         if known is None or known.record is None:
-            entities.changes[run_id] = Change(None, read_run(run_id, record), record, None)
-            news.append(record)
+            entities.changes[run_id] = told.changes[run_id]
+            if known is None:
+                entities.unheard.add(run_id)
             continue
         before = unpack(known.record, RunRecord)
         joined = unpack(known.record, RunRecord)
         absorb_run(joined, record)
         if joined != before:
-            entities.changes[run_id] = Change(read_run(run_id, before), read_run(run_id, joined), joined, known.version)
-            news.append(record)
-    return news
-
-
-def _told_of(told: Told, news: Iterable[RunRecord]) -> tuple[dict[Key, JobRecord], dict[Key, DatasetRecord]]:
-    """Return what the batch tells of jobs and datasets."""
-    jobs: dict[Key, JobRecord] = {}
-    datasets: dict[Key, DatasetRecord] = {}
-    for record in news:
-        for key, job in jobs_in(record).items():
-            absorb_job(jobs.setdefault(key, JobRecord()), job)
-        _absorb_all(datasets, datasets_in(record.inputs, record.outputs))
-    for event in told.job_events.values():
-        absorb_job(jobs.setdefault(event.job, JobRecord()), job_of(event))
-        _absorb_all(datasets, datasets_in(*sides_of(event)))
-    for event_ in told.dataset_events.values():
-        _absorb_all(datasets, {event_.dataset: dataset_of(event_)})
-    return jobs, datasets
-
-
-def _absorb_all(datasets: dict[Key, DatasetRecord], more: dict[Key, DatasetRecord]) -> None:
-    for key, dataset in more.items():
-        absorb_dataset(datasets.setdefault(key, DatasetRecord()), dataset)
+            entities.changes[run_id] = change_to(run_id, joined, read_run(run_id, before), known.version)
 
 
 # ---- jobs ----------------------------------------------------------------------------------------------------------
 
 
-def _join_jobs(tx: Transaction, told: dict[Key, JobRecord], entities: Entities) -> list[Statement]:
-    entities.stored_jobs = tx.jobs(told)
+def _join_jobs(told: dict[Key, JobRecord], entities: Entities) -> list[Statement]:
     rows: list[Row] = []
     cut: list[Row] = []
     children: list[Row] = []
@@ -198,8 +162,7 @@ def facets_text(facets: Facets) -> str:
 # ---- datasets ------------------------------------------------------------------------------------------------------
 
 
-def _join_datasets(tx: Transaction, told: dict[Key, DatasetRecord], entities: Entities) -> list[Statement]:
-    entities.stored_datasets = tx.datasets(told)
+def _join_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[Statement]:
     rows: list[Row] = []
     cut: list[Row] = []
     aliases: list[Row] = []
@@ -246,8 +209,28 @@ def _aliases(record: DatasetRecord | None, own: Key) -> tuple[Key, ...]:
 # ---- runs ----------------------------------------------------------------------------------------------------------
 
 
-def _run_statements(changes: Iterable[Change]) -> list[Statement]:
-    rows, moved, owners = [], [], []
+def _new_run_statements(entities: Entities) -> list[Statement]:
+    """Return the writes of runs without a node, and of jobs without one that they are of."""
+    new = [change for id_, change in entities.changes.items() if id_ in entities.unheard]
+    jobs = (change.new.job for change in new if change.new.job not in entities.stored_jobs)
+    return [
+        *_placeholders("put_named_jobs", jobs, job_hash),
+        _put("create_runs", [change.row for change in new]),
+    ]
+
+
+def _known_run_statements(entities: Entities) -> list[Statement]:
+    """Return the writes of runs that have a node: as another's parent, or since they were told before."""
+    known = [change for id_, change in entities.changes.items() if id_ not in entities.unheard]
+    moves = [change for change in known if change.old is None or change.old.job != change.new.job]
+    return [
+        _put("put_runs", [change.row for change in known]),
+        _put("cut_run_job", [{"run": change.row["key"]} for change in moves if change.old is not None]),
+        _put("put_run_job", [{"run": change.row["key"], "job": change.row["job"]} for change in moves]),
+    ]
+
+
+def _run_parent_statements(changes: Iterable[Change]) -> list[Statement]:
     cut: list[Row] = []
     parents: list[Row] = []
     parent_jobs: list[Row] = []
@@ -255,10 +238,6 @@ def _run_statements(changes: Iterable[Change]) -> list[Statement]:
     named_jobs: list[Key] = []
     for change in changes:
         old, new = change.old, change.new
-        rows.append(run_row(new, change.record))
-        if old is None or old.job != new.job:
-            moved.extend([{"run": run_hash(new.id)}] if old else [])
-            owners.append({"run": run_hash(new.id), "job": job_hash(new.job)})
         before = old.parent if old else read.Parent()
         if before == new.parent:
             continue
@@ -270,9 +249,6 @@ def _run_statements(changes: Iterable[Change]) -> list[Statement]:
             named_jobs.append(new.parent.job)
             parent_jobs.append({"run": run_hash(new.id), "parent": job_hash(new.parent.job)})
     return [
-        _put("put_runs", rows),
-        _put("cut_run_job", moved),
-        _put("put_run_job", owners),
         _put("put_named_runs", list({row["key"]: row for row in named_runs}.values())),
         *_placeholders("put_named_jobs", named_jobs, job_hash),
         _put("cut_run_parents", cut),
@@ -287,32 +263,6 @@ def _parent_cuts(run_id: str, parent: read.Parent) -> list[Row]:
     hashes = [run_hash(parent.run_id)] if parent.run_id is not None else []
     hashes += [job_hash(parent.job)] if parent.job is not None else []
     return [{"run": run_hash(run_id), "parent": hash_} for hash_ in hashes]
-
-
-def run_row(run: Run, record: RunRecord) -> Row:
-    """Return a run's node: its record, and of what it says the parts that are asked for most."""
-    return {
-        "key": run_hash(run.id),
-        "id": run.id,
-        "job": job_hash(run.job),
-        "record": pack(record),
-        "state": run.state,
-        "started": run.started,
-        "ended": run.ended,
-        "last": run.last,
-        "moment": run.moment[0] if run.moment else None,
-        "tie": run.moment[1] if run.moment else None,
-        "streaming": run.streaming or None,
-        "lineageUnknown": None if run.known else True,
-        "codeVersion": run.code,
-        "conflicts": canonical([list(key) for key in run.conflicts]) if run.conflicts else None,
-        "error": _error(record),
-    }
-
-
-def _error(record: RunRecord) -> str | None:
-    instance = record.facets.get("errorMessage")
-    return read.text_member(read.members(instance[2]), "message") if instance else None
 
 
 def _placeholders(name: str, keys: Iterable[Key], hash_of: object) -> list[Statement]:

@@ -10,8 +10,8 @@ from headwater_consumer.rules.job_versions import Item
 from headwater_graph.port import Transaction
 from headwater_graph.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
 
-from .entities import dataset_hash, job_hash, run_hash
 from .folds import Fold, event_hash
+from .hashes import dataset_hash, job_hash, run_hash
 from .owed import FoldBody, owe_fold
 
 

@@ -19,7 +19,8 @@ from headwater_graph.port import Transaction
 from headwater_graph.records import RunRecord, unpack
 from headwater_graph.values import LATEST, JobVersion, Moment, Row, Statement, StoredItem
 
-from .entities import Change, job_hash, run_hash
+from .changes import Change
+from .hashes import job_hash, run_hash
 from .limits import Limits
 from .owed import FoldBody
 

@@ -13,8 +13,8 @@ from headwater_graph.records import DatasetRecord, unpack
 from headwater_graph.values import LATEST, JobVersion, Kept, Row, Statement, StoredDataset
 
 from .current import FoldState, JobNow, settle_current
-from .entities import dataset_hash, job_hash, run_hash
 from .fold_writes import version_row
+from .hashes import dataset_hash, job_hash, run_hash
 from .limits import Limits
 from .tellers import past_of
 from .versions import dropped_row

@@ -21,7 +21,7 @@ from headwater_graph.stored import past_text
 from headwater_graph.values import LATEST, Moment, PastRead, Row, Statement, StoredDataset, StoredItem, StoredJob
 
 from .current import state_of
-from .entities import dataset_hash, job_hash, run_hash
+from .hashes import dataset_hash, job_hash, run_hash
 from .limits import Limits
 from .owed import RetainBody, owe_retain
 from .tellers import Teller, pack_past, past_of, stored_teller

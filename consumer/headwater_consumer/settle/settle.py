@@ -11,6 +11,7 @@ from headwater_graph.port import Transaction
 from headwater_graph.values import Moment, Owed, Statement, StoredJob
 
 from . import owed as work
+from .changes import Change
 from .current import (
     FoldState,
     JobNow,
@@ -21,7 +22,7 @@ from .current import (
     state_of,
     told_columns,
 )
-from .entities import Change, Entities, settle_entities
+from .entities import Entities, settle_entities
 from .fold_writes import write_folds
 from .folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold
 from .limits import Limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import msgspec
 
@@ -18,7 +18,8 @@ from headwater_consumer.rules.runs import Run, read_run, run_job_facets, sides
 from headwater_graph.records import Listing, RunRecord, unpack
 from headwater_graph.values import Moment, StoredItem
 
-from .entities import Change
+if TYPE_CHECKING:
+    from .changes import Change
 
 Standing: TypeAlias = tuple[bool, Moment, bytes]
 """A source of lineage among others of its job: not failed before failed, then by moment (SPEC 6.5, 6.6); and a digest of
@@ -74,9 +75,8 @@ def tellers(changes: Iterable[Change], events: Iterable[JobEvent]) -> Iterator[t
         old, new = change.old, change.new
         if old is not None and old.moment is not None and (old.job, old.moment) != (new.job, new.moment):
             yield old.job, old.moment, None
-        teller = teller_of_run(new, change.record)
-        if teller is not None:
-            yield new.job, teller.moment, teller
+        if change.teller is not None:
+            yield new.job, change.teller.moment, change.teller
     for event in events:
         yield event.job, (event.time, event.text), teller_of_event(event)
 

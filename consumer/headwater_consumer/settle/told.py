@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headwater_avro.events import DatasetEvent, JobEvent
@@ -12,14 +12,22 @@ from headwater_consumer.rules.horizon import Beyond, older_than
 from headwater_consumer.rules.join import absorb_run
 from headwater_graph.records import RunRecord, unpack
 
+from .changes import Change, Named, change_to, named_by
+
 
 @dataclass(slots=True)
 class Told:
-    """What a batch tells: partial records of runs by runId, and whole events by their canonical JSON."""
+    """What a batch tells: partial records of runs by runId, and whole events by their canonical JSON.
+
+    What follows from these alone is worked out here, before anything stored is asked for: ``changes`` are the runs as if
+    nothing were known of them, ``named`` what is told of jobs and datasets.
+    """
 
     runs: dict[str, RunRecord] = field(default_factory=dict)
     job_events: dict[str, JobEvent] = field(default_factory=dict)
     dataset_events: dict[str, DatasetEvent] = field(default_factory=dict)
+    changes: dict[str, Change] = field(default_factory=dict)
+    named: Named = field(default_factory=lambda: Named({}, {}))
 
     def add(self, row: Row) -> None:
         """Join one row; a run told by several partitions becomes one."""
@@ -44,9 +52,16 @@ class Told:
         for text in old_datasets:
             del self.dataset_events[text]
         detail = older_than(horizon)
-        return [Beyond("job_event", text, detail) for text in old_jobs] + [
-            Beyond("dataset_event", text, detail) for text in old_datasets
-        ]
+        beyond = [Beyond("job_event", text, detail) for text in old_jobs]
+        beyond += [Beyond("dataset_event", text, detail) for text in old_datasets]
+        if beyond:
+            self.named = self.named_without(())
+        return beyond
+
+    def named_without(self, run_ids: Container[str]) -> Named:
+        """Return what is told of jobs and datasets, leaving out what these runs tell."""
+        records = (record for run_id, record in self.runs.items() if run_id not in run_ids)
+        return named_by(records, self.job_events.values(), self.dataset_events.values())
 
     def _add_run(self, run_id: str, record: RunRecord) -> None:
         known = self.runs.get(run_id)
@@ -61,7 +76,22 @@ def told(rows: Iterable[Row]) -> Told:
     all_told = Told()
     for row in rows:
         all_told.add(row)
+    all_told.changes = {run_id: change_to(run_id, record) for run_id, record in all_told.runs.items()}
+    all_told.named = all_told.named_without(())
     return all_told
+
+
+@dataclass(slots=True)
+class Portion:
+    """Rows for one transaction, and what they tell if that was worked out already."""
+
+    rows: list[Row]
+    ahead: Told | None = None
+
+    def told(self) -> Told:
+        """Return what the rows tell; worked out anew each time but the first, since a transaction changes it."""
+        ahead, self.ahead = self.ahead, None
+        return told(self.rows) if ahead is None else ahead
 
 
 def portions(rows: Iterable[Row], max_rows: int, max_bytes: int) -> Iterator[list[Row]]:

@@ -22,7 +22,9 @@ from headwater_graph.port import Transaction
 from headwater_graph.records import DatasetRecord, unpack
 from headwater_graph.values import LATEST, Made, Moment, PastRead, Row, Statement, StoredRead
 
-from .entities import Change, Entities, dataset_hash, run_hash
+from .changes import Change
+from .entities import Entities
+from .hashes import dataset_hash, run_hash
 from .limits import Limits
 from .owed import owe_exact, owe_reads
 
