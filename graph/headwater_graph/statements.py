@@ -28,8 +28,8 @@ def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]
     The planner keeps a plan for each order of magnitude of a list or a text that is a parameter by itself. Lists of rows have
     any length, so each statement was planned five times; in a young server that took longer than its work.
 
-    What a transaction reads and writes is planned once and stays so: it names its seeks, or finds by a unique key, and the plan
-    is right whatever the statistics say. As a graph grows each would else be planned again every few seconds.
+    What a transaction reads and writes is planned once and stays so: it names each of its seeks, so the plan is right
+    whatever the statistics say. As a graph grows each would else be planned again every few seconds.
     """
     options = "CYPHER replan=skip\n" if name.startswith(("read_", "write_")) else ""
     return options + _of_one_parameter(name), {"given": _Given(parameters)}

@@ -1,4 +1,5 @@
 // The horizon, in microseconds since 1970, and what the last transaction said of itself.
 // parameters: none
 MATCH (w:Writer {name: 'consumer'})
+  USING INDEX SEEK w:Writer(name)
 RETURN w.horizon AS horizon, w.holder AS holder, w.batch AS batch, w.offsets AS offsets, w.done AS done

@@ -2,6 +2,7 @@
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.key})
+  USING INDEX SEEK j:Job(key)
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
 RETURN collect({namespace: j.namespace, name: j.name, record: j.record, fold: j.fold, past: j.past, id: v.id, moment: v.moment,
                 madeBy: v.madeBy, text: v.text, lineage: v.lineage, lineageUnknown: v.lineageUnknown,

@@ -2,5 +2,6 @@
 // parameters: $rows [{id, runs, lastRun, at}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})
+  USING INDEX SEEK v:JobVersion(id)
 SET v.runs = coalesce(v.runs, 0) + row.runs, v.lastRun = row.lastRun,
     v.lastRunAt = datetime({epochSeconds: row.at[0], nanosecond: row.at[1]})

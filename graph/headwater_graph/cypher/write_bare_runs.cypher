@@ -2,6 +2,7 @@
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})
+  USING INDEX SEEK r:Run(key)
 CALL (r) {
   MATCH (r)-[e]-()
   WHERE type(e) <> 'CHILD_OF' OR startNode(e) = r

@@ -2,6 +2,7 @@
 // parameters: $rows [{id, runs, lastRun, lastMoment}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})
+  USING INDEX SEEK v:JobVersion(id)
 SET v.runs = CASE WHEN v.keptNumber IS NULL THEN v.runs - row.runs ELSE v.runs END,
     v.keptRuns = CASE WHEN v.keptNumber IS NULL THEN null ELSE v.keptRuns + row.runs END
 WITH row, v

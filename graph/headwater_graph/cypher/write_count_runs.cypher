@@ -2,4 +2,5 @@
 // parameters: $rows [{id, runs}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})
+  USING INDEX SEEK v:JobVersion(id)
 SET v.runs = coalesce(v.runs, 0) + row.runs

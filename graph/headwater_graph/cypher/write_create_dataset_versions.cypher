@@ -2,7 +2,9 @@
 // parameters: $rows [{id, dataset, moment, tie, at, madeBy, run, external?, externalKey?, state, schema?, drops?}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.dataset})
+  USING INDEX SEEK d:Dataset(key)
 MATCH (r:Run {key: row.run})
+  USING INDEX SEEK r:Run(key)
 CREATE (v:DatasetVersion {id: row.id})
 SET v += {
   dataset: row.dataset, moment: row.moment, tie: row.tie, madeBy: row.madeBy, external: row.external,

@@ -2,6 +2,7 @@
 // parameters: $rows [{key, id, job, record, state, started?, ended?, last, moment?, tie?, streaming?, lineageUnknown?, codeVersion?, conflicts?, error?}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})
+  USING INDEX SEEK j:Job(key)
 CREATE (r:Run {
   key: row.key, id: row.id, job: row.job, record: row.record, state: row.state, moment: row.moment, tie: row.tie,
   streaming: row.streaming, lineageUnknown: row.lineageUnknown, codeVersion: row.codeVersion,

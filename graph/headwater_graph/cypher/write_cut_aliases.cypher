@@ -1,5 +1,6 @@
 // Untie datasets from names that they no longer have.
 // parameters: $rows [{key, alias}]
 UNWIND $rows AS row
-MATCH (:Dataset {key: row.key})-[e:ALIAS_OF]->(:Dataset {key: row.alias})
+MATCH (d:Dataset {key: row.key})-[e:ALIAS_OF]->(:Dataset {key: row.alias})
+  USING INDEX SEEK d:Dataset(key)
 DELETE e

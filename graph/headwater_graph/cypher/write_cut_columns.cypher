@@ -2,6 +2,7 @@
 // parameters: $rows [{owner}]
 UNWIND $rows AS row
 MATCH (source:Field)-[e:DERIVES]->(target:Field)
+  USING INDEX SEEK e:DERIVES(owner)
 WHERE e.owner = row.owner
 DELETE e
 WITH collect(DISTINCT source) + collect(DISTINCT target) AS fields

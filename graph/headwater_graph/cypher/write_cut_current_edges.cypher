@@ -2,6 +2,7 @@
 // parameters: $rows [{job}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})
+  USING INDEX SEEK j:Job(key)
 CALL (j) {
   MATCH (j)-[e:PRODUCES]->()
   DELETE e

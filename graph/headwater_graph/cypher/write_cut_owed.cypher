@@ -2,4 +2,5 @@
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (o:Owed {key: row.key})
+  USING INDEX SEEK o:Owed(key)
 DELETE o

@@ -2,5 +2,6 @@
 // parameters: $rows [{run, dataset}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.run})<-[e:READ_BY]-()
+  USING INDEX SEEK r:Run(key)
 WHERE e.dataset = row.dataset
 DELETE e

@@ -1,5 +1,6 @@
 // Untie runs from the jobs that they turned out not to belong to (SPEC 2.5).
 // parameters: $rows [{run}]
 UNWIND $rows AS row
-MATCH (:Run {key: row.run})-[e:RUN_OF]->()
+MATCH (r:Run {key: row.run})-[e:RUN_OF]->()
+  USING INDEX SEEK r:Run(key)
 DELETE e

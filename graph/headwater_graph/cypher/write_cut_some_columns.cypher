@@ -1,6 +1,7 @@
 // Cut column edges of one output of one job, at most so many, and fields that no edge names any more.
 // parameters: $rows [{owner, limit}], one row
 MATCH (source:Field)-[e:DERIVES]->(target:Field)
+  USING INDEX SEEK e:DERIVES(owner)
 WHERE e.owner = $rows[0].owner
 WITH source, e, target LIMIT $rows[0].limit
 DELETE e

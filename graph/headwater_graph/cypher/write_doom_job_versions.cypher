@@ -2,4 +2,5 @@
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})
+  USING INDEX SEEK v:JobVersion(id)
 SET v.moment = null

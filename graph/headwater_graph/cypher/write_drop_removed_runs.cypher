@@ -2,6 +2,7 @@
 // parameters: $rows [{key, job?}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})
+  USING INDEX SEEK r:Run(key)
 SET r.made = CASE WHEN row.job THEN null ELSE r.made END
 WITH r
 WHERE r.removed = true AND r.made IS NULL AND NOT EXISTS { (r)-[:WROTE]->() }

@@ -2,5 +2,6 @@
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.key})
+  USING INDEX SEEK j:Job(key)
 WHERE j.record IS NULL AND NOT EXISTS { (j)<-[:CHILD_OF]-() }
 DELETE j

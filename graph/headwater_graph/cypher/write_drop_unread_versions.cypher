@@ -2,5 +2,6 @@
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})
+  USING INDEX SEEK v:DatasetVersion(id)
 WHERE v.moment IS NULL AND v.kept IS NULL AND NOT EXISTS { (v)-[:READ_BY]->() }
 DETACH DELETE v

@@ -2,6 +2,7 @@
 // parameters: $rows [{id, number, horizon}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})
+  USING INDEX SEEK v:JobVersion(id)
 SET v.keptNumber = row.number, v.keptRuns = coalesce(v.keptRuns, 0)
 WITH row, v
 WHERE v.codeMoment < row.horizon

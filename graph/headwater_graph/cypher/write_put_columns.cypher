@@ -2,7 +2,9 @@
 // parameters: $rows [{owner, job, from, to, type?, subtype?, masking?, description?, undeclared?}]
 UNWIND $rows AS row
 MATCH (source:Field {key: row.from})
+  USING INDEX SEEK source:Field(key)
 MATCH (target:Field {key: row.to})
+  USING INDEX SEEK target:Field(key)
 CREATE (source)-[e:DERIVES]->(target)
 SET e = {owner: row.owner, job: row.job, type: row.type, subtype: row.subtype, masking: row.masking,
          description: row.description, undeclared: row.undeclared}

@@ -11,10 +11,12 @@ WITH row, v
 CALL (row, v) {
   WITH row, v WHERE NOT EXISTS { (v)<-[:HAS_VERSION]-() }
   MATCH (d:Dataset {key: row.dataset})
+    USING INDEX SEEK d:Dataset(key)
   CREATE (d)-[:HAS_VERSION]->(v)
 }
 CALL (row, v) {
   WITH row, v WHERE row.run IS NOT NULL AND NOT EXISTS { (v)<-[:WROTE]-() }
   MATCH (r:Run {key: row.run})
+    USING INDEX SEEK r:Run(key)
   CREATE (r)-[:WROTE]->(v)
 }

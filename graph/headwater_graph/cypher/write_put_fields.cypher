@@ -6,4 +6,5 @@ ON CREATE SET f.of = row.of, f.namespace = row.namespace, f.dataset = row.datase
 WITH row, f
 WHERE NOT EXISTS { (f)-[:FIELD_OF]->() }
 MATCH (d:Dataset {key: row.of})
+  USING INDEX SEEK d:Dataset(key)
 CREATE (f)-[:FIELD_OF]->(d)

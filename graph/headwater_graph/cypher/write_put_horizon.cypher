@@ -2,4 +2,5 @@
 // parameters: $rows [{horizon, at}], one row
 UNWIND $rows AS row
 MATCH (w:Writer {name: 'consumer'})
+  USING INDEX SEEK w:Writer(name)
 SET w.horizon = row.horizon, w.horizonAt = datetime({epochSeconds: row.at[0], nanosecond: row.at[1]})

@@ -2,4 +2,5 @@
 // parameters: $rows [{job, past?}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})
+  USING INDEX SEEK j:Job(key)
 SET j.past = row.past

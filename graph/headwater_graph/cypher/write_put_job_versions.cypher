@@ -15,15 +15,18 @@ CALL (v) {
 CALL (row, v) {
   UNWIND row.inputs AS key
   MATCH (d:Dataset {key: key})
+    USING INDEX SEEK d:Dataset(key)
   CREATE (v)-[:HAS_INPUT]->(d)
 }
 CALL (row, v) {
   UNWIND row.outputs AS key
   MATCH (d:Dataset {key: key})
+    USING INDEX SEEK d:Dataset(key)
   CREATE (v)-[:HAS_OUTPUT]->(d)
 }
 CALL (row, v) {
   WITH row, v WHERE NOT EXISTS { (v)<-[:HAS_VERSION]-() }
   MATCH (j:Job {key: row.job})
+    USING INDEX SEEK j:Job(key)
   CREATE (j)-[:HAS_VERSION]->(v)
 }

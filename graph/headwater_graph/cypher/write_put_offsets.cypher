@@ -2,4 +2,5 @@
 // parameters: $rows [{offsets, done}], one row
 UNWIND $rows AS row
 MATCH (w:Writer {name: 'consumer'})
+  USING INDEX SEEK w:Writer(name)
 SET w.offsets = row.offsets, w.done = row.done

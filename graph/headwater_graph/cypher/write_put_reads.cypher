@@ -2,6 +2,8 @@
 // parameters: $rows [{version, run, dataset, moment?, exactMoment?, externalKey?}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.version})
+  USING INDEX SEEK v:DatasetVersion(id)
 MATCH (r:Run {key: row.run})
+  USING INDEX SEEK r:Run(key)
 CREATE (v)-[e:READ_BY]->(r)
 SET e = {dataset: row.dataset, moment: row.moment, exactMoment: row.exactMoment, externalKey: row.externalKey}

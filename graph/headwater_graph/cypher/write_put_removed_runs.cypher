@@ -6,4 +6,5 @@ ON CREATE SET r.id = row.id, r.placeholder = true
 SET r.removed = true, r.made = coalesce(row.made, r.made)
 WITH row, r
 MATCH (v:DatasetVersion {id: row.version})
+  USING INDEX SEEK v:DatasetVersion(id)
 MERGE (r)-[:WROTE]->(v)

@@ -2,4 +2,5 @@
 // parameters: $rows [{key, horizon}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})
+  USING INDEX SEEK r:Run(key)
 SET r.horizon = row.horizon

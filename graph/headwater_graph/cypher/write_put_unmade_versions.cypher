@@ -6,4 +6,5 @@ ON CREATE SET v.dataset = row.dataset, v.external = row.external
 WITH row, v
 WHERE NOT EXISTS { (v)<-[:HAS_VERSION]-() }
 MATCH (d:Dataset {key: row.dataset})
+  USING INDEX SEEK d:Dataset(key)
 CREATE (d)-[:HAS_VERSION]->(v)
