@@ -106,6 +106,23 @@ def test_a_transaction_in_the_way_is_waited_for() -> None:
     assert dumped(store) == graph_of(given)
 
 
+def test_what_was_prepared_may_be_written_again() -> None:
+    left = iter([StoreBusy("deadlock")])
+
+    def trouble(_statements: tuple[Statement, ...]) -> None:
+        for fault in left:
+            raise fault
+
+    store, given = TroubledStore(trouble), rows("a", "b", "c")
+    writer = GraphWriter(store, Limits(runs=2))
+    prepared = writer.prepare(given)
+    # What one transaction takes is worked out ahead, what waits behind it is not.
+    assert [(len(portion.rows), portion.ahead is not None) for portion in prepared] == [(2, True), (1, False)]
+    for _ in range(2):
+        assert writer.write(prepared, POSITION).marked
+        assert dumped(store) == graph_of(given)
+
+
 def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
     sizes = []
 
