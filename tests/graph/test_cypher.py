@@ -60,6 +60,12 @@ def test_what_is_found_by_its_key_names_its_seek(name: str) -> None:
             assert following.strip() == "USING INDEX SEEK {}:{}({})".format(*found.groups()), line
 
 
+def test_what_is_sent_is_not_written_out_for_a_log() -> None:
+    _, parameters = asked("read_runs", {"rows": [{"key": "of a run"}]})
+    assert parameters == {"given": {"rows": [{"key": "of a run"}]}}
+    assert "of a run" not in repr(parameters)
+
+
 @pytest.fixture(scope="module")
 def graph(servers: Servers) -> Iterator[Neo4jStore]:
     with opened(servers) as store:
