@@ -16,13 +16,16 @@ _EMPTY = "MATCH (n) WHERE NOT n:HeadwaterSchema CALL (n) { DETACH DELETE n } IN 
 
 @contextmanager
 def opened(servers: Servers) -> Iterator[Neo4jStore]:
-    """Open the graph of the test servers, its schema made."""
+    """Open the graph of the test servers, its schema made; a horizon set meanwhile does not reach the tests after it."""
     settings = graph_settings(
         uri=servers.neo4j_uri, user=servers.neo4j_user, password=servers.neo4j_password, database="neo4j"
     )
     schema.init(settings)
     with Neo4jStore(settings) as store:
-        yield store
+        try:
+            yield store
+        finally:
+            store.driver.execute_query("MATCH (w:Writer) REMOVE w.horizon", database_="neo4j")
 
 
 def emptied(store: Neo4jStore) -> Neo4jStore:
