@@ -158,8 +158,8 @@ class GraphWriter:
         """
         with collection_paused():
             prepared = [Portion(part) for part in portions(rows, self._now.runs, self._now.bytes)]
-            for first in prepared[:1]:
-                first.ahead = first.told()
+            if prepared:
+                prepared[0].ahead = prepared[0].told()
         return prepared
 
     def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
