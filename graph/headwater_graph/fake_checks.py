@@ -93,7 +93,17 @@ def _run_nodes(tables: Tables) -> Iterator[Row]:
 def _job_versions(tables: Tables) -> Iterator[Row]:
     for id_, row in tables["JobVersion"].items():
         yield {
-            name: row.get(name) for name in ("tie", "codeMoment", "codeTie", "lastRun", "lastRunAt", "keptNumber")
+            name: row.get(name)
+            for name in (
+                "tie",
+                "codeMoment",
+                "codeTie",
+                "lastRun",
+                "lastRunAt",
+                "lastRunState",
+                "lastRunStreaming",
+                "keptNumber",
+            )
         } | {
             "id": id_,
             "from": row["moment"],

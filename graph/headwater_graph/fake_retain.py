@@ -158,6 +158,8 @@ def _keep_job_version(tables: Tables, row: Row) -> None:
 
 def _count_removed_runs(tables: Tables, row: Row) -> None:
     version = tables["JobVersion"][row["id"]]
+    if version.get("lastRun") == row["lastRun"]:
+        _change(tables, "JobVersion", row["id"], lastRunState=None, lastRunStreaming=None)
     if version.get("keptNumber") is None:
         _change(tables, "JobVersion", row["id"], runs=version["runs"] - row["runs"])
         return

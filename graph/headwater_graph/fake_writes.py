@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from headwater_avro.names import key_hash
+
 from .fake_fields import cut_columns, link_fields, put_field
 from .fake_retain import RETAIN_WRITES, put_writer
 from .values import Row
@@ -127,7 +129,21 @@ def _count_runs(tables: Tables, row: Row) -> None:
 
 def _add_runs(tables: Tables, row: Row) -> None:
     _count_runs(tables, row)
-    _set("JobVersion", "id", lastRun="lastRun", lastRunAt="lastRunAt")(tables, row)
+    _put_last_run(tables, row)
+
+
+def _put_last_run(tables: Tables, row: Row) -> None:
+    run = tables["Run"].get(key_hash("run", row["lastRun"]), {}) if row["lastRun"] is not None else {}
+    told = {"lastRunState": run.get("state"), "lastRunStreaming": run.get("streaming")}
+    told |= {name: row[name] for name in ("lastRun", "lastRunAt")}
+    tables["JobVersion"][row["id"]] = tables["JobVersion"][row["id"]] | told
+
+
+def _put_last_run_state(tables: Tables, row: Row) -> None:
+    version = tables["JobVersion"].get(row["version"])
+    if version is not None and version.get("lastRun") == row["run"]:
+        told = {"lastRunState": row["state"], "lastRunStreaming": row["streaming"]}
+        tables["JobVersion"][row["version"]] = version | told
 
 
 def _cut_current_edges(tables: Tables, row: Row) -> None:
@@ -188,7 +204,8 @@ WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "doom_job_versions": lambda tables, row: _merge("JobVersion", id_="id")(tables, row | {"moment": None}),
     "drop_job_versions": _drop_job_version,
     "end_job_versions": _set("JobVersion", "id", end="end"),
-    "put_last_runs": _set("JobVersion", "id", lastRun="lastRun", lastRunAt="lastRunAt"),
+    "put_last_runs": _put_last_run,
+    "put_last_run_states": _put_last_run_state,
     "count_runs": _count_runs,
     "add_runs": _add_runs,
     "put_ran": _put_ran,

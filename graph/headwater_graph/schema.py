@@ -31,7 +31,21 @@ class Migration:
     statements: tuple[str, ...]
 
 
-MIGRATIONS: tuple[Migration, ...] = ()
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(
+        "a job version knows how its last run stands",
+        (
+            """
+            MATCH (v:JobVersion)
+            WHERE v.lastRun IS NOT NULL
+            CALL (v) {
+              MATCH (r:Run {id: v.lastRun})
+              SET v.lastRunState = r.state, v.lastRunStreaming = r.streaming
+            } IN TRANSACTIONS OF 10000 ROWS
+            """,
+        ),
+    ),
+)
 """The first leads from version 1 to 2, and so on; what a released headwater did is never changed here."""
 
 VERSION = 1 + len(MIGRATIONS)

@@ -335,6 +335,11 @@ def _dataset_version_form(row: Row) -> Row:
     return _tied(row) | {"at": _seconds(row["moment"]), "externalKey": external}
 
 
+def _last_run_form(row: Row) -> Row:
+    run = None if row["lastRun"] is None else key_hash("run", row["lastRun"])
+    return row | {"at": _seconds(row["lastRunAt"]), "run": run}
+
+
 def _read_form(row: Row) -> Row:
     if row["external"] is None:
         return row | {"exactMoment": None, "externalKey": None}
@@ -357,12 +362,12 @@ _FORMS: Mapping[str, Callable[[Row], Row]] = {
     "put_runs": _run_form,
     "put_dataset_versions": _dataset_version_form,
     "create_dataset_versions": _dataset_version_form,
-    "add_runs": lambda row: row | {"at": _seconds(row["lastRunAt"])},
+    "add_runs": _last_run_form,
     "put_reads": _read_form,
     "put_job_events": _tied,
     "put_job_versions": lambda row: _tied(row) | {"since": _seconds(row["moment"])},
     "end_job_versions": lambda row: row | {"endAt": _seconds(row["end"])},
-    "put_last_runs": lambda row: row | {"at": _seconds(row["lastRunAt"])},
+    "put_last_runs": _last_run_form,
     "put_horizon": lambda row: row | {"at": _seconds(row["horizon"])},
     "put_feeds": lambda row: row | {"sinceAt": _seconds(row["since"])},
     "put_produces": lambda row: row | {"sinceAt": _seconds(row["since"])},

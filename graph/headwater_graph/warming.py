@@ -21,6 +21,7 @@ USUAL = (
     "write_put_datasets",
     "write_link_fields",
     "write_put_runs",
+    "write_put_last_run_states",
     "write_create_dataset_versions",
     "write_put_dataset_versions",
     "read_made_after",

@@ -159,6 +159,7 @@ PLANTED = {
     "a version's inputs": ("JobVersion", changed("JobVersion", inputs=[])),
     "when a version took its code": ("JobVersion", changed("JobVersion", codeMoment=5)),
     "the last run of a version": ("JobVersion", changed("JobVersion", lastRunAt=5)),
+    "how the last run of a version stands": ("JobVersion", changed("JobVersion", where="lastRun", lastRunState="ABORT")),
     "a run's version": ("run", removed("RAN")),
     "a run's state": ("Run", changed("Run", state="FAIL")),
     "a run's job": ("Run", removed("RUN_OF")),

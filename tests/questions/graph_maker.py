@@ -132,13 +132,18 @@ class GraphMaker:
             now = self.nodes[("JobVersion", current[4])]
             same = now["sides"] == sides and (code is None or code == now.get("codeVersion"))
             if same:
-                now.update(runs=now["runs"] + 1, lastRun=run_id, lastRunAt=ended)
+                now.update(runs=now["runs"] + 1, **self._last_run(run_id))
                 return current[4]
             now["validTo"] = ended
             del self.edges[current]
             for edge in [e for e in self.edges if e[2] in ("FEEDS", "PRODUCES") and key in (e[1], e[4])]:
                 del self.edges[edge]
         return self._version(job, run_id, ended, sides, code, inputs, unknown)
+
+    def _last_run(self, run_id: str) -> dict[str, Any]:
+        run = self.nodes[("Run", run_key(run_id))]
+        stands = {"lastRunState": run["state"], "lastRunStreaming": run.get("streaming")}
+        return {"lastRun": run_id, "lastRunAt": run["endedAt"]} | stands
 
     def _version(
         self,
@@ -152,7 +157,7 @@ class GraphMaker:
     ) -> str:
         key, version = self.job(job), job_version_id((self.namespace, job), run_id)
         node = {"id": version, "job": key, "validFrom": ended, "moment": moment(ended), "tie": run_id, "madeBy": run_id}
-        node |= {"runs": 1, "lastRun": run_id, "lastRunAt": ended, "sides": sides}
+        node |= {"runs": 1, **self._last_run(run_id), "sides": sides}
         node |= {"codeVersion": code, "lineageUnknown": unknown or None}
         self.nodes[("JobVersion", version)] = node
         self.edge("Job", key, "HAS_VERSION", "JobVersion", version)

@@ -31,10 +31,15 @@ class Scans(Protocol):
         """Yield the rows of a scan: ``scan_jobs``, ``check_runs`` and so on."""
 
 
+Stands: TypeAlias = tuple[str, bool]
+"""How a run stands: its state (SPEC 2.6), and whether it streams (SPEC 3.4)."""
+
+
 class ToldItem(Struct, array_like=True):
     """An item of a job's fold, whether it tells entries (SPEC 6.6), and of which outputs it tells columns (SPEC 6.5).
 
-    ``gone``: it tells these alone, for it is gone; ``opens``: a kept version begins there (SPEC 7).
+    ``gone``: it tells these alone, for it is gone; ``opens``: a kept version begins there (SPEC 7). ``stands`` is there
+    for a run.
     """
 
     item: Item
@@ -42,6 +47,7 @@ class ToldItem(Struct, array_like=True):
     columns: list[Key] = field(default_factory=list)
     gone: bool = False
     opens: JobVersion | None = None
+    stands: Stands | None = None
 
 
 class Point(Struct, array_like=True):
@@ -171,7 +177,7 @@ class Facts:
             self.of_runs.add((run_hash(run.parent.run_id), PARENT), [run.parent.run_id])
         item, teller = item_of_run(run), teller_of_run(run, record)
         if item is not None and teller is not None:
-            self._add_item(item, teller)
+            self._add_item(item, teller, (run.state, run.streaming))
             self._add_points(run, item.moment)
 
     def _add_job_event(self, event: JobEvent) -> None:
@@ -180,8 +186,8 @@ class Facts:
         self._name_datasets([*inputs, *outputs])
         self._add_item(item_of_event(event), teller_of_event(event))
 
-    def _add_item(self, item: Item, teller: Teller) -> None:
-        self._put_item(ToldItem(item, bool(teller.entries), sorted(teller.columns)), "b")
+    def _add_item(self, item: Item, teller: Teller, stands: Stands | None = None) -> None:
+        self._put_item(ToldItem(item, bool(teller.entries), sorted(teller.columns), stands=stands), "b")
 
     def _put_item(self, told: ToldItem, order: str) -> None:
         # At one moment a kept version comes first: what its maker still tells is told within it.

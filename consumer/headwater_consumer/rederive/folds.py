@@ -9,16 +9,17 @@ from headwater_avro.names import Key
 from headwater_consumer.rules.job_versions import Item, kept_as_it_was, step
 from headwater_graph.values import JobVersion, Moment
 
-from .facts import ToldItem
+from .facts import Stands, ToldItem
 
 
 @dataclass(slots=True)
 class FoldedVersion:
-    """A version as the fold left it, its last run, how many runs it has, and the moment at which the next one begins."""
+    """A version as the fold left it, how many runs it has, its last run and how that stands, and when the next one begins."""
 
     version: JobVersion
     runs: int = 0
     last: Moment | None = None
+    stands: Stands | None = None
     end: Moment | None = None
 
 
@@ -45,7 +46,7 @@ class JobFold:
         if told.opens is not None:
             self._open(kept_as_it_was(told.opens))
             return None
-        version = None if told.gone else self._place(told.item).version
+        version = None if told.gone else self._place(told.item, told.stands).version
         self._tell(told)
         return version.id if version else None
 
@@ -54,7 +55,7 @@ class JobFold:
         while self._closed:
             yield self._closed.pop()
 
-    def _place(self, item: Item) -> FoldedVersion:
+    def _place(self, item: Item, stands: Stands | None) -> FoldedVersion:
         version = step(self.now.version if self.now else None, item)
         if self.now is None or version.id != self.now.version.id:
             self._open(version)
@@ -62,7 +63,8 @@ class JobFold:
         self.now.version = version
         if item.run_id is not None:
             self.now.runs += 1
-            self.now.last = max(self.now.last or item.moment, item.moment)
+            if self.now.last is None or self.now.last <= item.moment:
+                self.now.last, self.now.stands = item.moment, stands
         return self.now
 
     def _open(self, version: JobVersion) -> None:

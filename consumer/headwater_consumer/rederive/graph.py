@@ -16,19 +16,20 @@ from headwater_consumer.settle.hashes import job_hash, run_hash
 from headwater_graph.values import EARLIEST, JobVersion, Moment, Row
 
 from .edges import TellingJob, column_rows, edge_rows, telling_jobs
-from .facts import PARENT, RAN, READ, REMOVED, WROTE, Facts, PartOfRun, Point, Scans, ToldItem
+from .facts import PARENT, RAN, READ, REMOVED, WROTE, Facts, PartOfRun, Point, Scans, Stands, ToldItem
 from .folds import Current, FoldedVersion, JobFold
 from .spill import Spill, SpillKey, moment_parts
 from .timelines import Timeline, timeline_of
 
 
 class VersionRow(Struct, array_like=True):
-    """A job version as the fold left it; ``last`` is (runId, time) of its last run."""
+    """A job version as the fold left it; ``last`` is (runId, time) of its last run, if that is there ``stands`` how it does."""
 
     version: JobVersion
     end: int | None
     runs: int
     last: tuple[str, int] | None
+    stands: Stands | None
 
 
 class DatasetVersionRow(Struct, array_like=True):
@@ -110,7 +111,7 @@ class RederivedGraph:
     def _keep_versions(self, versions: Iterable[FoldedVersion]) -> None:
         for one in versions:
             last = (one.last[1], one.last[0]) if one.last else None
-            row = VersionRow(one.version, one.end[0] if one.end else None, one.runs, last)
+            row = VersionRow(one.version, one.end[0] if one.end else None, one.runs, last, one.stands)
             self.job_versions.add((job_hash(one.version.job), *moment_parts(one.version.since)), row)
 
     def _keep_timeline(self, line: Timeline) -> None:

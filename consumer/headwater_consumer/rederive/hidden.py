@@ -141,6 +141,8 @@ def _job_versions(graph: RederivedGraph) -> Iterator[Row]:
             "outputs": [list(key) for key in version.outputs],
             "lastRun": row.last[0] if row.last else None,
             "lastRunAt": row.last[1] if row.last else None,
+            "lastRunState": row.stands[0] if row.stands else None,
+            "lastRunStreaming": row.stands[1] if row.stands else None,
             "keptNumber": version.kept.number if version.kept else None,
         }
 

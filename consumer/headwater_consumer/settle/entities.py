@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headwater_avro.canonical import canonical, canonical_text
@@ -225,9 +225,19 @@ def _known_run_statements(entities: Entities) -> list[Statement]:
     moves = [change for change in known if change.old is None or change.old.job != change.new.job]
     return [
         _put("put_runs", [change.row for change in known]),
+        _put("put_last_run_states", _state_rows(known)),
         _put("cut_run_job", [{"run": change.row["key"]} for change in moves if change.old is not None]),
         _put("put_run_job", [{"run": change.row["key"], "job": change.row["job"]} for change in moves]),
     ]
+
+
+def _state_rows(known: Iterable[Change]) -> Iterator[Row]:
+    """Yield how runs stand that may be the last of their versions: that changes without a fold."""
+    for change in known:
+        stands = (change.new.state, change.new.streaming)
+        if change.old is not None and change.version is not None and stands != (change.old.state, change.old.streaming):
+            shown = {name: change.row[name] for name in ("state", "streaming")}
+            yield {"version": change.version, "run": change.new.id} | shown
 
 
 def _run_parent_statements(changes: Iterable[Change]) -> list[Statement]:

@@ -2,6 +2,7 @@
 // parameters: none
 MATCH (v:JobVersion)
 RETURN v.id AS id, v.tie AS tie, v.keptNumber AS keptNumber, v.codeMoment AS codeMoment, v.codeTie AS codeTie, v.lastRun AS lastRun,
+       v.lastRunState AS lastRunState, v.lastRunStreaming AS lastRunStreaming,
        v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond AS lastRunAt,
        v.validFrom.epochSeconds * 1000000 + v.validFrom.microsecond AS `from`,
        v.validTo.epochSeconds * 1000000 + v.validTo.microsecond AS to,

@@ -1,4 +1,4 @@
-// The lineage graph, version 1 of its model. Arrows run as data flows; times are ZONED DATETIME in UTC. What is not named
+// The lineage graph, version 2 of its model. Arrows run as data flows; times are ZONED DATETIME in UTC. What is not named
 // here is the writer's own. Find a job or dataset by {name: …, namespace: …}: names are indexed, `key` is a hash of both.
 //
 // nodes
@@ -6,7 +6,7 @@
 //   (:Dataset {namespace, name, facets, dropped, key})  dropped: true, or absent
 //   (:Field {namespace, dataset, name, key})            the name * stands for all columns
 //   (:Run {id, state, startedAt, endedAt, lastEventAt, streaming, lineageUnknown, codeVersion, conflicts, error, placeholder, job, key})
-//   (:JobVersion {id, validFrom, validTo, madeBy, codeVersion, lineageUnknown, runs, lastRun, lastRunAt})
+//   (:JobVersion {id, validFrom, validTo, madeBy, codeVersion, lineageUnknown, runs, lastRun, lastRunAt, lastRunState, lastRunStreaming})
 //   (:DatasetVersion {id, at, madeBy, state, external, schema})
 //
 // the current graph

@@ -12,10 +12,9 @@ CALL (start) {
 WITH x AS j
 WHERE j:Job
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
-OPTIONAL MATCH (r:Run {id: v.lastRun})
 WITH collect([
   j.key, v.id, v.moment, v.lineageUnknown, v.codeVersion, v.runs, v.lastRun,
-  v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond, r.state, r.streaming,
+  v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond, v.lastRunState, v.lastRunStreaming,
   CASE WHEN j.facets CONTAINS '"ownership"' OR j.facets CONTAINS '"STREAMING"' OR j.facets CONTAINS '"SERVICE"' THEN j.facets END
 ]) AS marks
 CALL (marks) {

@@ -1,0 +1,7 @@
+// Say how the last runs of job versions stand now; of runs that are not the last, nothing (SPEC 2.6, 3.4).
+// parameters: $rows [{version, run, state, streaming?}]
+UNWIND $rows AS row
+MATCH (v:JobVersion {id: row.version})
+  USING INDEX SEEK v:JobVersion(id)
+WHERE v.lastRun = row.run
+SET v.lastRunState = row.state, v.lastRunStreaming = row.streaming
