@@ -12,12 +12,14 @@ from typing import Any, TypeAlias
 from headwater_avro.names import Key, key_hash
 
 from .fake_checks import CHECK_SCANS
+from .fake_fields import fields_joined
 from .fake_rebuild import REBUILD_SWEEPS
 from .fake_retain import FINDS
 from .fake_scans import SCANS, moment_of
 from .fake_writes import WRITES
 from .stored import past_read, version_of
 from .values import (
+    FieldPath,
     JobVersion,
     Made,
     Moment,
@@ -248,6 +250,9 @@ class FakeTransaction:
     def _last_run_before(self, job: Key, moment: Moment) -> tuple[str, Moment] | None:
         runs = [item for item in self._items(job) if item.run_id is not None and item.moment < moment]
         return (runs[-1].run_id or "", runs[-1].moment) if runs else None
+
+    def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
+        return fields_joined(self.tables, owners)
 
     def owed(self, limit: int) -> list[Owed]:
         found = [Owed(key, row["kind"], row["body"]) for key, row in self.tables["Owed"].items()]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any, TypeAlias
 
 from headwater_avro.names import key_hash
 
-from .values import Row
+from .values import FieldPath, Row
 
 Tables: TypeAlias = dict[str, dict[Any, Row]]
 
@@ -26,10 +27,30 @@ def link_fields(tables: Tables, row: Row) -> None:
             tables["Field"][path] = field | {"of": row["key"]}
 
 
+def fields_joined(tables: Tables, owners: Collection[str]) -> set[FieldPath]:
+    """Return the fields that column edges of these owners join."""
+    return _ends(edge for edge in tables["DERIVES"].values() if edge["owner"] in owners)
+
+
 def cut_columns(tables: Tables, row: Row) -> None:
-    """Cut column edges of one output of one job, at most so many, and the fields that no edge names any more."""
-    owned = [key for key, edge in tables["DERIVES"].items() if edge["owner"] == row["owner"]][: row.get("limit")]
+    """Cut the column edges of one output of one job."""
+    for key in [key for key, edge in tables["DERIVES"].items() if edge["owner"] == row["owner"]]:
+        del tables["DERIVES"][key]
+
+
+def cut_some_columns(tables: Tables, row: Row) -> None:
+    """Cut so many column edges of one output of one job, and the fields that no edge names any more."""
+    owned = [key for key, edge in tables["DERIVES"].items() if edge["owner"] == row["owner"]][: row["limit"]]
     cut = [tables["DERIVES"].pop(key) for key in owned]
-    named = {tuple(edge[end]) for edge in tables["DERIVES"].values() for end in ("source", "target")}
-    for path in {tuple(edge[end]) for edge in cut for end in ("source", "target")} - named:
+    for path in _ends(cut) - _ends(tables["DERIVES"].values()):
         del tables["Field"][path]
+
+
+def drop_unnamed_field(tables: Tables, row: Row) -> None:
+    """Drop a field unless an edge names it."""
+    if tuple(row["path"]) not in _ends(tables["DERIVES"].values()):
+        tables["Field"].pop(tuple(row["path"]), None)
+
+
+def _ends(edges: Iterable[Row]) -> set[FieldPath]:
+    return {tuple(edge[end]) for edge in edges for end in ("source", "target")}

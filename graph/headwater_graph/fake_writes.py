@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from headwater_avro.names import key_hash
 
-from .fake_fields import cut_columns, link_fields, put_field
+from .fake_fields import cut_columns, cut_some_columns, drop_unnamed_field, link_fields, put_field
 from .fake_retain import RETAIN_WRITES, put_writer
 from .values import Row
 
@@ -215,7 +215,8 @@ WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "put_feeds": _link("FEEDS", "job", "dataset"),
     "put_produces": _link("PRODUCES", "job", "dataset"),
     "cut_columns": cut_columns,
-    "cut_some_columns": cut_columns,
+    "cut_some_columns": cut_some_columns,
+    "drop_unnamed_fields": drop_unnamed_field,
     "put_columns": _put_column,
     "put_fields": put_field,
     "link_fields": link_fields,

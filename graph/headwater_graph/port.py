@@ -12,6 +12,7 @@ from typing import Protocol
 from headwater_avro.names import Key
 
 from .values import (
+    FieldPath,
     JobVersion,
     Made,
     Moment,
@@ -85,6 +86,9 @@ class Transaction(Protocol):
 
     def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
         """Return for each (job, moment) the job's versioned run with the greatest moment before: (runId, moment)."""
+
+    def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
+        """Return the fields that the column edges of these owners join, each output of a job being one."""
 
     def owed(self, limit: int) -> list[Owed]:
         """Return work still owed, by kind and key.

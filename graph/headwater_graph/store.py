@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
@@ -10,12 +10,14 @@ import neo4j
 
 from headwater_avro.names import Key, key_hash
 
+from .forms import TIE_LENGTH, formed, job_rows, moment_row, with_horizon
 from .neo4j_port import connected, translated
 from .settings import GraphSettings, graph_settings
 from .statements import asked
 from .stored import past_read, version_of
 from .values import (
     EARLIEST,
+    FieldPath,
     JobVersion,
     Made,
     Moment,
@@ -29,9 +31,6 @@ from .values import (
     StoredRun,
 )
 from .writers import Mark, holder_before, last_mark
-
-TIE_LENGTH = 256
-"""How much of a moment's text is in an index; longer ones that begin alike are told apart by their whole texts."""
 
 
 class Neo4jStore:
@@ -102,7 +101,7 @@ class Neo4jStore:
             translated(self.settings),
             self.driver.session(database=self.settings.database, fetch_size=1000) as session,
         ):
-            for record in session.run(*asked(name, _with_horizon(parameters))):
+            for record in session.run(*asked(name, with_horizon(parameters))):
                 yield dict(record)
 
     def owes(self) -> bool:
@@ -158,14 +157,14 @@ class Neo4jTransaction:
 
     def made_before(self, asked: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
         rows = [
-            {"number": number, "dataset": key_hash("dataset", *dataset), "run": run_id} | _moment_row(moment)
+            {"number": number, "dataset": key_hash("dataset", *dataset), "run": run_id} | moment_row(moment)
             for number, (dataset, moment, run_id) in enumerate(asked)
         ]
         return self._made_of("read_made_before", rows)
 
     def made_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
         rows = [
-            {"number": number, "dataset": key_hash("dataset", *dataset)} | _moment_row(moment)
+            {"number": number, "dataset": key_hash("dataset", *dataset)} | moment_row(moment)
             for number, (dataset, moment) in enumerate(asked)
         ]
         return self._made_of("read_made_after", rows)
@@ -178,7 +177,7 @@ class Neo4jTransaction:
                 "externalKey": key_hash("external", external),
                 "run": run_id,
             }
-            | _moment_row(moment)
+            | moment_row(moment)
             for number, (dataset, external, moment, run_id) in enumerate(asked)
         ]
         return self._made_of("read_exact_before", rows)
@@ -233,7 +232,7 @@ class Neo4jTransaction:
 
     def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
         found: list[list[StoredItem]] = [[] for _ in asked]
-        rows = _job_rows(asked)
+        rows = job_rows(asked)
         for row in self._many("read_runs_from", rows, limit=limit):
             found[row["number"]].append(_run_item(row))
         for row in self._many("read_job_events_from", rows, limit=limit):
@@ -241,7 +240,7 @@ class Neo4jTransaction:
         return [sorted(items, key=lambda item: item.moment)[:limit] for items in found]
 
     def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
-        asked = _job_rows([(job, moment)])
+        asked = job_rows([(job, moment)])
         found = [_run_item(row) for row in self._many("read_runs_before", asked, limit=limit)]
         found += [_event_item(row) for row in self._many("read_job_events_before", asked, limit=limit)]
         return sorted(found, key=lambda item: item.moment, reverse=True)[:limit]
@@ -253,11 +252,11 @@ class Neo4jTransaction:
         return self._versions_of("read_versions_after", asked)
 
     def _versions_of(self, name: str, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        found = {row["number"]: row for row in self._many(name, _job_rows(asked))}
+        found = {row["number"]: row for row in self._many(name, job_rows(asked))}
         return [_version(found[number], job) if number in found else None for number, (job, _) in enumerate(asked)]
 
     def versions_between(self, asked: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
-        rows = _job_rows([(job, first) for job, first, _ in asked])
+        rows = job_rows([(job, first) for job, first, _ in asked])
         for row, (_, _, last) in zip(rows, asked, strict=True):
             row |= {"last": last[0], "lastTie": last[1][:TIE_LENGTH], "lastText": last[1]}
         found: list[list[JobVersion]] = [[] for _ in asked]
@@ -267,9 +266,13 @@ class Neo4jTransaction:
         return found
 
     def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
-        rows = self._many("read_last_runs_before", _job_rows(asked))
+        rows = self._many("read_last_runs_before", job_rows(asked))
         found = {row["number"]: (row["id"], (row["moment"], row["id"])) for row in rows}
         return [found.get(number) for number in range(len(asked))]
+
+    def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
+        paths: list[Any] = list(self._many("read_fields_joined", [{"owner": one} for one in owners]))
+        return {(path[0], path[1], path[2]) for path in paths}
 
     def owed(self, limit: int) -> list[Owed]:
         return [Owed(row["key"], row["kind"], row["body"]) for row in self._rows("read_owed", limit=limit)]
@@ -281,8 +284,7 @@ class Neo4jTransaction:
         for statement in statements:
             if not statement.rows:
                 continue
-            form = _FORMS.get(statement.name)
-            rows = [form(row) for row in statement.rows] if form else list(statement.rows)
+            rows = formed(statement)
             # Its outcome is awaited by whatever is asked next, the commit at the latest: meanwhile the next rows are made.
             self._tx.run(*asked(f"write_{statement.name}", {"rows": rows}))
             written += len(rows)
@@ -293,87 +295,7 @@ class Neo4jTransaction:
         return None if row["next"] is None else str(row["next"])
 
     def find(self, name: str, **parameters: object) -> list[Row]:
-        return self._rows(name, **_with_horizon(parameters))
-
-
-# ---- rows as Neo4j wants them --------------------------------------------------------------------------------------
-
-
-def _moment_row(moment: Moment) -> Row:
-    return {"moment": moment[0], "tie": moment[1][:TIE_LENGTH], "text": moment[1]}
-
-
-def _job_rows(asked: Sequence[tuple[Key, Moment]]) -> list[Row]:
-    return [
-        {"number": number, "job": key_hash("job", *job)} | _moment_row(moment)
-        for number, (job, moment) in enumerate(asked)
-    ]
-
-
-def _seconds(micros: int | None) -> list[int] | None:
-    """Return a time as [seconds, nanoseconds], from which Cypher makes a datetime far cheaper than Python would."""
-    if micros is None:
-        return None
-    seconds, rest = divmod(micros, 1_000_000)
-    return [seconds, rest * 1000]
-
-
-def _with_horizon(parameters: dict[str, Any]) -> dict[str, Any]:
-    return parameters | {"at": _seconds(parameters["horizon"])} if "horizon" in parameters else parameters
-
-
-def _tied(row: Row) -> Row:
-    return row if row["tie"] is None else row | {"tie": row["tie"][:TIE_LENGTH]}
-
-
-def _run_form(row: Row) -> Row:
-    return _tied(row) | {name: _seconds(row[name]) for name in ("started", "ended", "last")}
-
-
-def _dataset_version_form(row: Row) -> Row:
-    external = None if row["external"] is None else key_hash("external", row["external"])
-    return _tied(row) | {"at": _seconds(row["moment"]), "externalKey": external}
-
-
-def _last_run_form(row: Row) -> Row:
-    run = None if row["lastRun"] is None else key_hash("run", row["lastRun"])
-    return row | {"at": _seconds(row["lastRunAt"]), "run": run}
-
-
-def _read_form(row: Row) -> Row:
-    if row["external"] is None:
-        return row | {"exactMoment": None, "externalKey": None}
-    exact = {"exactMoment": row["moment"], "externalKey": key_hash("external", row["external"])}
-    return row | exact | {"moment": None}
-
-
-def _field_hash(path: Sequence[str]) -> str:
-    return key_hash("field", *path)
-
-
-def _field_form(row: Row) -> Row:
-    namespace, dataset, name = row["path"]
-    of = key_hash("dataset", namespace, dataset)
-    return {"key": _field_hash(row["path"]), "of": of, "namespace": namespace, "dataset": dataset, "name": name}
-
-
-_FORMS: Mapping[str, Callable[[Row], Row]] = {
-    "create_runs": _run_form,
-    "put_runs": _run_form,
-    "put_dataset_versions": _dataset_version_form,
-    "create_dataset_versions": _dataset_version_form,
-    "add_runs": _last_run_form,
-    "put_reads": _read_form,
-    "put_job_events": _tied,
-    "put_job_versions": lambda row: _tied(row) | {"since": _seconds(row["moment"])},
-    "end_job_versions": lambda row: row | {"endAt": _seconds(row["end"])},
-    "put_last_runs": _last_run_form,
-    "put_horizon": lambda row: row | {"at": _seconds(row["horizon"])},
-    "put_feeds": lambda row: row | {"sinceAt": _seconds(row["since"])},
-    "put_produces": lambda row: row | {"sinceAt": _seconds(row["since"])},
-    "put_fields": _field_form,
-    "put_columns": lambda row: row | {"from": _field_hash(row["source"]), "to": _field_hash(row["target"])},
-}
+        return self._rows(name, **with_horizon(parameters))
 
 
 # ---- records as values ---------------------------------------------------------------------------------------------

@@ -20,6 +20,10 @@ Row: TypeAlias = dict[str, Any]
 """One row of a write: the parameters that its Cypher file names."""
 
 
+FieldPath: TypeAlias = tuple[str, str, str]
+"""(namespace, dataset, field) of a column; ``*`` as the field stands for the whole dataset (SPEC 6.5)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One write: the name of a Cypher file and the rows it is to be run over."""

@@ -50,9 +50,11 @@ USUAL = (
     "write_cut_current_edges",
     "write_put_feeds",
     "write_put_produces",
+    "read_fields_joined",
     "write_cut_columns",
     "write_put_fields",
     "write_put_columns",
+    "write_drop_unnamed_fields",
     "write_put_fold_states",
     "write_put_offsets",
 )

@@ -17,8 +17,8 @@ from headwater_consumer.rules.runs import read_run
 from headwater_consumer.settle.changes import run_row
 from headwater_consumer.settle.entities import facets_text
 from headwater_consumer.settle.hashes import dataset_hash, job_hash
+from headwater_graph.forms import TIE_LENGTH
 from headwater_graph.records import DatasetRecord, JobRecord, RunRecord, unpack
-from headwater_graph.store import TIE_LENGTH
 from headwater_graph.values import Row
 
 from .edges import column_rows, edge_rows

@@ -87,7 +87,25 @@ def settle_current(tx: Transaction, jobs: Iterable[JobNow], limits: Limits) -> N
         packed = _encode(job.state)
         if packed != job.packed:
             edges.states.append({"job": job_hash(job.key), "fold": packed})
-    tx.write(edges.statements())
+    tx.write(edges.statements(_fields(tx, edges)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """Fields that edges need and that are not there, and fields that lose edges and get none."""
+
+    put: list[Row]
+    left: list[Row]
+
+
+def _fields(tx: Transaction, edges: _EdgeRows) -> _Fields:
+    named = field_rows(edges.columns)
+    if not edges.columns_cut:
+        return _Fields(named, [])
+    before = tx.fields_joined([row["owner"] for row in edges.columns_cut])
+    after = {tuple(row["path"]) for row in named}
+    left = [{"path": list(path)} for path in sorted(before - after)]
+    return _Fields([row for row in named if tuple(row["path"]) not in before], left)
 
 
 @dataclass(slots=True)
@@ -100,14 +118,15 @@ class _EdgeRows:
     owed: list[Row] = field(default_factory=list)
     states: list[Row] = field(default_factory=list)
 
-    def statements(self) -> Iterator[Statement]:
+    def statements(self, fields: _Fields) -> Iterator[Statement]:
         for name, rows in (
             ("cut_current_edges", self.cut),
             ("put_feeds", self.feeds),
             ("put_produces", self.produces),
             ("cut_columns", self.columns_cut),
-            ("put_fields", field_rows(self.columns)),
+            ("put_fields", fields.put),
             ("put_columns", self.columns),
+            ("drop_unnamed_fields", fields.left),
             ("put_owed", self.owed),
             ("put_fold_states", self.states),
         ):
