@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+LOOK_THROUGH = 2_000_000
+"""After so many values that outlived a pause, all are looked through: what the work left in cycles is garbage of that size."""
+
 _pause = Lock()
+_outlived = 0
 
 
 @contextmanager
@@ -28,5 +32,19 @@ def collection_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            _spare_the_living()
             gc.enable()
         _pause.release()
+
+
+def _spare_the_living() -> None:
+    """Move what outlives the pause to the old values: else the collector began at once with all that was made meanwhile."""
+    global _outlived
+    _outlived += gc.get_count()[0]
+    if _outlived < LOOK_THROUGH:
+        # In no time, whatever their number.
+        gc.freeze()
+        gc.unfreeze()
+        return
+    _outlived = 0
+    gc.collect()

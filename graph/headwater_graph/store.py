@@ -78,8 +78,12 @@ class Neo4jStore:
             session.begin_transaction(metadata={"writer": self.holder}, timeout=self.settings.write_timeout) as tx,
         ):
             locked = tx.run(*asked("write_lock", {"holder": self.holder, "batch": self.batch}))
-            yield Neo4jTransaction(tx, next(locked)["horizon"])
-            tx.commit()
+            transaction = Neo4jTransaction(tx, next(locked)["horizon"])
+            try:
+                yield transaction
+                tx.commit()
+            finally:
+                transaction.forget()
 
     def announce(self, batch: int) -> None:
         """Say which batch the next transactions belong to: operators read it from the Writer."""
@@ -118,17 +122,28 @@ class Neo4jTransaction:
 
     def __init__(self, tx: neo4j.Transaction, horizon: int | None = None) -> None:
         self._tx = tx
+        self._given: list[dict[str, Any]] = []
         self.horizon = horizon
+
+    def forget(self) -> None:
+        """Let go of all that was sent: the driver's results stand in cycles, and keep it until the collector comes by."""
+        for given in self._given:
+            given.clear()
+
+    def _run(self, name: str, parameters: dict[str, Any]) -> neo4j.Result:
+        text, asking = asked(name, parameters)
+        self._given += asking.values()
+        return self._tx.run(text, asking)
 
     def _rows(self, name: str, **parameters: Any) -> list[Row]:
         # Not `data()`: that looks at every byte of a record.
-        return [dict(record) for record in self._tx.run(*asked(name, parameters))]
+        return [dict(record) for record in self._run(name, parameters)]
 
     def _many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[Row]:
         """Ask for many things at once. The answer is one record: a record each costs the driver more than what is in it."""
         if not rows:
             return []
-        (record,) = self._tx.run(*asked(name, {"rows": rows, **parameters}))
+        (record,) = self._run(name, {"rows": rows, **parameters})
         found: list[Row] = record["rows"]
         return found
 
@@ -286,7 +301,7 @@ class Neo4jTransaction:
                 continue
             rows = formed(statement)
             # Its outcome is awaited by whatever is asked next, the commit at the latest: meanwhile the next rows are made.
-            self._tx.run(*asked(f"write_{statement.name}", {"rows": rows}))
+            self._run(f"write_{statement.name}", {"rows": rows})
             written += len(rows)
         return written
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from threading import Barrier, Thread
 
 import pytest
 
+from headwater_avro import collection
 from headwater_avro.collection import collection_paused
 
 
@@ -52,3 +54,38 @@ def test_whoever_began_a_pause_ends_it() -> None:
     assert gc.isenabled()
     with collection_paused():
         assert not gc.isenabled()
+
+
+class Node:
+    """A value that is in a cycle with itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_outlives_a_pause_is_not_looked_through_at_its_end() -> None:
+    looked: list[str] = []
+
+    def look(phase: str, _: dict[str, int]) -> None:
+        looked.append(phase)
+
+    gc.collect()
+    with collection_paused():
+        kept = [[number] for number in range(100_000)]
+        gc.callbacks.append(look)
+    try:
+        young = gc.get_count()[0]
+        assert not looked
+    finally:
+        gc.callbacks.remove(look)
+    assert young < 1_000 < len(kept)
+
+
+def test_cycles_that_pauses_left_are_found_after_enough_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "LOOK_THROUGH", 10_000)
+    left = []
+    for _ in range(20):
+        with collection_paused():
+            left += [weakref.ref(Node()) for _ in range(1_000)]
+    there = sum(one() is not None for one in left)
+    assert 0 < there < 15_000

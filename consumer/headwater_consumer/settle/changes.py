@@ -32,19 +32,21 @@ class Change:
     teller: Teller | None
 
 
-def change_to(run_id: str, record: RunRecord, old: Run | None = None, version: str | None = None) -> Change:
-    """Return the change that makes a run's record this one."""
+def change_to(
+    run_id: str, record: RunRecord, old: Run | None = None, version: str | None = None, packed: bytes | None = None
+) -> Change:
+    """Return the change that makes a run's record this one; ``packed`` is the record as it came, where it is that."""
     new = read_run(run_id, record)
-    return Change(old, version, new, run_row(new, record), teller_of_run(new, record))
+    return Change(old, version, new, run_row(new, record, packed), teller_of_run(new, record))
 
 
-def run_row(run: Run, record: RunRecord) -> Row:
+def run_row(run: Run, record: RunRecord, packed: bytes | None = None) -> Row:
     """Return a run's node: its record, and of what it says the parts that are asked for most."""
     return {
         "key": run_hash(run.id),
         "id": run.id,
         "job": job_hash(run.job),
-        "record": pack(record),
+        "record": packed or pack(record),
         "state": run.state,
         "started": run.started,
         "ended": run.ended,

@@ -27,7 +27,7 @@ from headwater_graph.values import EARLIEST, LATEST, JobVersion, Moment, Row, St
 from .hashes import dataset_hash, job_hash
 from .limits import Limits
 from .owed import ColumnsBody, owe_columns
-from .tellers import Standing, Teller, digest_of, stored_teller
+from .tellers import Standing, Teller, digest_of, highest_of_columns, stored_teller
 
 
 class FoldState(Struct, array_like=True):
@@ -159,7 +159,7 @@ def _settle_explicit(tx: Transaction, job: JobNow, same: bool) -> Standing | Non
 
 def _settle_output(tx: Transaction, job: JobNow, output: Key, same: bool) -> Standing | None:
     before = job.state.columns.get(output)
-    new = _highest(teller.of_columns(output) for teller in job.tellers.values())
+    new = highest_of_columns(job.tellers.values(), output)
     if new is not None and new[0] and new[1] >= (job.state.folded_to or new[1]):
         return new
     if (same or before is not None) and not _lost(job, before, new):

@@ -29,7 +29,8 @@ from .limits import Limits
 from .retention import retain_on
 from .tellers import Teller, past_of, tellers
 from .told import Told
-from .versions import Read, Touched, resolve, settle_versions
+from .touched import Touched
+from .versions import Read, resolve, settle_versions
 
 
 @dataclass(frozen=True, slots=True)

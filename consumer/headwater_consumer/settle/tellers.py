@@ -44,6 +44,10 @@ class Teller:
         text = self.columns.get(output)
         return None if text is None else (self.good, self.moment, digest_of(text))
 
+    def place(self) -> tuple[bool, Moment]:
+        """What its standing goes by."""
+        return self.good, self.moment
+
 
 def teller_of_run(run: Run, record: RunRecord) -> Teller | None:
     """Return what a run tells, None while it is not versioned."""
@@ -101,6 +105,12 @@ def pack_past(tellers: tuple[Teller, ...]) -> bytes | None:
 def past_of(packed: bytes | None) -> tuple[Teller, ...]:
     """Return the tellers that :func:`pack_past` packed."""
     return () if packed is None else _decode_past(packed)
+
+
+def highest_of_columns(tellers: Iterable[Teller], output: Key) -> Standing | None:
+    """Return the highest standing among tellers for an output; only of its text a digest is made."""
+    telling = [teller for teller in tellers if output in teller.columns]
+    return max(telling, key=Teller.place).of_columns(output) if telling else None
 
 
 def digest_of(value: object) -> bytes:

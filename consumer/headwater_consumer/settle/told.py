@@ -20,10 +20,12 @@ class Told:
     """What a batch tells: partial records of runs by runId, and whole events by their canonical JSON.
 
     What follows from these alone is worked out here, before anything stored is asked for: ``changes`` are the runs as if
-    nothing were known of them, ``named`` what is told of jobs and datasets.
+    nothing were known of them, ``named`` what is told of jobs and datasets. ``packed`` has the records that came whole,
+    as they came.
     """
 
     runs: dict[str, RunRecord] = field(default_factory=dict)
+    packed: dict[str, bytes] = field(default_factory=dict)
     job_events: dict[str, JobEvent] = field(default_factory=dict)
     dataset_events: dict[str, DatasetEvent] = field(default_factory=dict)
     changes: dict[str, Change] = field(default_factory=dict)
@@ -33,7 +35,7 @@ class Told:
         """Join one row; a run told by several partitions becomes one."""
         kind, key, payload, _ = row
         if kind == "run":
-            self._add_run(key.decode(), unpack(payload, RunRecord))
+            self._add_run(key.decode(), payload)
             return
         event = read_event(payload)
         if isinstance(event, JobEvent):
@@ -63,11 +65,12 @@ class Told:
         records = (record for run_id, record in self.runs.items() if run_id not in run_ids)
         return named_by(records, self.job_events.values(), self.dataset_events.values())
 
-    def _add_run(self, run_id: str, record: RunRecord) -> None:
-        known = self.runs.get(run_id)
+    def _add_run(self, run_id: str, payload: bytes) -> None:
+        record, known = unpack(payload, RunRecord), self.runs.get(run_id)
         if known is None:
-            self.runs[run_id] = record
+            self.runs[run_id], self.packed[run_id] = record, payload
         else:
+            self.packed.pop(run_id, None)
             absorb_run(known, record)
 
 
@@ -76,7 +79,10 @@ def told(rows: Iterable[Row]) -> Told:
     all_told = Told()
     for row in rows:
         all_told.add(row)
-    all_told.changes = {run_id: change_to(run_id, record) for run_id, record in all_told.runs.items()}
+    all_told.changes = {
+        run_id: change_to(run_id, record, packed=all_told.packed.get(run_id))
+        for run_id, record in all_told.runs.items()
+    }
     all_told.named = all_told.named_without(())
     return all_told
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 
 from headwater_avro.events import DatasetEvent
-from headwater_avro.names import Key, dataset_event_version_id, dataset_version_id, initial_version_id
+from headwater_avro.names import Key, initial_version_id
 from headwater_consumer.rules import facets as read
 from headwater_consumer.rules.dataset_versions import unmade_id
-from headwater_consumer.rules.join import dataset_of
-from headwater_consumer.rules.runs import Run, Write
 from headwater_graph.port import Transaction
 from headwater_graph.records import DatasetRecord, unpack
 from headwater_graph.values import LATEST, Made, Moment, PastRead, Row, Statement, StoredRead
@@ -27,6 +25,7 @@ from .entities import Entities
 from .hashes import dataset_hash, run_hash
 from .limits import Limits
 from .owed import owe_exact, owe_reads
+from .touched import Touched, touch, touch_event
 
 _moment_of = attrgetter("moment")
 
@@ -46,41 +45,13 @@ class Read:
     unmade: str | None = None
 
 
-@dataclass(slots=True)
-class Touched:
-    """What the new and vanished versions of a batch concern."""
-
-    new: list[Row] = field(default_factory=list)
-    put: list[Row] = field(default_factory=list)
-    gone: list[Row] = field(default_factory=list)
-    appended: dict[Key, list[Made]] = field(default_factory=dict)
-    removed: dict[Key, set[str]] = field(default_factory=dict)
-    points: dict[Key, set[Moment]] = field(default_factory=dict)
-    externals: set[tuple[Key, str]] = field(default_factory=set)
-
-    def appears(self, dataset: Key, made: Made) -> None:
-        """A version of a dataset is there now."""
-        self.appended.setdefault(dataset, []).append(made)
-        self._concerns(dataset, made.moment, made.external)
-
-    def goes(self, dataset: Key, id_: str, moment: Moment, external: str | None) -> None:
-        """A version is no longer there, or no longer as it was."""
-        self.removed.setdefault(dataset, set()).add(id_)
-        self._concerns(dataset, moment, external)
-
-    def _concerns(self, dataset: Key, moment: Moment, external: str | None) -> None:
-        self.points.setdefault(dataset, set()).add(moment)
-        if external is not None:
-            self.externals.add((dataset, external))
-
-
 def settle_versions(tx: Transaction, entities: Entities, events: Iterable[DatasetEvent], limits: Limits) -> None:
     """Write the versions that changed runs and DatasetEvents make, and all reads that they concern."""
     touched = Touched()
     for change in entities.changes.values():
-        _touch(touched, change)
+        touch(touched, change)
     for event in events:
-        _touch_event(touched, event)
+        touch_event(touched, event)
     _load(tx, entities, chain(touched.points, *(change.new.inputs for change in entities.changes.values())))
     tx.write(
         (
@@ -93,72 +64,6 @@ def settle_versions(tx: Transaction, entities: Entities, events: Iterable[Datase
     own = {(one.run_id, one.dataset) for one in asked} | {(row["id"], row["of"]) for row in cut}
     asked += [one for one in _concerned(tx, entities, touched, limits) if (one.run_id, one.dataset) not in own]
     resolve(tx, entities, asked, cut, touched)
-
-
-# ---- which versions appear and go ----------------------------------------------------------------------------------
-
-
-def _touch(touched: Touched, change: Change) -> None:
-    old, new = change.old, change.new
-    before = old.writes if old else {}
-    for dataset in before.keys() - new.writes.keys():
-        assert old is not None
-        id_ = dataset_version_id(dataset, new.id)
-        touched.gone.append({"id": id_})
-        touched.goes(dataset, id_, (before[dataset].time, new.id), before[dataset].external)
-    for dataset, write in new.writes.items():
-        known = before.get(dataset)
-        if known == write and old is not None and old.state == new.state:
-            continue
-        id_ = dataset_version_id(dataset, new.id)
-        (touched.new if known is None else touched.put).append(_version_row(id_, dataset, new, write))
-        if known is None or replace(known, schema=None) != replace(write, schema=None):
-            if known is not None:
-                touched.goes(dataset, id_, (known.time, new.id), known.external)
-            touched.appears(dataset, Made(id_, (write.time, new.id), new.id, write.external, write.drops))
-
-
-def _version_row(id_: str, dataset: Key, run: Run, write: Write) -> Row:
-    return {
-        "id": id_,
-        "dataset": dataset_hash(dataset),
-        "moment": write.time,
-        "tie": run.id,
-        "madeBy": run.id,
-        "run": run_hash(run.id),
-        "external": write.external,
-        "state": run.state,
-        "schema": write.schema,
-        "drops": write.drops or None,
-        "text": None,
-    }
-
-
-def _touch_event(touched: Touched, event: DatasetEvent) -> None:
-    """SPEC 5.4: a DatasetEvent makes a version if it carries a schema with a list of fields, or an external version."""
-    record = dataset_of(event)
-    schema = read.schema_of(read.living(record.facets, "schema"))
-    external = read.external_version(read.living(record.facets, "version"))
-    if schema is None and external is None:
-        return
-    id_ = dataset_event_version_id(event.dataset, event.text)
-    drops = read.says_drop(record.facets)
-    touched.put.append(
-        {
-            "id": id_,
-            "dataset": dataset_hash(event.dataset),
-            "moment": event.time,
-            "tie": event.text,
-            "madeBy": None,
-            "run": None,
-            "external": external,
-            "state": None,
-            "schema": schema,
-            "drops": drops or None,
-            "text": event.text,
-        }
-    )
-    touched.appears(event.dataset, Made(id_, (event.time, event.text), None, external, drops))
 
 
 def _load(tx: Transaction, entities: Entities, keys: Iterable[Key]) -> None:
@@ -243,10 +148,10 @@ def _stored_latest(entities: Entities, dataset: Key) -> Made | None:
 def resolve(tx: Transaction, entities: Entities, asked: list[Read], cut: list[Row], touched: Touched) -> None:
     """Resolve reads by SPEC 5.2 and 5.3, write those that differ, and what follows for their datasets."""
     reads = list({(one.run_id, one.dataset): one for one in asked}.values())
-    versions = _resolved(tx, entities, reads, touched)
+    unmade: dict[str, Read] = {}
+    versions = _resolved(tx, entities, reads, touched, unmade)
     changed = [(one, id_) for one, id_ in zip(reads, versions, strict=True) if one.version != id_]
     cut = cut + [_cut(one.run_id, one.dataset, one.external) for one, _ in changed if one.version is not None]
-    unmade = {unmade_id(one.dataset, one.external): one for one, _ in changed}
     puts = {id_: unmade[id_] for _, id_ in changed if id_ in unmade}
     lost = {row["unmade"] for row in cut} | {one.unmade for one, _ in changed if one.unmade}
     lost |= {row["id"] for row in touched.gone}
@@ -263,26 +168,34 @@ def resolve(tx: Transaction, entities: Entities, asked: list[Read], cut: list[Ro
     _settle_datasets(tx, entities, touched, reread.keys() | unsettled, unsettled)
 
 
-def _resolved(tx: Transaction, entities: Entities, reads: list[Read], touched: Touched) -> list[str]:
-    """Return the id of the version that each read reads."""
+def _resolved(
+    tx: Transaction, entities: Entities, reads: list[Read], touched: Touched, unmade: dict[str, Read]
+) -> list[str]:
+    """Return the id of the version that each read reads; ``unmade`` gets those that nothing in the graph made."""
     found: dict[int, str] = {}
     inexact = []
     new = {dataset: sorted(made, key=_moment_of) for dataset, made in touched.appended.items()}
     for number, one in enumerate(reads):
-        at_hand = _at_hand(entities, one, touched, new.get(one.dataset, [])) if one.external is None else None
+        at_hand = _at_hand(entities, one, touched, new.get(one.dataset, []), unmade) if one.external is None else None
         if at_hand is not None:
             found[number] = at_hand
         elif one.external is None:
             inexact.append(number)
     asked = [(reads[number].dataset, reads[number].moment, reads[number].run_id) for number in inexact]
     for number, made in zip(inexact, tx.made_before(asked), strict=True):
-        found[number] = made.id if made else unmade_id(reads[number].dataset, None)
+        found[number] = made.id if made else _unmade(reads[number], unmade)
     exact = [number for number, one in enumerate(reads) if one.external is not None]
-    found |= dict(zip(exact, _resolved_exactly(tx, [reads[number] for number in exact]), strict=True))
+    found |= dict(zip(exact, _resolved_exactly(tx, [reads[number] for number in exact], unmade), strict=True))
     return [found[number] for number in range(len(reads))]
 
 
-def _at_hand(entities: Entities, one: Read, touched: Touched, new: list[Made]) -> str | None:
+def _unmade(one: Read, unmade: dict[str, Read]) -> str:
+    id_ = unmade_id(one.dataset, one.external)
+    unmade[id_] = one
+    return id_
+
+
+def _at_hand(entities: Entities, one: Read, touched: Touched, new: list[Made], unmade: dict[str, Read]) -> str | None:
     """Return the version read, where what was loaded already settles it: nothing stored lies between (the common case).
 
     ``new`` are the versions of its dataset that this batch brings, by moment.
@@ -297,10 +210,10 @@ def _at_hand(entities: Entities, one: Read, touched: Touched, new: list[Made]) -
     at = bisect_left(new, one.moment, key=_moment_of)
     if at and (latest is None or latest.moment < new[at - 1].moment):
         return new[at - 1].id
-    return latest.id if latest else unmade_id(one.dataset, None)
+    return latest.id if latest else _unmade(one, unmade)
 
 
-def _resolved_exactly(tx: Transaction, reads: list[Read]) -> list[str]:
+def _resolved_exactly(tx: Transaction, reads: list[Read], unmade: dict[str, Read]) -> list[str]:
     asked = [(one.dataset, one.external or "", one.moment, one.run_id) for one in reads]
     before = tx.exact_before(asked)
     later = [number for number, made in enumerate(before) if made is None]
@@ -309,7 +222,7 @@ def _resolved_exactly(tx: Transaction, reads: list[Read]) -> list[str]:
     ids = []
     for number, one in enumerate(reads):
         made = before[number] or fallback.get(number)
-        ids.append(made.id if made else unmade_id(one.dataset, one.external))
+        ids.append(made.id if made else _unmade(one, unmade))
     return ids
 
 

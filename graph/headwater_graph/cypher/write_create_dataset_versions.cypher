@@ -5,11 +5,8 @@ MATCH (d:Dataset {key: row.dataset})
   USING INDEX SEEK d:Dataset(key)
 MATCH (r:Run {key: row.run})
   USING INDEX SEEK r:Run(key)
-CREATE (v:DatasetVersion {id: row.id})
-SET v += {
-  dataset: row.dataset, moment: row.moment, tie: row.tie, madeBy: row.madeBy, external: row.external,
+CREATE (d)-[:HAS_VERSION]->(:DatasetVersion {
+  id: row.id, dataset: row.dataset, moment: row.moment, tie: row.tie, madeBy: row.madeBy, external: row.external,
   externalKey: row.externalKey, state: row.state, schema: row.schema, drops: row.drops,
   at: datetime({epochSeconds: row.at[0], nanosecond: row.at[1]})
-}
-CREATE (d)-[:HAS_VERSION]->(v)
-CREATE (r)-[:WROTE]->(v)
+})<-[:WROTE]-(r)

@@ -5,6 +5,7 @@ MATCH (source:Field {key: row.from})
   USING INDEX SEEK source:Field(key)
 MATCH (target:Field {key: row.to})
   USING INDEX SEEK target:Field(key)
-CREATE (source)-[e:DERIVES]->(target)
-SET e = {owner: row.owner, job: row.job, type: row.type, subtype: row.subtype, masking: row.masking,
-         description: row.description, undeclared: row.undeclared}
+CREATE (source)-[:DERIVES {
+  owner: row.owner, job: row.job, type: row.type, subtype: row.subtype, masking: row.masking,
+  description: row.description, undeclared: row.undeclared
+}]->(target)

@@ -5,5 +5,6 @@ MATCH (v:DatasetVersion {id: row.version})
   USING INDEX SEEK v:DatasetVersion(id)
 MATCH (r:Run {key: row.run})
   USING INDEX SEEK r:Run(key)
-CREATE (v)-[e:READ_BY]->(r)
-SET e = {dataset: row.dataset, moment: row.moment, exactMoment: row.exactMoment, externalKey: row.externalKey}
+CREATE (v)-[:READ_BY {
+  dataset: row.dataset, moment: row.moment, exactMoment: row.exactMoment, externalKey: row.externalKey
+}]->(r)
