@@ -52,6 +52,12 @@ VERSION = 1 + len(MIGRATIONS)
 """Which schema this headwater writes."""
 
 
+def check(version: int | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Raise ConfigError where a graph's schema, as told by its node, is another than this headwater's; none is none yet."""
+    if _pending(version, migrations):
+        raise ConfigError(_older(version, 1 + len(migrations)))
+
+
 def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> int:
     """Make the schema where it is not there yet, wait until its indexes answer, and return how many statements ran.
 
@@ -59,8 +65,7 @@ def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) 
     """
     statements = schema_statements()
     with _session(settings) as session:
-        if _pending(_version(session), migrations):
-            raise ConfigError(_older(_version(session), 1 + len(migrations)))
+        check(_version(session), migrations)
         _make(session, statements)
         _put_version(session, 1 + len(migrations))
     return len(statements)

@@ -10,6 +10,7 @@ import neo4j
 
 from headwater_avro.names import Key, key_hash
 
+from . import schema
 from .forms import TIE_LENGTH, formed, job_rows, moment_row, with_horizon
 from .neo4j_port import connected, translated
 from .settings import GraphSettings, graph_settings
@@ -70,7 +71,7 @@ class Neo4jStore:
     def transaction(self) -> Iterator[Neo4jTransaction]:
         """Begin a transaction with the writer's lock held; leaving it by an exception undoes all.
 
-        Raises ServerUnavailable, StoreBusy, StoreExhausted or StoreRefused.
+        Raises ServerUnavailable, StoreBusy, StoreExhausted or StoreRefused; ConfigError where the graph has another schema.
         """
         with (
             translated(self.settings),
@@ -78,7 +79,10 @@ class Neo4jStore:
             session.begin_transaction(metadata={"writer": self.holder}, timeout=self.settings.write_timeout) as tx,
         ):
             locked = tx.run(*asked("write_lock", {"holder": self.holder, "batch": self.batch}))
-            transaction = Neo4jTransaction(tx, next(locked)["horizon"])
+            writer = next(locked)
+            # A migration may have been made since this writer began.
+            schema.check(writer["schema"])
+            transaction = Neo4jTransaction(tx, writer["horizon"])
             try:
                 yield transaction
                 tx.commit()

@@ -10,9 +10,11 @@ from click.testing import CliRunner
 from headwater_avro.errors import ConfigError
 from headwater_cli.graph import graph as command
 from headwater_graph import schema
+from headwater_graph.questions.reader import Neo4jReader
 from headwater_graph.schema import Migration
 from headwater_graph.settings import GraphSettings
 from headwater_graph.store import Neo4jStore
+from headwater_graph.values import Statement
 
 from ..servers import Servers
 from .empty import emptied, opened
@@ -108,3 +110,26 @@ def test_the_command_shows_first_and_does_it_when_told(graph: Neo4jStore, monkey
     assert '"applied": true' in done.output
     assert version_of(graph) == [3]
     assert "nothing to do" in CliRunner().invoke(command, ["migrate"], catch_exceptions=False).output
+
+
+def test_who_writes_notices_at_its_next_transaction(graph: Neo4jStore) -> None:
+    told = Statement("put_named_jobs", ({"key": "test-late", "namespace": "n", "name": "late"},))
+    for version in (schema.VERSION + 1, 1):
+        run(graph, "MATCH (s:HeadwaterSchema) SET s.version = $version", version=version)
+        with pytest.raises(ConfigError, match=f"schema version {version}"), graph.transaction() as tx:
+            tx.write([told])
+        assert run(graph, "MATCH (j:Job {key: 'test-late'}) RETURN 1") == []
+    list(schema.migrate(graph.settings))
+    with graph.transaction() as tx:
+        tx.write([told])
+    assert run(graph, "MATCH (j:Job {key: 'test-late'}) RETURN 1") == [1]
+
+
+def test_questions_of_another_schema_are_refused_until_it_is_led_there(graph: Neo4jStore) -> None:
+    with Neo4jReader(graph.settings) as reader:
+        for ask in (lambda: reader.rows("owed"), lambda: list(reader.stream("owed"))):
+            with pytest.raises(ConfigError, match="headwater graph migrate"):
+                ask()
+        assert reader.run("MATCH (j:Job) RETURN j.name AS name", {})[0]["name"] == "j"
+        list(schema.migrate(graph.settings))
+        assert reader.rows("owed")[0]["owed"] == 0

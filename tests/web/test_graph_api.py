@@ -111,7 +111,7 @@ def test_two_versions_of_a_job_are_compared(client: TestClient, maker: GraphMake
     assert last["changes"] == [f"inputs changed: - {ns} a"]
     whole = get(client, "/jobs/diff", **{"namespace": ns, "name": "load", "from": "1", "to": "2"})
     assert whole["changes"] == [f"inputs changed: + {ns} b"]
-    for wrong, status in (({"from": "9"}, 404), ({"to": "1"}, 400), ({"first": "1"}, 422)):
+    for wrong, status in (({"from": "no-id"}, 404), ({"to": "1"}, 400), ({"first": "1"}, 422)):
         refused = client.get(f"{GRAPH}/jobs/diff", params={"namespace": ns, "name": "load", **wrong})
         assert refused.status_code == status, wrong
     only = client.get(f"{GRAPH}/jobs/diff", params={"namespace": ns, "name": "once"})

@@ -42,6 +42,9 @@ def question_text(question: str, hops: object = None) -> str:
     return text if hops is None else text.replace("*0..]", f"*0..{hops:d}]")
 
 
+_SCHEMA = "MATCH (s:HeadwaterSchema) RETURN s.version AS version"
+
+
 class Neo4jReader:
     """A GraphReader over Neo4j's driver: every question is a transaction of its own that can only read."""
 
@@ -51,6 +54,7 @@ class Neo4jReader:
         self._settings = settings
         self._exits = ExitStack()
         self._driver = self._exits.enter_context(connected(settings))
+        self._schema_known = False
 
     def __enter__(self) -> Neo4jReader:
         return self
@@ -63,6 +67,7 @@ class Neo4jReader:
         self._exits.close()
 
     def rows(self, question: str, /, **parameters: object) -> list[Row]:
+        self._check_schema()
         found = self.run(question_text(question, parameters.get("hops")), parameters)
         # One record of many maps costs the driver a tenth of what as many records do.
         return (
@@ -81,7 +86,16 @@ class Neo4jReader:
         with self._asked(text, parameters, timeout) as result:
             return [*result] if limit is None else [*result.fetch(limit)]
 
+    def _check_schema(self) -> None:
+        """Refuse a graph of another schema: an answer would lack what the graph does not have yet, and not say so."""
+        from .. import schema
+
+        if not self._schema_known:
+            schema.check(next((row["version"] for row in self.run(_SCHEMA, {})), None))
+            self._schema_known = True
+
     def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
+        self._check_schema()
         records = self._records(question_text(question, parameters.get("hops")), parameters)
         next(records)
         return records
