@@ -37,11 +37,17 @@ def _store() -> Iterator[Neo4jStore]:
 
 
 @graph.command()
-def init() -> None:
+@click.option(
+    "--migrate", "migrated", is_flag=True, help="Lead an older graph to this schema first, as `graph migrate --apply`."
+)
+def init(migrated: bool) -> None:
     """Make constraints and indexes where they are not there yet; safe to run again."""
     from headwater_graph import schema
 
-    made = schema.init(where_the_graph_is())
+    where = where_the_graph_is()
+    for version, step in schema.migrate(where) if migrated else ():
+        click.echo(f"did version {version}: {step.purpose}")
+    made = schema.init(where)
     click.echo(f"{made} constraints and indexes are there (schema version {schema.VERSION})")
 
 

@@ -19,8 +19,10 @@ from urllib.request import urlopen
 
 import pytest
 
+from headwater_graph import schema
 from headwater_stack import fetch, spark_java_home
 
+from ..graph.empty import opened
 from ..servers import Servers
 from .charts import CHART, Object, containers, one, render
 from .test_settings import environment
@@ -63,11 +65,16 @@ class Pod:
         return self.run(box)
 
 
-@pytest.fixture
-def release(servers: Servers, tmp_path: Path, unused_tcp_port: int) -> Pod:
-    values: dict[str, Any] = {
+def values_for(servers: Servers) -> dict[str, Any]:
+    return {
         "kafka": {"bootstrapServers": servers.kafka_bootstrap_servers, "topic": f"k8s-{uuid.uuid4().hex[:8]}"},
         "neo4j": {"uri": servers.neo4j_uri, "user": servers.neo4j_user, "secret": "graph"},
+    }
+
+
+@pytest.fixture
+def release(servers: Servers, tmp_path: Path, unused_tcp_port: int) -> Pod:
+    values = values_for(servers) | {
         "topics": {"mode": "job", "partitions": 3, "replicas": 1, "config": {"retention.ms": "-1"}},
         "consumer": {"httpHost": "127.0.0.1", "httpPort": unused_tcp_port, "spark": {"cores": 1}},
     }
@@ -156,3 +163,24 @@ def test_a_job_says_which_server_is_away_and_ends_with_3(tmp_path: Path) -> None
     pod = Pod(render(values), {"HEADWATER_HOME": str(tmp_path), "PATH": os.environ["PATH"]}, tmp_path)
     schema = pod.job("-graph-schema")
     assert (schema.returncode, "Neo4j" in schema.stderr) == (3, True), schema.stderr
+
+
+def test_an_older_graph_stops_an_upgrade_until_it_is_told_to_lead_it_to_the_new_schema(
+    release: Pod, servers: Servers
+) -> None:
+    def version(number: int) -> None:
+        told = "MERGE (s:HeadwaterSchema) SET s.version = $version"
+        store.driver.execute_query(told, version=number, database_="neo4j")
+
+    with opened(servers) as store:
+        try:
+            version(1)
+            stopped = release.job("-graph-schema")
+            assert (stopped.returncode, "headwater graph migrate" in stopped.stderr) == (2, True), stopped.stderr
+            led = Pod(render(values_for(servers) | {"graphSchema": {"migrate": True}}), release.own, release.folder)
+            for steps in (["did version 2"], []):
+                done = led.job("-graph-schema")
+                assert done.returncode == 0, done.stderr
+                assert [line[:13] for line in done.stdout.splitlines() if line.startswith("did")] == steps
+        finally:
+            version(schema.VERSION)
