@@ -52,6 +52,10 @@ class ConfigError(HeadwaterError):
     """A setting, flag or file is wrong; the message names all faults found and what to write instead."""
 
 
+class OtherSchema(ConfigError):
+    """The graph has an older or a newer schema than this headwater's."""
+
+
 class ServerUnavailable(HeadwaterError):
     """A server does not answer; ``hint`` says how to start it or where to look."""
 

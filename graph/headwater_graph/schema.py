@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import neo4j
 
-from headwater_avro.errors import ConfigError
+from headwater_avro.errors import OtherSchema
 
 from .neo4j_port import connected, translated
 from .settings import GraphSettings
@@ -53,15 +53,15 @@ VERSION = 1 + len(MIGRATIONS)
 
 
 def check(version: int | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Raise ConfigError where a graph's schema, as told by its node, is another than this headwater's; none is none yet."""
+    """Raise OtherSchema where a graph's schema, as told by its node, is another than this headwater's; none is none yet."""
     if _pending(version, migrations):
-        raise ConfigError(_older(version, 1 + len(migrations)))
+        raise OtherSchema(_older(version, 1 + len(migrations)))
 
 
 def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> int:
     """Make the schema where it is not there yet, wait until its indexes answer, and return how many statements ran.
 
-    Raises ServerUnavailable where Neo4j does not answer, ConfigError where the graph has another version of the schema.
+    Raises ServerUnavailable where Neo4j does not answer, OtherSchema where the graph has another version of the schema.
     """
     statements = schema_statements()
     with _session(settings) as session:
@@ -74,7 +74,7 @@ def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) 
 def pending(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> list[tuple[int, Migration]]:
     """Return what a graph lacks: (version it leads to, migration), none for a graph that has no schema yet.
 
-    Raises ServerUnavailable where Neo4j does not answer, ConfigError where the graph is newer than this headwater.
+    Raises ServerUnavailable where Neo4j does not answer, OtherSchema where the graph is newer than this headwater.
     """
     with _session(settings) as session:
         return _pending(_version(session), migrations)
@@ -112,7 +112,7 @@ def _pending(version: int | None, migrations: Sequence[Migration]) -> list[tuple
     if version is None:
         return []
     if version > newest:
-        raise ConfigError(
+        raise OtherSchema(
             f"the graph has schema version {version}, this headwater knows {newest}: use a headwater as new as the one "
             "that wrote it"
         )

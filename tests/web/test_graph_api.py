@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from headwater.fields import Destination, FieldOperation, MemoryRun, Source, apply, resolve
 from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_graph import schema
 from headwater_graph.questions.reader import GivenAnswers, Neo4jReader
 from headwater_graph.questions.reports import Report
 from headwater_graph.settings import GraphSettings
@@ -232,6 +233,21 @@ def test_errors_are_problems(client: TestClient, path: str, status: int) -> None
     told = answer.json()
     assert (told["status"], told["type"]) == (status, "about:blank")
     assert told["detail"]
+
+
+def test_a_graph_of_another_schema_is_503_until_it_is_migrated(
+    graph_server: GraphSettings, driver: neo4j.Driver, stored: GraphMaker
+) -> None:
+    named = {"namespace": stored.namespace, "name": "orders"}
+    with Neo4jReader(graph_server) as fresh:
+        asking = TestClient(create_app(fresh, MemoryOutlet(), WebSettings()))
+        try:
+            driver.execute_query("MATCH (s:HeadwaterSchema) SET s.version = 1")
+            refused = asking.get(f"{GRAPH}/lineage/upstream", params=named)
+            assert (refused.status_code, "headwater graph migrate" in refused.json()["detail"]) == (503, True)
+        finally:
+            list(schema.migrate(graph_server))
+        assert asking.get(f"{GRAPH}/lineage/upstream", params=named).is_success
 
 
 def test_a_graph_that_does_not_answer_is_503() -> None:

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from headwater_avro.errors import ConfigError, EventRejected, HeadwaterError, ServerUnavailable
+from headwater_avro.errors import ConfigError, EventRejected, HeadwaterError, OtherSchema, ServerUnavailable
 from headwater_graph.questions.finding import NotFound
 
 RETRY_SECONDS = 5
@@ -63,6 +63,8 @@ def answer_to(fault: HeadwaterError) -> Response:
             return problem(404, str(fault))
         case EventRejected():
             return problem(422, fault.detail, code=fault.code)
+        case OtherSchema():
+            return problem(503, str(fault))
         case ConfigError():
             return problem(400, str(fault))
         case ServerUnavailable():

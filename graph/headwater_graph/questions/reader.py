@@ -24,7 +24,7 @@ class GraphReader(Protocol):
 
     ``stream`` asks at once, so that the server can work on several questions, and gives each record while the server
     makes the next: use it up, or close it. Both raise ServerUnavailable where the server does not answer, ConfigError
-    where it refuses or takes too long.
+    where it refuses or takes too long, OtherSchema where the graph has another schema.
     """
 
     def rows(self, question: str, /, **parameters: object) -> list[Row]: ...
