@@ -113,6 +113,13 @@ MATCH (j:Job)-[:CURRENT]->(v:JobVersion {lineageUnknown: true})
 RETURN j.namespace AS namespace, j.name AS job, v.validFrom AS since, v.lastRun AS lastRun
 ORDER BY namespace, job LIMIT 100
 
+// Jobs whose last run did not succeed
+// parameters: none
+MATCH (j:Job)-[:CURRENT]->(v:JobVersion)
+WHERE v.lastRunState IN ['FAIL', 'ABORT']
+RETURN j.namespace AS namespace, j.name AS job, v.lastRun AS run, v.lastRunAt AS at
+ORDER BY at DESC LIMIT 100
+
 // Runs whose events named more than one job
 // parameters: none
 MATCH (r:Run) WHERE r.conflicts IS NOT NULL
