@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 BENCHES := $(addprefix bench-,ingest growth freshness questions emit fields spark)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock jars chaos test-airflow test-dbt test-spark-reference test-pyspark bench $(BENCHES) clean
+.PHONY: help setup demo test check format lock jars chaos test-airflow test-dbt test-spark-reference test-pyspark test-neo4j bench $(BENCHES) clean
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ test-spark-reference: $(VENV)/.ready ## every reference job of the Spark emitter
 
 test-pyspark: $(VENV)/.ready ## the Spark emitter inside another PySpark: make test-pyspark VERSION=3.5, or VERSION=client
 	@$(BIN)/python -m tests.spark.versions $(VERSION)
+
+test-neo4j: $(VENV)/.ready ## the graph on another Neo4j: make test-neo4j VERSION=5.26.25
+	@$(BIN)/python -m tests.graph.versions $(VERSION)
 
 bench: $(BENCHES) ## every benchmark, or one: bench-ingest, -growth, -freshness, -questions, -emit, -fields, -spark
 

@@ -60,6 +60,17 @@ def resolve(cache: Path) -> Lock:
     return lock
 
 
+def jars_of(root: str, cache: Path) -> list[Path]:
+    """Return the jars of a root, such as ``org.neo4j:neo4j:5.26.25!``, and of all that it depends on; downloads what is missing.
+
+    For trials of other versions: nothing is held against a lock.
+    """
+    from jgo.maven import MavenContext
+
+    context = MavenContext(repo_cache=cache, remote_repos={"repository": repository()})
+    return [Path(found.artifact.resolve()) for found in _closure(context, (root,))]
+
+
 def _closure(context: Any, roots: tuple[str, ...]) -> list[Any]:
     dependencies = [context.create_dependency(root) for root in roots]
     _, transitive = context.resolver.resolve(dependencies)
