@@ -242,7 +242,7 @@ def test_a_graph_of_another_schema_is_503_until_it_is_migrated(
     with Neo4jReader(graph_server) as fresh:
         asking = TestClient(create_app(fresh, MemoryOutlet(), WebSettings()))
         try:
-            driver.execute_query("MATCH (s:HeadwaterSchema) SET s.version = 1")
+            driver.execute_query("MERGE (s:HeadwaterSchema) SET s.version = 1")
             refused = asking.get(f"{GRAPH}/lineage/upstream", params=named)
             assert (refused.status_code, "headwater graph migrate" in refused.json()["detail"]) == (503, True)
         finally:
