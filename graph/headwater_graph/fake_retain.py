@@ -132,7 +132,8 @@ FINDS: dict[str, Callable[..., Iterator[Row]]] = {
 # ---- writes --------------------------------------------------------------------------------------------------------
 
 
-def _change(tables: Tables, label: str, key: str, **members: object) -> None:
+def change(tables: Tables, label: str, key: str, **members: object) -> None:
+    """Set properties of a node, if it is there."""
     if key in tables[label]:
         tables[label][key] = tables[label][key] | members
 
@@ -143,8 +144,8 @@ def put_writer(tables: Tables, row: Row) -> None:
 
 
 def _put_dataset_past(tables: Tables, row: Row) -> None:
-    _change(tables, "Dataset", row["dataset"], past=row["past"])
-    _change(tables, "DatasetVersion", row["version"], kept=row["kept"])
+    change(tables, "Dataset", row["dataset"], past=row["past"])
+    change(tables, "DatasetVersion", row["version"], kept=row["kept"])
 
 
 def _keep_job_version(tables: Tables, row: Row) -> None:
@@ -159,14 +160,14 @@ def _keep_job_version(tables: Tables, row: Row) -> None:
 def _count_removed_runs(tables: Tables, row: Row) -> None:
     version = tables["JobVersion"][row["id"]]
     if version.get("lastRun") == row["lastRun"]:
-        _change(tables, "JobVersion", row["id"], lastRunState=None, lastRunStreaming=None)
+        change(tables, "JobVersion", row["id"], lastRunState=None, lastRunStreaming=None)
     if version.get("keptNumber") is None:
-        _change(tables, "JobVersion", row["id"], runs=version["runs"] - row["runs"])
+        change(tables, "JobVersion", row["id"], runs=version["runs"] - row["runs"])
         return
     before = (version.get("keptLastMoment"), version.get("keptLastRun"))
     last = max([(row["lastMoment"], row["lastRun"]), *([before] if before[0] is not None else [])])
     told = {"keptRuns": version["keptRuns"] + row["runs"], "keptLastMoment": last[0], "keptLastRun": last[1]}
-    _change(tables, "JobVersion", row["id"], **told)
+    change(tables, "JobVersion", row["id"], **told)
 
 
 def _remove_run(tables: Tables, row: Row) -> None:
@@ -208,23 +209,23 @@ def _remove_dataset_version(tables: Tables, row: Row) -> None:
 
 def _drop_removed_run(tables: Tables, row: Row) -> None:
     if row.get("job"):
-        _change(tables, "Run", row["key"], made=None)
+        change(tables, "Run", row["key"], made=None)
     run = tables["Run"].get(row["key"])
     if run is None or not run.get("removed") or run.get("made") or any(one == row["key"] for one, _ in tables["WROTE"]):
         return
-    _change(tables, "Run", row["key"], removed=None)
+    change(tables, "Run", row["key"], removed=None)
     if not any(parent == row["key"] for _, parent in tables["CHILD_OF"]):
         del tables["Run"][row["key"]]
 
 
 RETAIN_WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "put_horizon": put_writer,
-    "put_run_horizons": lambda tables, row: _change(tables, "Run", row["key"], horizon=row["horizon"]),
-    "put_kept_runs": lambda tables, row: _change(tables, "JobVersion", row["id"], runs=row["runs"]),
-    "put_job_pasts": lambda tables, row: _change(tables, "Job", row["job"], past=row["past"]),
+    "put_run_horizons": lambda tables, row: change(tables, "Run", row["key"], horizon=row["horizon"]),
+    "put_kept_runs": lambda tables, row: change(tables, "JobVersion", row["id"], runs=row["runs"]),
+    "put_job_pasts": lambda tables, row: change(tables, "Job", row["job"], past=row["past"]),
     "put_dataset_pasts": _put_dataset_past,
     "keep_job_versions": _keep_job_version,
-    "keep_dataset_versions": lambda tables, row: _change(tables, "DatasetVersion", row["id"], kept=True),
+    "keep_dataset_versions": lambda tables, row: change(tables, "DatasetVersion", row["id"], kept=True),
     "count_removed_runs": _count_removed_runs,
     "remove_runs": _remove_run,
     "bare_runs": _bare_run,

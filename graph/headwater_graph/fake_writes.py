@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from headwater_avro.names import key_hash
 
 from .fake_fields import cut_columns, cut_some_columns, drop_unnamed_field, link_fields, put_field
-from .fake_retain import RETAIN_WRITES, put_writer
+from .fake_retain import RETAIN_WRITES, change, put_writer
 from .values import Row
 
 Tables: TypeAlias = dict[str, dict[Any, Row]]
@@ -134,16 +134,13 @@ def _add_runs(tables: Tables, row: Row) -> None:
 
 def _put_last_run(tables: Tables, row: Row) -> None:
     run = tables["Run"].get(key_hash("run", row["lastRun"]), {}) if row["lastRun"] is not None else {}
-    told = {"lastRunState": run.get("state"), "lastRunStreaming": run.get("streaming")}
-    told |= {name: row[name] for name in ("lastRun", "lastRunAt")}
-    tables["JobVersion"][row["id"]] = tables["JobVersion"][row["id"]] | told
+    stands = {"lastRunState": run.get("state"), "lastRunStreaming": run.get("streaming")}
+    change(tables, "JobVersion", row["id"], lastRun=row["lastRun"], lastRunAt=row["lastRunAt"], **stands)
 
 
 def _put_last_run_state(tables: Tables, row: Row) -> None:
-    version = tables["JobVersion"].get(row["version"])
-    if version is not None and version.get("lastRun") == row["run"]:
-        told = {"lastRunState": row["state"], "lastRunStreaming": row["streaming"]}
-        tables["JobVersion"][row["version"]] = version | told
+    if tables["JobVersion"].get(row["version"], {}).get("lastRun") == row["run"]:
+        change(tables, "JobVersion", row["version"], lastRunState=row["state"], lastRunStreaming=row["streaming"])
 
 
 def _cut_current_edges(tables: Tables, row: Row) -> None:

@@ -51,6 +51,9 @@ MIGRATIONS: tuple[Migration, ...] = (
 VERSION = 1 + len(MIGRATIONS)
 """Which schema this headwater writes."""
 
+STORED = "MATCH (s:HeadwaterSchema) RETURN s.version AS version"
+"""Asks a graph which schema it has; no row: none yet."""
+
 
 def check(version: int | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Raise OtherSchema where a graph's schema, as told by its node, is another than this headwater's; none is none yet."""
@@ -103,7 +106,7 @@ def _session(settings: GraphSettings) -> Iterator[neo4j.Session]:
 
 
 def _version(session: neo4j.Session) -> int | None:
-    found = session.run("MATCH (s:HeadwaterSchema) RETURN s.version AS version").single()
+    found = session.run(STORED).single()
     return None if found is None else int(found["version"])
 
 

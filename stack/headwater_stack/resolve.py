@@ -46,9 +46,7 @@ EXACT: dict[str, tuple[str, ...]] = {
 
 def resolve(cache: Path) -> Lock:
     """Resolve all groups, downloading to ``cache`` what has to be hashed."""
-    from jgo.maven import MavenContext  # a tool of development, absent where headwater is used
-
-    context = MavenContext(repo_cache=cache, remote_repos={"repository": repository()})
+    context = _maven(cache)
     lock: Lock = {}
     for group, roots in CLOSED.items():
         lock[group] = _hashed(_closure(context, roots))
@@ -65,10 +63,13 @@ def jars_of(root: str, cache: Path) -> list[Path]:
 
     For trials of other versions: nothing is held against a lock.
     """
-    from jgo.maven import MavenContext
+    return [Path(found.artifact.resolve()) for found in _closure(_maven(cache), (root,))]
 
-    context = MavenContext(repo_cache=cache, remote_repos={"repository": repository()})
-    return [Path(found.artifact.resolve()) for found in _closure(context, (root,))]
+
+def _maven(cache: Path) -> Any:
+    from jgo.maven import MavenContext  # a tool of development, absent where headwater is used
+
+    return MavenContext(repo_cache=cache, remote_repos={"repository": repository()})
 
 
 def _closure(context: Any, roots: tuple[str, ...]) -> list[Any]:

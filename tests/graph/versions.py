@@ -1,6 +1,6 @@
 """The graph on another Neo4j, such as a long-term release: ``python -m tests.graph.versions 5.26.25 [pytest's words]``.
 
-Resolves that version, starts it as the local stack starts its own, and has every test of the graph run against it that
+Resolves that version, starts it, and has every test of the graph run against it that
 needs no Kafka: the statements and their plans, the store, the rules through it, the questions.
 """
 

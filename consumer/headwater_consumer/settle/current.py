@@ -22,12 +22,12 @@ from headwater_consumer.rules.columns import Edges, Source, facet_edges
 from headwater_consumer.rules.explicit import entries_by_output, entry_edges, named_inputs
 from headwater_graph.port import Transaction
 from headwater_graph.records import DatasetRecord, unpack
-from headwater_graph.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
+from headwater_graph.values import EARLIEST, LATEST, FieldPath, JobVersion, Moment, Row, Statement
 
 from .hashes import dataset_hash, job_hash
 from .limits import Limits
 from .owed import ColumnsBody, owe_columns
-from .tellers import Standing, Teller, digest_of, highest_of_columns, stored_teller
+from .tellers import Standing, Teller, digest_of, highest, stored_teller
 
 
 class FoldState(Struct, array_like=True):
@@ -87,25 +87,8 @@ def settle_current(tx: Transaction, jobs: Iterable[JobNow], limits: Limits) -> N
         packed = _encode(job.state)
         if packed != job.packed:
             edges.states.append({"job": job_hash(job.key), "fold": packed})
-    tx.write(edges.statements(_fields(tx, edges)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """Fields that edges need and that are not there, and fields that lose edges and get none."""
-
-    put: list[Row]
-    left: list[Row]
-
-
-def _fields(tx: Transaction, edges: _EdgeRows) -> _Fields:
-    named = field_rows(edges.columns)
-    if not edges.columns_cut:
-        return _Fields(named, [])
-    before = tx.fields_joined([row["owner"] for row in edges.columns_cut])
-    after = {tuple(row["path"]) for row in named}
-    left = [{"path": list(path)} for path in sorted(before - after)]
-    return _Fields([row for row in named if tuple(row["path"]) not in before], left)
+    _settle_fields(tx, edges)
+    tx.write(edges.statements())
 
 
 @dataclass(slots=True)
@@ -115,18 +98,20 @@ class _EdgeRows:
     produces: list[Row] = field(default_factory=list)
     columns_cut: list[Row] = field(default_factory=list)
     columns: list[Row] = field(default_factory=list)
+    fields: list[Row] = field(default_factory=list)
+    fields_left: list[Row] = field(default_factory=list)
     owed: list[Row] = field(default_factory=list)
     states: list[Row] = field(default_factory=list)
 
-    def statements(self, fields: _Fields) -> Iterator[Statement]:
+    def statements(self) -> Iterator[Statement]:
         for name, rows in (
             ("cut_current_edges", self.cut),
             ("put_feeds", self.feeds),
             ("put_produces", self.produces),
             ("cut_columns", self.columns_cut),
-            ("put_fields", fields.put),
+            ("put_fields", self.fields),
             ("put_columns", self.columns),
-            ("drop_unnamed_fields", fields.left),
+            ("drop_unnamed_fields", self.fields_left),
             ("put_owed", self.owed),
             ("put_fold_states", self.states),
         ):
@@ -151,7 +136,7 @@ def _settle_sources(tx: Transaction, job: JobNow) -> None:
 def _settle_explicit(tx: Transaction, job: JobNow, same: bool) -> Standing | None:
     assert job.version is not None
     since = job.version.since
-    new = _highest(teller.explicitly() for teller in job.tellers.values() if teller.moment >= since)
+    new = highest((teller for teller in job.tellers.values() if teller.moment >= since), Teller.explicitly)
     if same and not _lost(job, job.state.explicit, new):
         return _higher(job.state.explicit, new)
     return _search(tx, job, since, Teller.explicitly)
@@ -159,16 +144,12 @@ def _settle_explicit(tx: Transaction, job: JobNow, same: bool) -> Standing | Non
 
 def _settle_output(tx: Transaction, job: JobNow, output: Key, same: bool) -> Standing | None:
     before = job.state.columns.get(output)
-    new = highest_of_columns(job.tellers.values(), output)
+    new = highest(job.tellers.values(), lambda teller: teller.of_columns(output))
     if new is not None and new[0] and new[1] >= (job.state.folded_to or new[1]):
         return new
     if (same or before is not None) and not _lost(job, before, new):
         return _higher(before, new)
     return _search_columns(tx, job, output)
-
-
-def _highest(standings: Iterable[Standing | None]) -> Standing | None:
-    return max((one for one in standings if one is not None), default=None)
 
 
 def _higher(before: Standing | None, new: Standing | None) -> Standing | None:
@@ -198,7 +179,7 @@ def _search(
     tx: Transaction, job: JobNow, since: Moment, standing_of: Callable[[Teller], Standing | None]
 ) -> Standing | None:
     """Return the last one that tells and did not fail, else the last that tells, of those that are there and those gone."""
-    gone = _highest(standing_of(teller) for teller in job.past if teller.moment >= since)
+    gone = highest((teller for teller in job.past if teller.moment >= since), standing_of)
     return _higher(gone, _search_items(tx, job.key, since, standing_of))
 
 
@@ -357,7 +338,18 @@ def _in_order(edges: Edges, skip: int) -> Iterator[tuple[str, Source]]:
         skip = max(0, skip - len(edges[target]))
 
 
-def field_rows(columns: Iterable[Row]) -> list[Row]:
-    """Return the rows of the fields that column edges join."""
-    paths = {tuple(row[end]): None for row in columns for end in ("source", "target")}
+def _settle_fields(tx: Transaction, edges: _EdgeRows) -> None:
+    """A field that loses an edge and gets another stays as it is: put are those not there, dropped those without edges."""
+    before, after = tx.fields_joined([row["owner"] for row in edges.columns_cut]), fields_of(edges.columns)
+    edges.fields = field_rows(path for path in after if path not in before)
+    edges.fields_left = field_rows(sorted(before - after.keys()))
+
+
+def fields_of(columns: Iterable[Row]) -> dict[FieldPath, None]:
+    """Return the fields that column edges join, each once and in their order."""
+    return {tuple(row[end]): None for row in columns for end in ("source", "target")}
+
+
+def field_rows(paths: Iterable[FieldPath]) -> list[Row]:
+    """Return the rows of fields."""
     return [{"path": list(path)} for path in paths]

@@ -236,8 +236,8 @@ def _state_rows(known: Iterable[Change]) -> Iterator[Row]:
     for change in known:
         stands = (change.new.state, change.new.streaming)
         if change.old is not None and change.version is not None and stands != (change.old.state, change.old.streaming):
-            shown = {name: change.row[name] for name in ("state", "streaming")}
-            yield {"version": change.version, "run": change.new.id} | shown
+            row = change.row
+            yield {"version": change.version, "run": row["id"], "state": row["state"], "streaming": row["streaming"]}
 
 
 def _run_parent_statements(changes: Iterable[Change]) -> list[Statement]:

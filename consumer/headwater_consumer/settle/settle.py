@@ -17,6 +17,7 @@ from .current import (
     JobNow,
     column_rows,
     field_rows,
+    fields_of,
     owner_of,
     settle_current,
     state_of,
@@ -206,7 +207,7 @@ def _drain_columns(tx: Transaction, body: work.ColumnsBody, limits: Limits) -> N
     told = told_columns(tx, job, body.output) if current else None
     edges = told.edges() if told else {}
     rows = column_rows(job, body.output, edges, body.done, limits.rows)
-    statements = [Statement("put_fields", tuple(field_rows(rows))), Statement("put_columns", tuple(rows))]
+    statements = [Statement("put_fields", tuple(field_rows(fields_of(rows)))), Statement("put_columns", tuple(rows))]
     if sum(map(len, edges.values())) > body.done + limits.rows:
         left = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
         statements.append(Statement("put_owed", (work.owe_columns(left),)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -107,10 +107,10 @@ def past_of(packed: bytes | None) -> tuple[Teller, ...]:
     return () if packed is None else _decode_past(packed)
 
 
-def highest_of_columns(tellers: Iterable[Teller], output: Key) -> Standing | None:
-    """Return the highest standing among tellers for an output; only of its text a digest is made."""
-    telling = [teller for teller in tellers if output in teller.columns]
-    return max(telling, key=Teller.place).of_columns(output) if telling else None
+def highest(tellers: Iterable[Teller], standing_of: Callable[[Teller], Standing | None]) -> Standing | None:
+    """Return the highest standing of tellers of different moments; digests are made down to that one, not of all."""
+    by_place = sorted(tellers, key=Teller.place, reverse=True)
+    return next((standing for standing in map(standing_of, by_place) if standing is not None), None)
 
 
 def digest_of(value: object) -> bytes:

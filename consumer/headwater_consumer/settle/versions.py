@@ -148,10 +148,11 @@ def _stored_latest(entities: Entities, dataset: Key) -> Made | None:
 def resolve(tx: Transaction, entities: Entities, asked: list[Read], cut: list[Row], touched: Touched) -> None:
     """Resolve reads by SPEC 5.2 and 5.3, write those that differ, and what follows for their datasets."""
     reads = list({(one.run_id, one.dataset): one for one in asked}.values())
-    unmade: dict[str, Read] = {}
-    versions = _resolved(tx, entities, reads, touched, unmade)
+    versions = _resolved(tx, entities, reads, touched)
     changed = [(one, id_) for one, id_ in zip(reads, versions, strict=True) if one.version != id_]
     cut = cut + [_cut(one.run_id, one.dataset, one.external) for one, _ in changed if one.version is not None]
+    named = {(one.dataset, one.external): one for one, _ in changed}
+    unmade = {unmade_id(*key): one for key, one in named.items()}
     puts = {id_: unmade[id_] for _, id_ in changed if id_ in unmade}
     lost = {row["unmade"] for row in cut} | {one.unmade for one, _ in changed if one.unmade}
     lost |= {row["id"] for row in touched.gone}
@@ -168,34 +169,26 @@ def resolve(tx: Transaction, entities: Entities, asked: list[Read], cut: list[Ro
     _settle_datasets(tx, entities, touched, reread.keys() | unsettled, unsettled)
 
 
-def _resolved(
-    tx: Transaction, entities: Entities, reads: list[Read], touched: Touched, unmade: dict[str, Read]
-) -> list[str]:
-    """Return the id of the version that each read reads; ``unmade`` gets those that nothing in the graph made."""
+def _resolved(tx: Transaction, entities: Entities, reads: list[Read], touched: Touched) -> list[str]:
+    """Return the id of the version that each read reads."""
     found: dict[int, str] = {}
     inexact = []
     new = {dataset: sorted(made, key=_moment_of) for dataset, made in touched.appended.items()}
     for number, one in enumerate(reads):
-        at_hand = _at_hand(entities, one, touched, new.get(one.dataset, []), unmade) if one.external is None else None
+        at_hand = _at_hand(entities, one, touched, new.get(one.dataset, [])) if one.external is None else None
         if at_hand is not None:
             found[number] = at_hand
         elif one.external is None:
             inexact.append(number)
     asked = [(reads[number].dataset, reads[number].moment, reads[number].run_id) for number in inexact]
     for number, made in zip(inexact, tx.made_before(asked), strict=True):
-        found[number] = made.id if made else _unmade(reads[number], unmade)
+        found[number] = made.id if made else unmade_id(reads[number].dataset, None)
     exact = [number for number, one in enumerate(reads) if one.external is not None]
-    found |= dict(zip(exact, _resolved_exactly(tx, [reads[number] for number in exact], unmade), strict=True))
+    found |= dict(zip(exact, _resolved_exactly(tx, [reads[number] for number in exact]), strict=True))
     return [found[number] for number in range(len(reads))]
 
 
-def _unmade(one: Read, unmade: dict[str, Read]) -> str:
-    id_ = unmade_id(one.dataset, one.external)
-    unmade[id_] = one
-    return id_
-
-
-def _at_hand(entities: Entities, one: Read, touched: Touched, new: list[Made], unmade: dict[str, Read]) -> str | None:
+def _at_hand(entities: Entities, one: Read, touched: Touched, new: list[Made]) -> str | None:
     """Return the version read, where what was loaded already settles it: nothing stored lies between (the common case).
 
     ``new`` are the versions of its dataset that this batch brings, by moment.
@@ -210,10 +203,10 @@ def _at_hand(entities: Entities, one: Read, touched: Touched, new: list[Made], u
     at = bisect_left(new, one.moment, key=_moment_of)
     if at and (latest is None or latest.moment < new[at - 1].moment):
         return new[at - 1].id
-    return latest.id if latest else _unmade(one, unmade)
+    return latest.id if latest else unmade_id(one.dataset, None)
 
 
-def _resolved_exactly(tx: Transaction, reads: list[Read], unmade: dict[str, Read]) -> list[str]:
+def _resolved_exactly(tx: Transaction, reads: list[Read]) -> list[str]:
     asked = [(one.dataset, one.external or "", one.moment, one.run_id) for one in reads]
     before = tx.exact_before(asked)
     later = [number for number, made in enumerate(before) if made is None]
@@ -222,7 +215,7 @@ def _resolved_exactly(tx: Transaction, reads: list[Read], unmade: dict[str, Read
     ids = []
     for number, one in enumerate(reads):
         made = before[number] or fallback.get(number)
-        ids.append(made.id if made else _unmade(one, unmade))
+        ids.append(made.id if made else unmade_id(one.dataset, one.external))
     return ids
 
 

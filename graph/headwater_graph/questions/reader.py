@@ -42,9 +42,6 @@ def question_text(question: str, hops: object = None) -> str:
     return text if hops is None else text.replace("*0..]", f"*0..{hops:d}]")
 
 
-_SCHEMA = "MATCH (s:HeadwaterSchema) RETURN s.version AS version"
-
-
 class Neo4jReader:
     """A GraphReader over Neo4j's driver: every question is a transaction of its own that can only read."""
 
@@ -86,19 +83,19 @@ class Neo4jReader:
         with self._asked(text, parameters, timeout) as result:
             return [*result] if limit is None else [*result.fetch(limit)]
 
-    def _check_schema(self) -> None:
-        """Refuse a graph of another schema: an answer would lack what the graph does not have yet, and not say so."""
-        from .. import schema
-
-        if not self._schema_known:
-            schema.check(next((row["version"] for row in self.run(_SCHEMA, {})), None))
-            self._schema_known = True
-
     def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
         self._check_schema()
         records = self._records(question_text(question, parameters.get("hops")), parameters)
         next(records)
         return records
+
+    def _check_schema(self) -> None:
+        """Refuse a graph of another schema: an answer would lack what the graph does not have yet, and not say so."""
+        from .. import schema
+
+        if not self._schema_known:
+            schema.check(next((row["version"] for row in self.run(schema.STORED, {})), None))
+            self._schema_known = True
 
     def _records(self, text: str, parameters: Mapping[str, object]) -> Generator[Row]:
         with self._asked(text, parameters) as result:
