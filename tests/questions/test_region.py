@@ -127,7 +127,7 @@ def test_two_statements_are_all_that_a_walk_asks(reader: Neo4jReader, driver: ne
     answer = ask(Noting(reader), start, "upstream", Limits(5))
     assert len(answer.nodes) == 1 + 9 + 10
     assert [(cut.why, cut.total) for cut in answer.cuts] == [("depth", 1), ("depth", 1)]
-    assert asked == ["upstream_region_jobs", "upstream_region"]
+    assert asked == ["upstream_region_marks", "upstream_region"]
 
 
 def test_a_server_that_is_not_there_is_told_by_a_stream_too() -> None:
@@ -144,7 +144,7 @@ def test_the_database_looks_at_no_node_twice(driver: neo4j.Driver, direction: Di
     for hops in (None, 3, 21):
         with driver.session(default_access_mode="READ") as session:
             names = ("key", "nodes", "rows", "before", "silent")
-            for question in (f"{direction}_region", f"{direction}_region_jobs"):
+            for question in (f"{direction}_region", f"{direction}_region_marks"):
                 text = question_text(question, hops)
                 plan = session.run(f"EXPLAIN {text}", dict.fromkeys(names)).consume().plan
                 assert "VarLengthExpand(Pruning,BFS" in str(plan)

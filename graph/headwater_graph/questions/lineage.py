@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -164,19 +165,41 @@ def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetim
         writers = _last_writers(reader, found, direction, scope.as_of or now)
         foretold = near.foretold()
         marked = with_marks(reader, found.nodes, now, scope.as_of, foretold.marks)
-        edges, marked = _with_versions(found.edges, marked), _with_writers(marked, writers)
+        edges, marked = found.edges(marked), _with_writers(marked, writers)
     question = {"direction": direction, "start": list(start.name), "kind": start.kind} | scope.value()
     notes = (*_unsettled(reader, foretold.owed), *_forgotten(reader, scope.as_of))
     return Answer(question, (start.key,), marked, edges, found.cuts, notes)
 
 
-def _found(reader: GraphReader, start: Node, direction: Direction, scope: Scope, near: Region) -> Swept:
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """What a walk has found: nodes in the order of answers, without marks, edges in any order, and cuts; as Swept."""
+
+    nodes: tuple[Node, ...]
+    met: Collection[Edge]
+    cuts: tuple[Cut, ...]
+
+    def writers(self) -> Counter[str]:
+        """Return how many jobs write each dataset now, by its key."""
+        return Counter(edge.target for edge in self.met if edge.kind == "produces" and not edge.past)
+
+    def edges(self, marked: Sequence[Node]) -> tuple[Edge, ...]:
+        """Return the edges in the order of answers, with the versions of their jobs, from the nodes with their facts."""
+        facts = {node.key: {"version": node.facts.get("version")} for node in marked if node.kind == "job"}
+        return tuple(
+            Edge(e.source, e.target, e.kind, facts[e.target if e.kind == "feeds" else e.source])
+            if e.facts is VERSION_TO_COME
+            else e
+            for e in in_order(self.met, marked)
+        )
+
+
+def _found(reader: GraphReader, start: Node, direction: Direction, scope: Scope, near: Region) -> Swept | Walked:
     """What is within the scope: swept where the region tells all of it, walked elsewhere."""
     if not scope.past and scope.active_since is None and (found := swept(near, start, direction, scope.limits)):
         return found
     walk = walked(reader, start, direction, scope, near=near)
-    nodes = nearest_first(walk.nodes.values())
-    return Swept(nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))
+    return Walked(nearest_first(walk.nodes.values()), walk.edges.values(), tuple(walk.cuts))
 
 
 def _foreseen(
@@ -213,17 +236,6 @@ def in_order(edges: Iterable[Edge], nodes: Sequence[Node]) -> tuple[Edge, ...]:
     return tuple(sorted(found, key=lambda e: place[e.source] * far + place[e.target] * last + rank[e.kind] + e.past))
 
 
-def _with_versions(edges: tuple[Edge, ...], nodes: Iterable[Node]) -> tuple[Edge, ...]:
-    """The edges, those that a region told of with the versions of their jobs: the same for all edges of a job."""
-    facts = {node.key: {"version": node.facts.get("version")} for node in nodes if node.kind == "job"}
-    return tuple(
-        Edge(e.source, e.target, e.kind, facts[e.target if e.kind == "feeds" else e.source])
-        if e.facts is VERSION_TO_COME
-        else e
-        for e in edges
-    )
-
-
 def walked(
     reader: GraphReader,
     start: Node,
@@ -240,14 +252,11 @@ def walked(
 
 
 def _last_writers(
-    reader: GraphReader, found: Swept, direction: Direction, until: datetime
+    reader: GraphReader, found: Swept | Walked, direction: Direction, until: datetime
 ) -> dict[str, tuple[Row, bool]]:
     """Who wrote last, where several do (SPEC 6.9), and where none does any more: by dataset, and whether one does now."""
-    writers: dict[str, set[str]] = {}
-    for edge in found.edges:
-        if edge.kind == "produces" and not edge.past:
-            writers.setdefault(edge.target, set()).add(edge.source)
-    shared = sorted(dataset for dataset, jobs in writers.items() if len(jobs) > 1)
+    writers = found.writers()
+    shared = sorted(dataset for dataset, jobs in writers.items() if jobs > 1)
     orphans = _orphans(found.nodes, writers, found.cuts) if direction == "upstream" else []
     rows = past_producers(reader, [*shared, *orphans], 0, until)
     return {row["at"]: (row, row["at"] in writers) for row in rows}
@@ -266,7 +275,7 @@ def _with_writer(node: Node, row: Row, written_now: bool) -> Node:
     return replace(node, marks=marks, facts={**node.facts, "lastWriter": _writer(row)})
 
 
-def _orphans(nodes: Iterable[Node], writers: dict[str, set[str]], cuts: Iterable[Cut]) -> list[str]:
+def _orphans(nodes: Iterable[Node], writers: Container[str], cuts: Iterable[Cut]) -> list[str]:
     cut = {each.at for each in cuts}
     return sorted(n.key for n in nodes if n.kind == "dataset" and n.key not in writers and n.key not in cut)
 

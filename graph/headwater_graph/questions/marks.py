@@ -30,9 +30,6 @@ Marked: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
 UNTOLD: Marked = ((), {})
 DROPPED = ("dropped",)
 
-DATASET_FACTS = ("version", "writtenAt", "writtenBy", "external", "owners")
-JOB_FACTS = ("version", "since", "codeVersion", "runs", "lastRun", "lastRunAt", "lastRunState", "owners")
-
 
 @lru_cache(maxsize=16_384)
 def _clock(micros: int | None) -> str | None:
@@ -85,8 +82,12 @@ def marked_datasets(rows: Iterable[Sequence[Any]]) -> dict[str, Marked]:
     marked: dict[str, Marked] = {}
     for key, dropped, version, time, run, external, text in rows:
         named = owners(facets_of(text)) if text else None
-        facts = _facts(DATASET_FACTS, (version, _clock(time), run, external, named or None))
-        marked[key] = (DROPPED if dropped else (), facts)
+        facts = {"version": version, "writtenAt": _clock(time), "writtenBy": run}
+        if external is not None:
+            facts["external"] = external
+        if named:
+            facts["owners"] = named
+        marked[key] = (DROPPED if dropped else (), _known(facts))
     return marked
 
 
@@ -96,14 +97,20 @@ def marked_jobs(rows: Iterable[Sequence[Any]], silent: Container[str]) -> dict[s
     for key, version, since, unknown, code, runs, last_run, last_run_at, state, streams, text in rows:
         facets = facets_of(text) if text else {}
         named = owners(facets) if facets else None
-        values = (version, _clock(since), code, runs, last_run, _clock(last_run_at), state, named or None)
+        facts = {"version": version, "since": _clock(since)}
+        if code is not None:
+            facts["codeVersion"] = code
+        facts |= {"runs": runs, "lastRun": last_run, "lastRunAt": _clock(last_run_at), "lastRunState": state}
+        if named:
+            facts["owners"] = named
         holds = (unknown, streams or (facets and is_streaming(facets)), key in silent, version is None)
-        marked[key] = (tuple(compress(JOB_MARKS, holds)) if any(holds) else (), _facts(JOB_FACTS, values))
+        marked[key] = (tuple(compress(JOB_MARKS, holds)) if any(holds) else (), _known(facts))
     return marked
 
 
-def _facts(names: Sequence[str], values: Iterable[Any]) -> dict[str, Any]:
-    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+def _known(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts without absent values; what is absent of most nodes isn't among them in the first place."""
+    return told(facts) if None in facts.values() else facts
 
 
 def facets_of(text: str | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ no node twice, so neither the number of paths nor a hub costs anything. Of a nod
 neighbour that a question of the walk would be answered with; of all others the walk asks, as if there were no region.
 SPEC 6.6 is not looked at here: a region may hold more than what is reached, never less of what it knows.
 
-The server works on both statements at the same time, and what it tells first is walked while it makes the rest.
+The server works on both statements at the same time: how the nodes lie is told first, and walked while it makes the marks.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Region:
     """How some nodes lie, by ids that hold within the answer: their ``keys`` and ``names``, and who is ``next_to`` whom.
 
     ``listed`` has the inputs of those edges that list some, ``aliased`` the keys of datasets with other names; not ``whole``
-    is one of which nothing of this is told. ``datasets`` and ``jobs`` are the records with the marks, which
-    may still be under way; :meth:`foretold` waits for them, once.
+    is one of which nothing of this is told. ``marks`` are the records of what marks the nodes, which may still be under
+    way; :meth:`foretold` waits for them, once.
     """
 
     keys: dict[int, str] = field(default_factory=dict)
@@ -50,8 +50,7 @@ class Region:
     listed: dict[tuple[int, int], frozenset[str] | None] = field(default_factory=dict)
     aliased: frozenset[str] = frozenset()
     whole: bool = False
-    datasets: Iterable[Row] = ()
-    jobs: Iterable[Row] = ()
+    marks: Iterable[Row] = ()
 
     def hops(self, fan: int) -> dict[str, list[Hop]]:
         """Return the hops, without versions, of all nodes whose neighbours are all told of, and fewer than ``fan``."""
@@ -73,11 +72,10 @@ class Region:
     def foretold(self) -> Foretold:
         """Return what is told of the nodes of the region, a job's version among it."""
         marks: dict[str, Marked] = {}
-        for row in self.datasets:
-            marks.update(marked_datasets(row["marks"]))
         owed: int | None = None
-        for row in self.jobs:
-            marks.update(marked_jobs(row["marks"], frozenset(row["silent"])))
+        for row in self.marks:
+            marks.update(marked_datasets(row["datasets"]))
+            marks.update(marked_jobs(row["jobs"], frozenset(row["silent"])))
             owed = row["owed"]
         return Foretold(marks, owed)
 
@@ -97,14 +95,14 @@ def region(reader: GraphReader, start: Node, direction: Direction, limits: Limit
     }
     silent = {"before": now - RUN_TIMEOUT, "silent": MAX_SILENT}
     with (
-        closing(reader.stream(f"{direction}_region_jobs", **reach, **silent)) as jobs,
-        closing(reader.stream(f"{direction}_region", **reach, rows=limits.rows)) as records,
+        closing(reader.stream(f"{direction}_region_marks", **reach, **silent)) as marks,
+        closing(reader.stream(f"{direction}_region", **reach, rows=limits.rows)) as lie,
     ):
-        first = next(records, None)
-        yield NOWHERE if first is None else _of(first, records, jobs)
+        row = next(lie, None)
+        yield NOWHERE if row is None else _of(row, marks)
 
 
-def _of(row: Row, datasets: Iterable[Row], jobs: Iterable[Row]) -> Region:
+def _of(row: Row, marks: Iterable[Row]) -> Region:
     # Equal texts that are one object are compared at once.
     one: dict[str, str] = {}
     names = zip(map(one.setdefault, row["namespaces"], row["namespaces"]), row["names"], strict=True)
@@ -118,8 +116,7 @@ def _of(row: Row, datasets: Iterable[Row], jobs: Iterable[Row]) -> Region:
         {(at, to): listed(text) for at, to, text in row["listed"]},
         frozenset(row["aliased"]),
         row["whole"],
-        datasets,
-        jobs,
+        marks,
     )
 
 

@@ -7,21 +7,40 @@ Everywhere else there is no sweep, and the walk is the law.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from .answers import Cut, Direction, Edge, Kind, Node
 from .region import Region
-from .walk import VERSION_TO_COME, Limits
+from .walk import Limits
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What was found: nodes and edges in the order of answers, without marks and versions, and what the depth cut."""
+    """What was found: nodes in the order of answers, without marks, the places to which data flows from each, and cuts."""
 
     nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    targets: Sequence[Sequence[int]]
     cuts: tuple[Cut, ...]
+
+    def writers(self) -> Counter[str]:
+        """Return how many jobs write each dataset now, by its key."""
+        ends = [ends for node, ends in zip(self.nodes, self.targets, strict=True) if node.kind == "job"]
+        return Counter({self.nodes[end].key: count for end, count in Counter(chain.from_iterable(ends)).items()})
+
+    def edges(self, marked: Sequence[Node]) -> tuple[Edge, ...]:
+        """Return the edges in the order of answers, with the versions of their jobs, from the nodes with their facts."""
+        keys = [node.key for node in marked]
+        versions = [{"version": node.facts.get("version")} for node in marked]
+        made: list[Edge] = []
+        for source, ends, version in zip(marked, self.targets, versions, strict=True):
+            if source.kind == "dataset":
+                made += [Edge(source.key, keys[end], "feeds", versions[end]) for end in ends]
+            else:
+                made += [Edge(source.key, keys[end], "produces", version) for end in ends]
+        return tuple(made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +64,7 @@ def swept(region: Region, start: Node, direction: Direction, limits: Limits) -> 
     ordered = [(at, level) for level in levels for at in sorted(level.ids, key=region.names.__getitem__)]
     nodes = tuple([Node(region.keys[at], level.kind, region.names[at], level.depth) for at, level in ordered])
     place = {at: number for number, (at, _) in enumerate(ordered)}
-    edges = tuple(_edges(region, place, nodes, direction))
-    return Swept(nodes, edges, _cuts(region, levels, found, limits.depth))
+    return Swept(nodes, _targets(region, place, direction), _cuts(region, levels, found, limits.depth))
 
 
 def _is_plain(region: Region, limits: Limits) -> bool:
@@ -77,20 +95,21 @@ def _beyond(region: Region, ids: Iterable[int], seen: set[int]) -> set[int]:
     return fresh
 
 
-def _edges(region: Region, place: dict[int, int], nodes: Sequence[Node], direction: Direction) -> Iterator[Edge]:
-    """The edges among the nodes found, by the places of their ends: a number each, which is compared faster than a pair."""
-    ends: set[int] = set()
-    near, far = (1, len(place)) if direction == "upstream" else (len(place), 1)
+def _targets(region: Region, place: dict[int, int], direction: Direction) -> list[list[int]]:
+    """To where data flows from each of the nodes found: their places, in order."""
+    near = region.next_to
+    if direction == "downstream":
+        return [sorted([place[to] for to in near.get(at, ()) if to in place]) for at in place]
+    targets: dict[int, list[int]] = {at: [] for at in place}
     for at, number in place.items():
-        ends.update([number * near + place[to] * far for to in region.next_to.get(at, ()) if to in place])
-    for end in sorted(ends):
-        source, target = divmod(end, len(place))
-        kind = "feeds" if nodes[source].kind == "dataset" else "produces"
-        yield Edge(nodes[source].key, nodes[target].key, kind, VERSION_TO_COME)
+        for source in near.get(at, ()):
+            if source in targets:
+                targets[source].append(number)
+    return list(targets.values())
 
 
 def _cuts(region: Region, levels: Sequence[Level], found: set[int], most: int | None) -> tuple[Cut, ...]:
     """How many jobs are beyond each of the last datasets."""
     last = {at for level in levels if level.depth == most and level.kind == "dataset" for at in level.ids}
-    beyond = {region.keys[at]: len(set(region.next_to.get(at, ())) - found) for at in last}
+    beyond = {region.keys[at]: sum([to not in found for to in region.next_to.get(at, ())]) for at in last}
     return tuple(Cut(key, "depth", 0, count) for key, count in sorted(beyond.items()) if count)

@@ -1,7 +1,6 @@
-// All within reach of a dataset or job downstream, each node once, the nearest ones first where `nodes` are not enough, in two
-// records of which the first can be read while the next is made: how the nodes lie (current edges by ids that hold within the
-// answer, `listed` are those that list inputs, SPEC 6.6; nothing of it, and not `whole`, where there are `rows` edges), then
-// marks as in dataset_marks. What marks the jobs is told by downstream_region_jobs, beside it.
+// All within reach of a dataset or job downstream, each node once, the nearest ones first where `nodes` are not enough: how
+// they lie (current edges by ids that hold within the answer, `listed` are those that list inputs, SPEC 6.6; nothing of it,
+// and not `whole`, where there are `rows` edges). What marks them is told by downstream_region_marks, beside it.
 // The length of a way is put in behind `*0..`: Cypher takes no parameter there.
 // parameters: key, nodes, rows
 OPTIONAL MATCH (d:Dataset {key: $key})
@@ -12,9 +11,8 @@ CALL (start) {
   RETURN DISTINCT x LIMIT $nodes
 }
 WITH collect(x) AS reached
-UNWIND [0, 1] AS part
-CALL (reached, part) {
-  UNWIND CASE part WHEN 0 THEN reached ELSE [] END AS x
+CALL (reached) {
+  UNWIND reached AS x
   MATCH (x)-[e:FEEDS|PRODUCES]->(y)
   WITH x, e, y LIMIT $rows
   WITH collect(id(x)) AS near, collect(id(y)) AS far,
@@ -23,18 +21,9 @@ CALL (reached, part) {
   RETURN whole, CASE WHEN whole THEN near ELSE [] END AS near, CASE WHEN whole THEN far ELSE [] END AS far,
          CASE WHEN whole THEN listed ELSE [] END AS listed
 }
-CALL (reached, part, whole) {
-  UNWIND CASE WHEN part = 0 AND whole THEN reached ELSE [] END AS x
+CALL (reached, whole) {
+  UNWIND CASE WHEN whole THEN reached ELSE [] END AS x
   RETURN collect(id(x)) AS ids, collect(x.key) AS keys, collect(x.namespace) AS namespaces, collect(x.name) AS names,
          collect(CASE WHEN EXISTS { (x)-[:ALIAS_OF]-() } THEN x.key END) AS aliased
 }
-CALL (reached, part) {
-  UNWIND CASE part WHEN 1 THEN reached ELSE [] END AS d
-  WITH d WHERE d:Dataset
-  OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
-  RETURN collect([
-    d.key, d.dropped, v.id, v.moment, v.madeBy, v.external,
-    CASE WHEN d.facets CONTAINS '"ownership"' THEN d.facets END
-  ]) AS marks
-}
-RETURN whole, near, far, listed, ids, keys, namespaces, names, aliased, marks
+RETURN whole, near, far, listed, ids, keys, namespaces, names, aliased
