@@ -32,7 +32,18 @@ def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]
     whatever the statistics say. As a graph grows each would else be planned again every few seconds.
     """
     options = "CYPHER replan=skip\n" if name.startswith(("read_", "write_")) else ""
-    return options + _of_one_parameter(name), {"given": _Given(parameters)}
+    return options + _of_one_parameter(name) + _awaited_later(name), {"given": _Given(parameters)}
+
+
+@cache
+def _awaited_later(name: str) -> str:
+    """What a statement that only writes has at its end.
+
+    The server answers a statement that returns nothing when it is carried out, and one that returns something as soon as
+    it is planned: whoever asks has the time of the work for the next statement.
+    """
+    writes = name.startswith("write_") and "\nRETURN " not in cypher(name)
+    return "\nRETURN count(*) AS done" if writes else ""
 
 
 class _Given(dict[str, Any]):

@@ -304,7 +304,8 @@ class Neo4jTransaction:
             if not statement.rows:
                 continue
             rows = formed(statement)
-            # Its outcome is awaited by whatever is asked next, the commit at the latest: meanwhile the next rows are made.
+            # Its outcome is awaited by whatever is sent next, the commit at the latest: meanwhile the next rows are made and
+            # packed.
             self._run(f"write_{statement.name}", {"rows": rows})
             written += len(rows)
         return written
