@@ -17,11 +17,6 @@ def cypher(name: str) -> str:
     return (_FOLDER / f"{name}.cypher").read_text()
 
 
-@cache
-def _of_one_parameter(name: str) -> str:
-    return re.sub(r"\$(\w+)", r"$given.\1", cypher(name))
-
-
 def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return a statement and its parameters as the server is to get them: all parameters in one map.
 
@@ -30,20 +25,19 @@ def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]
 
     What a transaction reads and writes is planned once and stays so: it names each of its seeks, so the plan is right
     whatever the statistics say. As a graph grows each would else be planned again every few seconds.
+
+    What only writes returns a count. The server answers a statement that returns nothing when it is carried out, and one
+    that returns something as soon as it is planned: whoever asks has the time of the work for the next statement.
     """
-    options = "CYPHER replan=skip\n" if name.startswith(("read_", "write_")) else ""
-    return options + _of_one_parameter(name) + _awaited_later(name), {"given": _Given(parameters)}
+    return _asked(name), {"given": _Given(parameters)}
 
 
 @cache
-def _awaited_later(name: str) -> str:
-    """What a statement that only writes has at its end.
-
-    The server answers a statement that returns nothing when it is carried out, and one that returns something as soon as
-    it is planned: whoever asks has the time of the work for the next statement.
-    """
-    writes = name.startswith("write_") and "\nRETURN " not in cypher(name)
-    return "\nRETURN count(*) AS done" if writes else ""
+def _asked(name: str) -> str:
+    text = re.sub(r"\$(\w+)", r"$given.\1", cypher(name))
+    options = "CYPHER replan=skip\n" if name.startswith(("read_", "write_")) else ""
+    only_writes = name.startswith("write_") and "\nRETURN " not in text
+    return options + text + ("\nRETURN count(*) AS done" if only_writes else "")
 
 
 class _Given(dict[str, Any]):
