@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
 LOOK_THROUGH = 2_000_000
-"""After so many values that outlived a pause, all are looked through: what the work left in cycles is garbage of that size."""
+"""Once so many blocks of memory more are in use than after the last look, all values are looked through for cycles."""
 
 _pause = Lock()
-_outlived = 0
+_in_use = 0
 
 
 @contextmanager
@@ -38,13 +39,15 @@ def collection_paused() -> Iterator[None]:
 
 
 def _spare_the_living() -> None:
-    """Move what outlives the pause to the old values: else the collector began at once with all that was made meanwhile."""
-    global _outlived
-    _outlived += gc.get_count()[0]
-    if _outlived < LOOK_THROUGH:
+    """Move what outlives the pause to the old values: else the collector began at once with all that was made meanwhile.
+
+    What the work made says little of what it left: an answer is there at the end of its pause and gone a moment later.
+    """
+    global _in_use
+    if sys.getallocatedblocks() - _in_use < LOOK_THROUGH:
         # In no time, whatever their number.
         gc.freeze()
         gc.unfreeze()
         return
-    _outlived = 0
     gc.collect()
+    _in_use = sys.getallocatedblocks()

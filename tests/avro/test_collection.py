@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from threading import Barrier, Thread
 
@@ -89,3 +90,27 @@ def test_cycles_that_pauses_left_are_found_after_enough_of_them(monkeypatch: pyt
             left += [weakref.ref(Node()) for _ in range(1_000)]
     there = sum(one() is not None for one in left)
     assert 0 < there < 15_000
+
+
+def test_what_is_let_go_of_after_a_pause_is_no_reason_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that gives an answer after the other would else pause for all its values each hundredth time."""
+    monkeypatch.setattr(collection, "LOOK_THROUGH", 100_000)
+    looked: list[int] = []
+
+    def look(phase: str, told: dict[str, int]) -> None:
+        if phase == "start" and told["generation"] == 2:
+            looked.append(1)
+
+    with collection_paused():
+        gc.collect()
+        monkeypatch.setattr(collection, "_in_use", sys.getallocatedblocks())
+    gc.callbacks.append(look)
+    try:
+        for _ in range(20):
+            with collection_paused():
+                answer = [[str(number)] for number in range(20_000)]
+            assert len(answer) == 20_000
+            del answer
+    finally:
+        gc.callbacks.remove(look)
+    assert not looked
