@@ -8,7 +8,7 @@
     down(default_home())
 
 Environment: HEADWATER_HOME, HEADWATER_CACHE (jars, shared by all homes), HEADWATER_MAVEN_REPOSITORY (a mirror),
-HEADWATER_KAFKA_HEAP (512m), HEADWATER_NEO4J_HEAP (2g), HEADWATER_NEO4J_PAGECACHE (256m).
+HEADWATER_KAFKA_HEAP (512m), HEADWATER_NEO4J_HEAP (a sixth of the memory: 2g to 4g), HEADWATER_NEO4J_PAGECACHE (256m).
 """
 
 from __future__ import annotations

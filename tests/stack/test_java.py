@@ -10,7 +10,8 @@ import pytest
 
 from headwater_avro.errors import ConfigError
 from headwater_stack import java
-from headwater_stack.java import Program, server_java, spark_java_home
+from headwater_stack.java import Program, machine_memory, server_java, spark_java_home
+from headwater_stack.neo4j_server import usual_heap
 
 VECTOR = "--add-modules=jdk.incubator.vector"
 
@@ -106,3 +107,22 @@ def test_java_reads_the_argument_file_as_it_was_meant(tmp_path: Path) -> None:
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert f"odd = {source}" in shown
     assert f"java.class.path = {source}/a.jar" in shown
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "heap"), [(2, "2048m"), (8, "2048m"), (18, "3072m"), (24, "4096m"), (512, "4096m")]
+)
+def test_neo4j_takes_a_share_of_the_memory_within_bounds(gigabytes: int, heap: str) -> None:
+    assert usual_heap(gigabytes << 30) == heap
+
+
+def test_a_container_has_the_memory_it_may_take(tmp_path: Path) -> None:
+    limit = tmp_path / "memory.max"
+    physical = machine_memory(limit)
+    assert physical > 1 << 28
+    limit.write_text("max\n")
+    assert machine_memory(limit) == physical
+    limit.write_text(f"{1 << 60}\n")
+    assert machine_memory(limit) == physical
+    limit.write_text(f"{1 << 27}\n")
+    assert machine_memory(limit) == 1 << 27

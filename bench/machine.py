@@ -1,0 +1,36 @@
+"""How fast this machine is just now: what other figures of the same run are to be read by.
+
+Machines are shared: the same work may take half as much time again an hour later, and two processors that are threads of
+one core do little more together than one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import time
+
+ROUNDS = 5
+STEPS = 1_000_000
+
+
+def pace() -> dict[str, float]:
+    """Return how many milliseconds a fixed piece of Python takes: one process ``alone``, one a CPU ``together``."""
+    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
+        pool.map(_work, range(os.cpu_count() or 1), chunksize=1)
+        alone = [pool.apply(_work, (0,)) for _ in range(ROUNDS)]
+        together = [took for _ in range(ROUNDS) for took in pool.map(_work, range(os.cpu_count() or 1), chunksize=1)]
+    return {"alone": round(statistics.median(alone), 1), "together": round(statistics.median(together), 1)}
+
+
+def _work(_: int) -> float:
+    began, total = time.perf_counter(), 0
+    for step in range(STEPS):
+        total += step * step % 7
+    assert total > STEPS
+    return (time.perf_counter() - began) * 1000
+
+
+if __name__ == "__main__":
+    print(pace())
