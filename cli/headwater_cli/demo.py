@@ -40,7 +40,9 @@ def demo(home: Path) -> None:
     """
     home = home.expanduser().resolve()
     with _step("local Kafka and Neo4j"):
-        addresses = headwater_stack.up(home, progress=headwater_stack.progress_on(sys.stderr), prepare=make_schema)
+        addresses = headwater_stack.up(home, progress=headwater_stack.progress_on(sys.stderr))
+        # Each time: that the graph is an older headwater's is told before the jobs run, not after them.
+        make_schema(addresses)
     folder = home / "demo"
     with _step("input files"):
         make_inputs(folder / "landing")

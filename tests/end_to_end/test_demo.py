@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import pytest
 
 import headwater_stack
@@ -19,7 +20,7 @@ import headwater_stack
 pytestmark = pytest.mark.end_to_end
 
 
-def headwater(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def headwater(home: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENLINEAGE")}
     command = [sys.executable, "-m", "headwater_cli", *arguments]
     done = subprocess.run(
@@ -30,7 +31,7 @@ def headwater(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=800,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert done.returncode == code, done.stdout[-2000:] + done.stderr[-4000:]
     return done
 
 
@@ -60,6 +61,16 @@ def readme_commands() -> list[list[str]]:
     return [command for command in commands if command != ["down"]]
 
 
+def as_an_older_headwater_left_it(home: Path) -> None:
+    addresses = headwater_stack.addresses(home)
+    assert addresses is not None
+    auth = (addresses.neo4j_user, addresses.neo4j_password)
+    with neo4j.GraphDatabase.driver(addresses.neo4j_uri, auth=auth) as driver:
+        driver.execute_query(
+            "MATCH (s:HeadwaterSchema) SET s.version = 1 WITH s MATCH (v:JobVersion) REMOVE v.lastRunState, v.lastRunStreaming"
+        )
+
+
 @pytest.mark.timeout(1500)
 def test_the_demo_gives_the_same_graph_twice_with_one_more_run_of_each_job(tmp_path: Path) -> None:
     home = tmp_path / "home"
@@ -71,8 +82,14 @@ def test_the_demo_gives_the_same_graph_twice_with_one_more_run_of_each_job(tmp_p
         for command in readme_commands():
             headwater(home, *command)
         assert headwater(home, "graph", "check").stdout == ""
+        as_an_older_headwater_left_it(home)
+        refused = headwater(home, "demo", code=2).stderr
+        headwater(home, "graph", "migrate", "--apply")
+        assert headwater(home, "graph", "check").stdout == ""
     finally:
         headwater_stack.down(home)
+    assert "headwater graph migrate --apply" in refused
+    assert "PySpark job" not in refused
     shown = first.stdout
     for name in ("orders.csv", "customers.csv", "enriched_orders", "publish_report", "revenue"):
         assert name in shown
