@@ -82,7 +82,7 @@ class Mark:
 
     def until(self, end: Mark) -> Stretch:
         """Return what lies between this and a later mark."""
-        cpu = {name: round(seconds - self.cpu.get(name, 0), 1) for name, seconds in end.cpu.items()}
+        cpu = {name: seconds - self.cpu.get(name, 0) for name, seconds in end.cpu.items()}
         return Stretch(end.messages - self.messages, end.time - self.time, cpu)
 
 
@@ -189,7 +189,7 @@ def measure(home: Path, warm_up: int, events: int, jobs: int) -> dict[str, Any]:
         "whole_to_bare_write": round(ingest.whole.rate / write, 3),
         "nodes": rows.counts[0],
         "relationships": rows.counts[1],
-        "cpu_seconds": ingest.whole.cpu,
+        "cpu_seconds": {name: round(seconds, 1) for name, seconds in ingest.whole.cpu.items()},
         "cpu_microseconds_per_event": ingest.sustained.cost,
         "cold_cpu_microseconds_per_event": ingest.cold.cost,
         "peak_megabytes": {name: round(used.peak / MEGABYTE) for name, used in ingest.usage.items()},

@@ -17,10 +17,12 @@ STEPS = 1_000_000
 
 def pace() -> dict[str, float]:
     """Return how many milliseconds a fixed piece of Python takes: one process ``alone``, one a CPU ``together``."""
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
-        pool.map(_work, range(os.cpu_count() or 1), chunksize=1)
+    each = range(os.cpu_count() or 1)
+    with multiprocessing.get_context("spawn").Pool(len(each)) as pool:
+        # The first round waits for the processes to start.
+        pool.map(_work, each, chunksize=1)
         alone = [pool.apply(_work, (0,)) for _ in range(ROUNDS)]
-        together = [took for _ in range(ROUNDS) for took in pool.map(_work, range(os.cpu_count() or 1), chunksize=1)]
+        together = [took for _ in range(ROUNDS) for took in pool.map(_work, each, chunksize=1)]
     return {"alone": round(statistics.median(alone), 1), "together": round(statistics.median(together), 1)}
 
 
