@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from headwater_avro.canonical import canonical
 from headwater_avro.errors import ConfigError
 
 from .dump import dump
@@ -34,12 +35,13 @@ def check(store: Scans) -> Iterator[Difference]:
     _refuse_unsettled(store)
     before = _epoch(store)
     with RederivedGraph(store) as derived:
-        pairs = (
-            (dump(derived), dump(store)),
-            (sort_lines(rederived_lines(derived)), sort_lines(stored_lines(store))),
+        looks = (
+            differences(dump(derived), dump(store)),
+            differences(sort_lines(rederived_lines(derived)), sort_lines(stored_lines(store))),
+            _stale_glances(store),
         )
-        for expected, found in pairs:
-            for number, difference in enumerate(differences(expected, found)):
+        for look in looks:
+            for number, difference in enumerate(look):
                 # All of both was read before the first difference: sorting needs it.
                 if number == 0 and _epoch(store) != before:
                     raise ConfigError(
@@ -62,6 +64,12 @@ def differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[D
             other = next(theirs, None)
         else:
             one, other = next(ours, None), next(theirs, None)
+
+
+def _stale_glances(store: Scans) -> Iterator[Difference]:
+    """The glances that are not of what their nodes are now (headwater_graph.glances)."""
+    for row in store.scan("check_glances"):
+        yield Difference("+", (canonical({"kind": "glance", "of": [row["kind"], *row["key"]]}) + "\n").encode())
 
 
 def _refuse_unsettled(store: Scans) -> None:

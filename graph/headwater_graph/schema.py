@@ -8,45 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import neo4j
 
 from headwater_avro.errors import OtherSchema
 
+from .migrations import MIGRATIONS, Migration
 from .neo4j_port import connected, translated
 from .settings import GraphSettings
 from .statements import schema_statements
-
-
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """The way from one version of the schema to the next: what it is for, and its statements.
-
-    Each statement runs in a transaction of its own and does no harm when run again: a migration that was broken off is
-    begun anew. Large ones say ``IN TRANSACTIONS``.
-    """
-
-    purpose: str
-    statements: tuple[str, ...]
-
-
-MIGRATIONS: tuple[Migration, ...] = (
-    Migration(
-        "a job version knows how its last run stands",
-        (
-            """
-            MATCH (v:JobVersion)
-            WHERE v.lastRun IS NOT NULL
-            CALL (v) {
-              MATCH (r:Run {id: v.lastRun})
-              SET v.lastRunState = r.state, v.lastRunStreaming = r.streaming
-            } IN TRANSACTIONS OF 10000 ROWS
-            """,
-        ),
-    ),
-)
-"""The first leads from version 1 to 2, and so on; what a released headwater did is never changed here."""
 
 VERSION = 1 + len(MIGRATIONS)
 """Which schema this headwater writes."""
@@ -91,8 +61,11 @@ def migrate(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATION
     with _session(settings) as session:
         steps = _pending(_version(session), migrations)
         for version, step in steps:
-            for statement in step.statements:
-                session.run(statement).consume()
+            for part in step.parts:
+                if isinstance(part, str):
+                    session.run(part).consume()
+                else:
+                    part(session)
             _put_version(session, version)
             yield version, step
         if steps:

@@ -13,8 +13,9 @@ _FOLDER = resources.files("headwater_graph") / "cypher"
 
 @cache
 def cypher(name: str) -> str:
-    """Return the text of ``cypher/<name>.cypher``."""
-    return (_FOLDER / f"{name}.cypher").read_text()
+    """Return the text of ``cypher/<name>.cypher``; where it says ``{{other}}``, the text of that stands."""
+    text = (_FOLDER / f"{name}.cypher").read_text()
+    return re.sub(r"\{\{(\w+)\}\}\n", lambda other: cypher(other[1]), text)
 
 
 def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

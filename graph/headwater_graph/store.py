@@ -12,6 +12,7 @@ from headwater_avro.names import Key, key_hash
 
 from . import schema
 from .forms import TIE_LENGTH, formed, job_rows, moment_row, with_horizon
+from .glances import Touched
 from .neo4j_port import connected, translated
 from .settings import GraphSettings, graph_settings
 from .statements import asked
@@ -85,6 +86,7 @@ class Neo4jStore:
             transaction = Neo4jTransaction(tx, writer["horizon"])
             try:
                 yield transaction
+                transaction.put_glances()
                 tx.commit()
             finally:
                 transaction.forget()
@@ -127,6 +129,7 @@ class Neo4jTransaction:
     def __init__(self, tx: neo4j.Transaction, horizon: int | None = None) -> None:
         self._tx = tx
         self._given: list[dict[str, Any]] = []
+        self._touched = Touched()
         self.horizon = horizon
 
     def forget(self) -> None:
@@ -307,8 +310,15 @@ class Neo4jTransaction:
             # Its outcome is awaited by whatever is sent next, the commit at the latest: meanwhile the next rows are made and
             # packed.
             self._run(f"write_{statement.name}", {"rows": rows})
+            self._touched.note(statement)
             written += len(rows)
         return written
+
+    def put_glances(self) -> None:
+        """Make anew the glances of all that was written: once each, at the end (see ``glances``)."""
+        for kind in ("job", "dataset"):
+            if rows := self._touched.rows(kind):
+                self._run(f"write_put_{kind}_glances", {"rows": rows})
 
     def sweep(self, name: str, after: str, limit: int) -> str | None:
         (row,) = self._rows(f"rebuild_{name}", after=after, limit=limit)

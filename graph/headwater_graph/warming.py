@@ -57,6 +57,8 @@ USUAL = (
     "write_drop_unnamed_fields",
     "write_put_fold_states",
     "write_put_offsets",
+    "write_put_job_glances",
+    "write_put_dataset_glances",
 )
 """Statements of ordinary batches, in their order; each does nothing where it is given no rows."""
 

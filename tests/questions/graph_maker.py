@@ -14,7 +14,9 @@ from typing import Any
 import neo4j
 
 from headwater_avro.names import dataset_version_id, initial_version_id, job_version_id
+from headwater_graph.facets import told_of_dataset, told_of_job
 from headwater_graph.questions.keys import dataset_key, field_key, job_key, run_key
+from headwater_graph.statements import asked
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -32,9 +34,10 @@ def moment(time: datetime) -> int:
 
 @dataclass
 class GraphMaker:
-    """Nodes and edges of one namespace; ``store`` writes them all."""
+    """Nodes and edges of one namespace; ``store`` writes them all, and glances unless none are wanted."""
 
     namespace: str
+    glances: bool = True
     nodes: dict[tuple[str, str], Properties] = field(default_factory=dict)
     edges: dict[tuple[str, str, str, str, str, str], Properties] = field(default_factory=dict)
     _hour: float = 0.0
@@ -42,13 +45,15 @@ class GraphMaker:
     def dataset(self, name: str, **properties: Any) -> str:
         key = dataset_key(self.namespace, name)
         node = {"key": key, "namespace": self.namespace, "name": name, "facets": "{}"}
-        self.nodes.setdefault(("Dataset", key), node).update(properties)
+        told = told_of_dataset(properties["facets"]) if "facets" in properties else {}
+        self.nodes.setdefault(("Dataset", key), node).update(properties | told)
         return key
 
     def job(self, name: str, **properties: Any) -> str:
         key = job_key(self.namespace, name)
         node = {"key": key, "namespace": self.namespace, "name": name, "facets": "{}"}
-        self.nodes.setdefault(("Job", key), node).update(properties)
+        told = told_of_job(properties["facets"]) if "facets" in properties else {}
+        self.nodes.setdefault(("Job", key), node).update(properties | told)
         return key
 
     def run(
@@ -207,6 +212,9 @@ class GraphMaker:
                 found = [(e, p) for e, p in self.edges.items() if (e[0], e[2], e[3]) == shape]
                 rows = [{"from": e[1], "to": e[4], "told": _plain(p)} for e, p in found]
                 session.run(_edges_text(*shape), rows=rows).consume()
+            for label in ("Job", "Dataset") if self.glances else ():
+                rows = [{"key": key} for kind, key in self.nodes if kind == label]
+                session.run(*asked(f"write_put_{label.lower()}_glances", {"rows": rows})).consume()
 
 
 def _edges_text(label: str, kind: str, other: str) -> str:

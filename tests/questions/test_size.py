@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 
 import neo4j
 import pytest
@@ -31,12 +31,6 @@ class Counting:
         self.asked += 1
         self.found += sum(map(_size, rows))
         return rows
-
-    def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
-        self.asked += 1
-        for row in self.reader.stream(question, **parameters):
-            self.found += _size(row)
-            yield row
 
 
 def _size(row: Row) -> int:

@@ -9,13 +9,14 @@ from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Query, Request, Response
 
+from headwater_graph.facets import facets_of
 from headwater_graph.questions.answers import Direction, Node
 from headwater_graph.questions.catalog import Listed, details, last_runs, namespaces, page
 from headwater_graph.questions.component import DIRECTIONS
 from headwater_graph.questions.finding import NotFound
 from headwater_graph.questions.keys import dataset_key, job_key
 from headwater_graph.questions.lineage import Scope, walked
-from headwater_graph.questions.marks import facets_of, time_text
+from headwater_graph.questions.marks import time_text
 from headwater_graph.questions.reader import GraphReader, Row
 from headwater_graph.questions.runs import RunFilter, RunLine, list_runs
 from headwater_graph.questions.search import search

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias
 from fastapi import APIRouter, Query, Request, Response
 
 from headwater_consumer.told_by_run import told_by_run
+from headwater_graph.facets import facets_of
 from headwater_graph.questions.answers import Node
 from headwater_graph.questions.catalog import Listed, dataset_namespaces, details, last_runs
 from headwater_graph.questions.finding import NotFound, find_run
@@ -20,7 +21,6 @@ from headwater_graph.questions.history import (
     pick,
 )
 from headwater_graph.questions.keys import dataset_key, job_key
-from headwater_graph.questions.marks import facets_of
 from headwater_graph.questions.reader import GraphReader, Row
 from headwater_graph.questions.runs import show_run
 

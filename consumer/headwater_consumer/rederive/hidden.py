@@ -17,6 +17,7 @@ from headwater_consumer.rules.runs import read_run
 from headwater_consumer.settle.changes import run_row
 from headwater_consumer.settle.entities import facets_text
 from headwater_consumer.settle.hashes import dataset_hash, job_hash
+from headwater_graph.facets import told_of_dataset, told_of_job
 from headwater_graph.forms import TIE_LENGTH
 from headwater_graph.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.values import Row
@@ -71,10 +72,11 @@ def _digest(text: str) -> str:
 def _jobs(graph: RederivedGraph) -> Iterator[Row]:
     for key, packed in graph.records("scan_jobs", graph.facts.jobs):
         record = unpack(packed, JobRecord) if packed else JobRecord()
-        yield {
+        facets = facets_text(record.facets)
+        yield told_of_job(facets) | {
             "key": list(key),
             "told": packed is not None or graph.facts.jobs[key],
-            "facets": _digest(facets_text(record.facets)),
+            "facets": _digest(facets),
             "parents": [list(read.key_from(record.parent[2]))] if record.parent else [],
         }
 
@@ -83,10 +85,11 @@ def _datasets(graph: RederivedGraph) -> Iterator[Row]:
     for key, packed in graph.records("scan_datasets", graph.facts.datasets):
         record = unpack(packed, DatasetRecord) if packed else DatasetRecord()
         aliases = read.aliases_of(read.living(record.facets, "symlinks"))
-        yield {
+        facets = facets_text(record.facets)
+        yield told_of_dataset(facets) | {
             "key": list(key),
             "told": packed is not None or graph.facts.datasets[key],
-            "facets": _digest(facets_text(record.facets)),
+            "facets": _digest(facets),
             "saysDrop": read.says_drop(record.facets),
             "aliases": [list(alias) for alias in aliases if alias != key],
         }

@@ -15,6 +15,7 @@ from headwater_consumer.rules.join import (
     absorb_run,
 )
 from headwater_consumer.rules.runs import read_run
+from headwater_graph.facets import told_of_dataset, told_of_job
 from headwater_graph.port import Transaction
 from headwater_graph.records import DatasetRecord, Facets, JobRecord, RunRecord, pack, unpack
 from headwater_graph.values import Row, Statement, StoredDataset, StoredJob
@@ -123,7 +124,8 @@ def _join_jobs(told: dict[Key, JobRecord], entities: Entities) -> list[Statement
         entities.jobs[key] = record
         if record == before:
             continue
-        rows.append(_named_row(job_hash(key), key, pack(record), record.facets, before.facets if before else None))
+        row = _named_row(job_hash(key), key, pack(record), record.facets, before.facets if before else None)
+        rows.append(row | told_of_job(row["facets"]) if "facets" in row else row)
         old, new = _job_parent(before), _job_parent(record)
         if old != new:
             cut.extend([{"key": job_hash(key), "parent": job_hash(old)}] if old else [])
@@ -180,7 +182,7 @@ def _join_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[S
             continue
         row = _named_row(dataset_hash(key), key, pack(record), record.facets, before.facets if before else None)
         row["saysDrop"] = read.says_drop(record.facets) or None
-        rows.append(row)
+        rows.append(row | told_of_dataset(row["facets"]) if "facets" in row else row)
         if stored is None:
             new.append({"key": row["key"]})
         if row["saysDrop"] or (stored is not None and stored.says_drop):

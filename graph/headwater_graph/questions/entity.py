@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from ..facets import facets_of
 from .answers import Answer, Node
 from .lineage import Scope, lineage
-from .marks import facets_of
 from .reader import GraphReader
 from .walk import Limits
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -159,15 +158,15 @@ def past_producers(reader: GraphReader, datasets: Sequence[str], fan: int, until
 
 def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetime, scope: Scope = CURRENT) -> Answer:
     """Return what feeds a dataset or job (upstream) or what it feeds (downstream), with all that was cut (SPEC 6.3)."""
-    with collection_paused(), _foreseen(reader, start, direction, now, scope) as near:
-        # All that needs no marks is done while they are still under way.
+    with collection_paused():
+        # One statement foresees the current graph alone.
+        near = NOWHERE if scope.as_of else region(reader, start, direction, scope.limits, now)
         found = _found(reader, start, direction, scope, near)
         writers = _last_writers(reader, found, direction, scope.as_of or now)
-        foretold = near.foretold()
-        marked = with_marks(reader, found.nodes, now, scope.as_of, foretold.marks)
+        marked = with_marks(reader, found.nodes, now, scope.as_of, near.marks)
         edges, marked = found.edges(marked), _with_writers(marked, writers)
     question = {"direction": direction, "start": list(start.name), "kind": start.kind} | scope.value()
-    notes = (*_unsettled(reader, foretold.owed), *_forgotten(reader, scope.as_of))
+    notes = (*_unsettled(reader, near.owed), *_forgotten(reader, scope.as_of))
     return Answer(question, (start.key,), marked, edges, found.cuts, notes)
 
 
@@ -200,13 +199,6 @@ def _found(reader: GraphReader, start: Node, direction: Direction, scope: Scope,
         return found
     walk = walked(reader, start, direction, scope, near=near)
     return Walked(nearest_first(walk.nodes.values()), walk.edges.values(), tuple(walk.cuts))
-
-
-def _foreseen(
-    reader: GraphReader, start: Node, direction: Direction, now: datetime, scope: Scope
-) -> AbstractContextManager[Region]:
-    """What one statement tells beforehand: of the current graph alone."""
-    return nullcontext(NOWHERE) if scope.as_of else region(reader, start, direction, scope.limits, now)
 
 
 def _unsettled(reader: GraphReader, owed: int | None) -> tuple[str, ...]:

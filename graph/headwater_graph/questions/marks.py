@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -20,9 +19,9 @@ RUN_TIMEOUT = timedelta(hours=24)
 MAX_SILENT = 100_000
 """How many silent runs are looked at to mark their jobs."""
 
-STREAMING = ("STREAMING", "SERVICE")
 OPEN_STATES = ("NEW", "RUNNING")
-JOB_MARKS = ("lineage unknown", "streaming", "silent", "no run yet")
+SILENT = "silent"
+JOB_MARKS = ("lineage unknown", "streaming", SILENT, "no run yet")
 
 Marked: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
 """The marks and the facts of a node."""
@@ -58,7 +57,8 @@ def with_marks(
 
 
 def _with(node: Node, marked: Marked) -> Node:
-    return Node(node.key, node.kind, node.name, node.depth, marked[0], marked[1])
+    marks, facts = marked
+    return node if node.facts is facts else Node(node.key, node.kind, node.name, node.depth, marks, facts)
 
 
 def _jobs(reader: GraphReader, keys: Sequence[str], silent_before: datetime) -> dict[str, Marked]:
@@ -80,13 +80,12 @@ def _asked(reader: GraphReader, question: str, keys: Sequence[str], **more: obje
 def marked_datasets(rows: Iterable[Sequence[Any]]) -> dict[str, Marked]:
     """Return the marks of datasets by key, from the lists of the question ``dataset_marks``."""
     marked: dict[str, Marked] = {}
-    for key, dropped, version, time, run, external, text in rows:
-        named = owners(facets_of(text)) if text else None
+    for key, dropped, version, time, run, external, owners in rows:
         facts = {"version": version, "writtenAt": _clock(time), "writtenBy": run}
         if external is not None:
             facts["external"] = external
-        if named:
-            facts["owners"] = named
+        if owners:
+            facts["owners"] = owners
         marked[key] = (DROPPED if dropped else (), _known(facts))
     return marked
 
@@ -94,16 +93,14 @@ def marked_datasets(rows: Iterable[Sequence[Any]]) -> dict[str, Marked]:
 def marked_jobs(rows: Iterable[Sequence[Any]], silent: Container[str]) -> dict[str, Marked]:
     """Return the marks of jobs by key, from the lists of the question ``job_marks``; ``silent`` are keys of silent jobs."""
     marked: dict[str, Marked] = {}
-    for key, version, since, unknown, code, runs, last_run, last_run_at, state, streams, text in rows:
-        facets = facets_of(text) if text else {}
-        named = owners(facets) if facets else None
+    for key, version, since, unknown, code, runs, last_run, last_run_at, state, streams, owners in rows:
         facts = {"version": version, "since": _clock(since)}
         if code is not None:
             facts["codeVersion"] = code
         facts |= {"runs": runs, "lastRun": last_run, "lastRunAt": _clock(last_run_at), "lastRunState": state}
-        if named:
-            facts["owners"] = named
-        holds = (unknown, streams or (facets and is_streaming(facets)), key in silent, version is None)
+        if owners:
+            facts["owners"] = owners
+        holds = (unknown, streams, key in silent, version is None)
         marked[key] = (tuple(compress(JOB_MARKS, holds)) if any(holds) else (), _known(facts))
     return marked
 
@@ -111,26 +108,6 @@ def marked_jobs(rows: Iterable[Sequence[Any]], silent: Container[str]) -> dict[s
 def _known(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts without absent values; what is absent of most nodes isn't among them in the first place."""
     return told(facts) if None in facts.values() else facts
-
-
-def facets_of(text: str | None) -> dict[str, Any]:
-    """Return the facets that a node's JSON text holds; none where there is no text."""
-    facets = json.loads(text) if text else {}
-    return facets if isinstance(facets, dict) else {}
-
-
-def is_streaming(facets: Mapping[str, Any]) -> bool:
-    """Tell whether the job facet ``jobType`` says that the job streams (SPEC 3.4)."""
-    job_type = facets.get("jobType")
-    return isinstance(job_type, dict) and job_type.get("processingType") in STREAMING
-
-
-def owners(facets: Mapping[str, Any]) -> list[str]:
-    """Return the names of the facet ``ownership``, in its order."""
-    facet = facets.get("ownership")
-    listed = facet.get("owners") if isinstance(facet, dict) else None
-    named = [owner.get("name") for owner in listed if isinstance(owner, dict)] if isinstance(listed, list) else []
-    return [name for name in named if isinstance(name, str) and name]
 
 
 def time_text(value: Any) -> str | None:

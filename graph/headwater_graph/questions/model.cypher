@@ -1,9 +1,9 @@
-// The lineage graph, version 2 of its model. Arrows run as data flows; times are ZONED DATETIME in UTC. What is not named
+// The lineage graph, version 3 of its model. Arrows run as data flows; times are ZONED DATETIME in UTC. What is not named
 // here is the writer's own. Find a job or dataset by {name: …, namespace: …}: names are indexed, `key` is a hash of both.
 //
 // nodes
-//   (:Job {namespace, name, facets, key})               facets: JSON text
-//   (:Dataset {namespace, name, facets, dropped, key})  dropped: true, or absent
+//   (:Job {namespace, name, facets, owners, streaming, key})    facets: JSON text; owners: a list of names, or absent
+//   (:Dataset {namespace, name, facets, owners, dropped, key})  streaming, dropped: true, or absent
 //   (:Field {namespace, dataset, name, key})            the name * stands for all columns
 //   (:Run {id, state, startedAt, endedAt, lastEventAt, streaming, lineageUnknown, codeVersion, conflicts, error, placeholder, job, key})
 //   (:JobVersion {id, validFrom, validTo, madeBy, codeVersion, lineageUnknown, runs, lastRun, lastRunAt, lastRunState, lastRunStreaming})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.resources import files
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = Mapping[str, Any]
 
+READ_TIMEOUT = "HEADWATER_NEO4J_READ_TIMEOUT"
+"""The setting of how long a question may take."""
+
 
 class GraphReader(Protocol):
     """Answers questions, each named after its file in ``questions/cypher``; never writes.
 
-    ``stream`` asks at once, so that the server can work on several questions, and gives each record while the server
-    makes the next: use it up, or close it. Both raise ServerUnavailable where the server does not answer, ConfigError
-    where it refuses or takes too long, OtherSchema where the graph has another schema.
+    Raises ServerUnavailable where the server does not answer, ConfigError where it refuses or takes too long, OtherSchema
+    where the graph has another schema.
     """
 
     def rows(self, question: str, /, **parameters: object) -> list[Row]: ...
-
-    def stream(self, question: str, /, **parameters: object) -> Generator[Row]: ...
 
 
 @cache
@@ -74,20 +74,32 @@ class Neo4jReader:
         )
 
     def run(
-        self, text: str, parameters: Mapping[str, object], timeout: float | None = None, limit: int | None = None
+        self,
+        text: str,
+        parameters: Mapping[str, object],
+        timeout: float | None = None,
+        limit: int | None = None,
+        setting: str = READ_TIMEOUT,
     ) -> list[Row]:
         """Run any Cypher that only reads, for at most ``timeout`` seconds; no more than ``limit`` rows are fetched.
 
-        Raises StoreRefused where the text is wrong or would write, besides what ``rows`` raises.
+        ``setting`` is named where the time was too short. Raises StoreRefused where the text is wrong or would write, besides
+        what ``rows`` raises.
         """
-        with self._asked(text, parameters, timeout) as result:
+        with self._asked(text, parameters, timeout, setting) as result:
             return [*result] if limit is None else [*result.fetch(limit)]
 
-    def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
-        self._check_schema()
-        records = self._records(question_text(question, parameters.get("hops")), parameters)
-        next(records)
-        return records
+    def plan(self, text: str, parameters: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+        """Return what a text would do, without doing it: ``r``, ``w``, ``rw`` or ``s``, and the operators of its plan.
+
+        Raises as ``run`` does.
+        """
+        with self._asked(f"EXPLAIN {text}", parameters) as result:
+            summary = result.consume()
+        plans = [summary.plan] if summary.plan else []
+        for plan in plans:
+            plans += plan.get("children", ())
+        return summary.query_type or "s", tuple(plan["operatorType"].partition("@")[0] for plan in plans)
 
     def _check_schema(self) -> None:
         """Refuse a graph of another schema: an answer would lack what the graph does not have yet, and not say so."""
@@ -97,14 +109,9 @@ class Neo4jReader:
             schema.check(next((row["version"] for row in self.run(schema.STORED, {})), None))
             self._schema_known = True
 
-    def _records(self, text: str, parameters: Mapping[str, object]) -> Generator[Row]:
-        with self._asked(text, parameters) as result:
-            yield {}  # the question is under way
-            yield from result
-
     @contextmanager
     def _asked(
-        self, text: str, parameters: Mapping[str, object], timeout: float | None = None
+        self, text: str, parameters: Mapping[str, object], timeout: float | None = None, setting: str = READ_TIMEOUT
     ) -> Iterator[neo4j.Result]:
         from neo4j import Query
 
@@ -116,8 +123,7 @@ class Neo4jReader:
             with translated(self._settings), self._session() as session:
                 yield session.run(query, dict(parameters))
         except StoreTimedOut as fault:
-            longer = "--timeout" if timeout else "HEADWATER_NEO4J_READ_TIMEOUT"
-            raise ConfigError(f"no answer within {seconds:g} s: narrow it, or give it longer ({longer})") from fault
+            raise ConfigError(f"no answer within {seconds:g} s: narrow it, or give it longer ({setting})") from fault
         except StoreExhausted as fault:
             raise ConfigError(f"too much to answer within Neo4j's memory: narrow it ({fault})") from fault
         except StoreBusy as fault:
@@ -136,6 +142,3 @@ class GivenAnswers:
     def rows(self, question: str, /, **parameters: object) -> list[Row]:
         answer = self._answers.get(question, ())
         return list(answer(**parameters) if callable(answer) else answer)
-
-    def stream(self, question: str, /, **parameters: object) -> Generator[Row]:
-        yield from self.rows(question, **parameters)

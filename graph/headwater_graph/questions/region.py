@@ -1,25 +1,23 @@
-"""All that lies within reach of a dataset or job now, told by two statements: who is next to whom, and what marks each.
+"""All that lies within reach of a dataset or job now, told by one statement: who is next to whom, and what marks each.
 
 The law. A region holds no more nodes than an answer may, the nearest ones: the database goes breadth-first and looks at
 no node twice, so neither the number of paths nor a hub costs anything. Of a node that a region *knows* it has every
 neighbour that a question of the walk would be answered with; of all others the walk asks, as if there were no region.
 SPEC 6.6 is not looked at here: a region may hold more than what is reached, never less of what it knows.
-
-The server works on both statements at the same time: how the nodes lie is told first, and walked while it makes the marks.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ..glances import Glance, glances_of
 from .answers import Direction, Node
 from .keys import dataset_key
-from .marks import MAX_SILENT, RUN_TIMEOUT, Marked, marked_datasets, marked_jobs
+from .marks import JOB_MARKS, MAX_SILENT, RUN_TIMEOUT, SILENT, Marked
 from .reader import GraphReader, Row
 from .walk import Hop, Limits
 
@@ -28,20 +26,12 @@ MAX_NODES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
-    """Marks and facts of nodes by their key, and how much work is owed (None: not asked)."""
-
-    marks: dict[str, Marked] = field(default_factory=dict)
-    owed: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Region:
     """How some nodes lie, by ids that hold within the answer: their ``keys`` and ``names``, and who is ``next_to`` whom.
 
     ``listed`` has the inputs of those edges that list some, ``aliased`` the keys of datasets with other names; not ``whole``
-    is one of which nothing of this is told. ``marks`` are the records of what marks the nodes, which may still be under
-    way; :meth:`foretold` waits for them, once.
+    is one of which nothing of this is told. ``marks`` are by key, of the nodes that keep theirs at hand; ``owed`` is how much
+    work is owed (None: not asked).
     """
 
     keys: dict[int, str] = field(default_factory=dict)
@@ -50,7 +40,8 @@ class Region:
     listed: dict[tuple[int, int], frozenset[str] | None] = field(default_factory=dict)
     aliased: frozenset[str] = frozenset()
     whole: bool = False
-    marks: Iterable[Row] = ()
+    marks: dict[str, Marked] = field(default_factory=dict)
+    owed: int | None = None
 
     def hops(self, fan: int) -> dict[str, list[Hop]]:
         """Return the hops, without versions, of all nodes whose neighbours are all told of, and fewer than ``fan``."""
@@ -69,55 +60,49 @@ class Region:
         """Return the keys of nodes that have no other names."""
         return frozenset(self.keys.values()) - self.aliased
 
-    def foretold(self) -> Foretold:
-        """Return what is told of the nodes of the region, a job's version among it."""
-        marks: dict[str, Marked] = {}
-        owed: int | None = None
-        for row in self.marks:
-            marks.update(marked_datasets(row["datasets"]))
-            marks.update(marked_jobs(row["jobs"], frozenset(row["silent"])))
-            owed = row["owed"]
-        return Foretold(marks, owed)
-
 
 NOWHERE = Region()
 """Nothing is known: everything is asked for."""
 
 
-@contextmanager
-def region(reader: GraphReader, start: Node, direction: Direction, limits: Limits, now: datetime) -> Iterator[Region]:
-    """Give what is within the limits of a dataset or job in the current graph."""
-    reach = {
-        "key": start.key,
+def region(reader: GraphReader, start: Node, direction: Direction, limits: Limits, now: datetime) -> Region:
+    """Return what is within the limits of a dataset or job in the current graph."""
+    rows = reader.rows(
+        f"{direction}_region",
+        key=start.key,
         # The jobs beyond the last datasets are counted where the walk is cut: SPEC 6.3.
-        "hops": None if limits.depth is None else 2 * limits.depth + 1,
-        "nodes": min(limits.nodes, MAX_NODES),
-    }
-    silent = {"before": now - RUN_TIMEOUT, "silent": MAX_SILENT}
-    with (
-        closing(reader.stream(f"{direction}_region_marks", **reach, **silent)) as marks,
-        closing(reader.stream(f"{direction}_region", **reach, rows=limits.rows)) as lie,
-    ):
-        row = next(lie, None)
-        yield NOWHERE if row is None else _of(row, marks)
+        hops=None if limits.depth is None else 2 * limits.depth + 1,
+        nodes=min(limits.nodes, MAX_NODES),
+        rows=limits.rows,
+        before=now - RUN_TIMEOUT,
+        silent=MAX_SILENT,
+    )
+    return _of(rows[0]) if rows else NOWHERE
 
 
-def _of(row: Row, marks: Iterable[Row]) -> Region:
-    # Equal texts that are one object are compared at once.
-    one: dict[str, str] = {}
-    names = zip(map(one.setdefault, row["namespaces"], row["namespaces"]), row["names"], strict=True)
+def _of(row: Row) -> Region:
+    glances = glances_of(row["glances"])
     next_to: defaultdict[int, list[int]] = defaultdict(list)
     for at, to in zip(row["near"], row["far"], strict=True):
         next_to[at].append(to)
     return Region(
-        dict(zip(row["ids"], row["keys"], strict=True)),
-        dict(zip(row["ids"], names, strict=True)),
+        dict(zip(row["ids"], [glance.key for glance in glances], strict=True)),
+        dict(zip(row["ids"], [glance.name for glance in glances], strict=True)),
         dict(next_to),
         {(at, to): listed(text) for at, to, text in row["listed"]},
-        frozenset(row["aliased"]),
+        frozenset([glance.key for glance in glances if glance.aliased]),
         row["whole"],
-        marks,
+        _marks(glances, row["silent"]),
+        row["owed"],
     )
+
+
+def _marks(glances: Sequence[Glance], silent: Iterable[str]) -> dict[str, Marked]:
+    marks = {glance.key: (glance.marks, glance.facts) for glance in glances if glance.marks is not None}
+    for key in marks.keys() & set(silent):
+        marked, facts = marks[key]
+        marks[key] = tuple(mark for mark in JOB_MARKS if mark == SILENT or mark in marked), facts
+    return marks
 
 
 def listed(inputs: str | None) -> frozenset[str] | None:

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from itertools import chain
 
 from .answers import Cut, Direction, Edge, Kind, Node
+from .marks import UNTOLD
 from .region import Region
 from .walk import Limits
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What was found: nodes in the order of answers, without marks, the places to which data flows from each, and cuts."""
+    """What was found: nodes in the order of answers, with the marks that the region knows, the places to which data flows from
+    each, and cuts.
+    """
 
     nodes: tuple[Node, ...]
     targets: Sequence[Sequence[int]]
@@ -62,9 +65,15 @@ def swept(region: Region, start: Node, direction: Direction, limits: Limits) -> 
     if len(found) > limits.nodes or not found <= region.keys.keys():
         return None
     ordered = [(at, level) for level in levels for at in sorted(level.ids, key=region.names.__getitem__)]
-    nodes = tuple([Node(region.keys[at], level.kind, region.names[at], level.depth) for at, level in ordered])
+    nodes = tuple([_node(region, at, level) for at, level in ordered])
     place = {at: number for number, (at, _) in enumerate(ordered)}
     return Swept(nodes, _targets(region, place, direction), _cuts(region, levels, found, limits.depth))
+
+
+def _node(region: Region, at: int, level: Level) -> Node:
+    key = region.keys[at]
+    marks, facts = region.marks.get(key, UNTOLD)
+    return Node(key, level.kind, region.names[at], level.depth, marks, facts)
 
 
 def _is_plain(region: Region, limits: Limits) -> bool:
@@ -110,6 +119,6 @@ def _targets(region: Region, place: dict[int, int], direction: Direction) -> lis
 
 def _cuts(region: Region, levels: Sequence[Level], found: set[int], most: int | None) -> tuple[Cut, ...]:
     """How many jobs are beyond each of the last datasets."""
-    last = {at for level in levels if level.depth == most and level.kind == "dataset" for at in level.ids}
-    beyond = {region.keys[at]: sum([to not in found for to in region.next_to.get(at, ())]) for at in last}
-    return tuple(Cut(key, "depth", 0, count) for key, count in sorted(beyond.items()) if count)
+    last = [at for level in levels if level.depth == most and level.kind == "dataset" for at in level.ids]
+    beyond = [(region.keys[at], sum([to not in found for to in region.next_to.get(at, ())])) for at in last]
+    return tuple([Cut(key, "depth", 0, count) for key, count in sorted(beyond) if count])

@@ -5,6 +5,5 @@ MATCH (j:Job {key: key})
 OPTIONAL MATCH (j)-[:HAS_VERSION]->(v:JobVersion)
 WHERE v.validFrom <= $time AND (v.validTo IS NULL OR $time < v.validTo)
 RETURN collect([
-  key, v.id, v.moment, v.lineageUnknown, v.codeVersion, null, null, null, null, null,
-  CASE WHEN j.facets CONTAINS '"ownership"' OR j.facets CONTAINS '"STREAMING"' OR j.facets CONTAINS '"SERVICE"' THEN j.facets END
+  key, v.id, v.moment, v.lineageUnknown, v.codeVersion, null, null, null, null, j.streaming, j.owners
 ]) AS marks

@@ -1,8 +1,9 @@
 // All within reach of a dataset or job upstream, each node once, the nearest ones first where `nodes` are not enough: how
 // they lie (current edges by ids that hold within the answer, `listed` are those that list inputs, SPEC 6.6; nothing of it,
-// and not `whole`, where there are `rows` edges). What marks them is told by upstream_region_marks, beside it.
+// and not `whole`, where there are `rows` edges), their glances (glances.py; of one without, as far as names go), which jobs
+// have silent runs, and how much work is owed.
 // The length of a way is put in behind `*0..`: Cypher takes no parameter there.
-// parameters: key, nodes, rows
+// parameters: key, nodes, rows, before, silent
 OPTIONAL MATCH (d:Dataset {key: $key})
 OPTIONAL MATCH (j:Job {key: $key})
 WITH coalesce(d, j) AS start
@@ -23,7 +24,23 @@ CALL (reached) {
 }
 CALL (reached, whole) {
   UNWIND CASE WHEN whole THEN reached ELSE [] END AS x
-  RETURN collect(id(x)) AS ids, collect(x.key) AS keys, collect(x.namespace) AS namespaces, collect(x.name) AS names,
-         collect(CASE WHEN EXISTS { (x)-[:ALIAS_OF]-() } THEN x.key END) AS aliased
+  RETURN collect(id(x)) AS ids,
+         collect(coalesce(
+           x.glance,
+           CASE WHEN x:Dataset THEN '["dataset","' ELSE '["job","' END + x.key
+             + '",["' + replace(replace(x.namespace, '\\', '\\\\'), '"', '\\"') + '","' + replace(replace(x.name, '\\', '\\\\'), '"', '\\"') + '"],'
+             + CASE WHEN EXISTS { (x)-[:ALIAS_OF]-() } THEN 'true]' ELSE 'false]' END
+         )) AS glances
 }
-RETURN whole, near, far, listed, ids, keys, namespaces, names, aliased
+CALL (whole) {
+  UNWIND ['NEW', 'RUNNING'] AS state
+  MATCH (r:Run {state: state})
+  WHERE r.lastEventAt < $before AND r.streaming IS NULL
+  WITH r LIMIT $silent
+  RETURN collect(DISTINCT r.job) AS silent
+}
+CALL (whole) {
+  MATCH (o:Owed)
+  RETURN count(o) AS owed
+}
+RETURN whole, near, far, listed, ids, glances, silent, owed

@@ -1,0 +1,14 @@
+// Put the glances of datasets, named by their keys or by the ids of versions of theirs, where these changed.
+// parameters: $rows [{key?, version?}]
+UNWIND $rows AS row
+OPTIONAL MATCH (named:DatasetVersion {id: row.version})
+  USING INDEX SEEK named:DatasetVersion(id)
+WITH DISTINCT coalesce(row.key, named.dataset) AS key
+MATCH (d:Dataset {key: key})
+  USING INDEX SEEK d:Dataset(key)
+OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
+WITH d,
+{{glance_of_dataset}}
+  AS glance
+WHERE coalesce(d.glance, '') <> coalesce(glance, '')
+SET d.glance = glance

@@ -1,0 +1,14 @@
+// Put the glances of jobs, named by their keys or by the ids of versions of theirs, where these changed.
+// parameters: $rows [{key?, version?}]
+UNWIND $rows AS row
+OPTIONAL MATCH (named:JobVersion {id: row.version})
+  USING INDEX SEEK named:JobVersion(id)
+WITH DISTINCT coalesce(row.key, named.job) AS key
+MATCH (j:Job {key: key})
+  USING INDEX SEEK j:Job(key)
+OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
+WITH j,
+{{glance_of_job}}
+  AS glance
+WHERE coalesce(j.glance, '') <> coalesce(glance, '')
+SET j.glance = glance

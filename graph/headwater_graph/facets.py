@@ -1,0 +1,41 @@
+"""What is read of the facets that a job or dataset keeps as JSON text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+STREAMING = ("STREAMING", "SERVICE")
+"""The processing types of jobs whose runs don't end (SPEC 3.4)."""
+
+
+def facets_of(text: str | None) -> dict[str, Any]:
+    """Return the facets that a node's JSON text holds; none where there is no text."""
+    facets = json.loads(text) if text else {}
+    return facets if isinstance(facets, dict) else {}
+
+
+def is_streaming(facets: Mapping[str, Any]) -> bool:
+    """Tell whether the job facet ``jobType`` says that the job streams (SPEC 3.4)."""
+    job_type = facets.get("jobType")
+    return isinstance(job_type, dict) and job_type.get("processingType") in STREAMING
+
+
+def owners(facets: Mapping[str, Any]) -> list[str]:
+    """Return the names of the facet ``ownership``, in its order."""
+    facet = facets.get("ownership")
+    listed = facet.get("owners") if isinstance(facet, dict) else None
+    named = [owner.get("name") for owner in listed if isinstance(owner, dict)] if isinstance(listed, list) else []
+    return [name for name in named if isinstance(name, str) and name]
+
+
+def told_of_dataset(facets: str) -> dict[str, Any]:
+    """Return what a dataset keeps of its facets beside their text: ``owners``, None where none are told."""
+    return {"owners": (owners(facets_of(facets)) or None) if '"ownership"' in facets else None}
+
+
+def told_of_job(facets: str) -> dict[str, Any]:
+    """Return what a job keeps of its facets beside their text: ``owners`` and ``streaming``, each None where it is not told."""
+    streams = '"jobType"' in facets and is_streaming(facets_of(facets))
+    return told_of_dataset(facets) | {"streaming": streams or None}
