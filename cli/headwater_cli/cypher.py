@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from headwater_avro.errors import ConfigError, StoreRefused
-from headwater_graph.questions.marks import time_text
-from headwater_graph.questions.reader import Row
+from headwater_avro.errors import ConfigError
+from headwater_graph.questions.free import Found, FreeCypher
 
 from .asking import format_options, paint, say, the_graph
 from .formats import Paint, csv_text, json_text, table
@@ -36,12 +34,9 @@ def cypher(query: str, params: tuple[str, ...], timeout: float, limit: int, form
     text = _text(query)
     given = dict(_parameter(param) for param in params)
     with the_graph() as graph:
-        try:
-            rows = graph.run(text, given, timeout, limit + 1)
-        except StoreRefused as fault:
-            raise ConfigError(_in_words(str(fault))) from fault
-    say(_shown(rows[:limit], form, paint()))
-    if len(rows) > limit:
+        found = FreeCypher(graph, timeout, limit, "--timeout").ask(text, given)
+    say(_shown(found, form, paint()))
+    if found.more:
         click.echo(f"there are more rows (--limit {limit})", err=True)
 
 
@@ -66,48 +61,15 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _in_words(refusal: str) -> str:
-    if "AccessMode" in refusal:
-        return "this would write: `headwater cypher` only reads"
-    return f"Neo4j does not take it: {refusal}"
-
-
-def _shown(rows: Sequence[Row], form: str, colours: Paint) -> str:
-    head = list(rows[0].keys()) if rows else []
+def _shown(found: Found, form: str, colours: Paint) -> str:
     if form == "json":
-        return json_text([{name: plain_value(row[name]) for name in head} for row in rows])
-    cells = [[_cell(row[name], form) for name in head] for row in rows]
+        return json_text(list(found.rows))
+    cells = [[_cell(value, form) for value in row.values()] for row in found.rows]
     if form == "csv":
-        return csv_text(head, cells)
-    return table(head, cells, colours) if rows else "no rows"
+        return csv_text(found.columns, cells)
+    return table(found.columns, cells, colours) if cells else "no rows"
 
 
 def _cell(value: Any, form: str) -> str:
-    told = plain_value(value)
-    text = told if isinstance(told, str) else "" if told is None else json.dumps(told, ensure_ascii=False)
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
     return text if form == "csv" or len(text) <= WIDEST else text[: WIDEST - 1] + "…"
-
-
-def plain_value(value: Any) -> Any:
-    """Return a value of Neo4j as JSON values: times as SPEC 9 prints them, nodes and edges as their properties."""
-    match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case bytes() | bytearray():
-            return f"({len(value)} bytes)"
-        case list() | tuple():
-            return [plain_value(each) for each in value]
-        case Mapping():
-            return {str(name): plain_value(each) for name, each in value.items()}
-        case _:
-            return _graph_value(value)
-
-
-def _graph_value(value: Any) -> Any:
-    if hasattr(value, "nodes") and hasattr(value, "relationships"):
-        return [plain_value(each) for each in (*value.nodes, *value.relationships)]
-    if hasattr(value, "items"):
-        return {str(name): plain_value(each) for name, each in value.items()}
-    if hasattr(value, "to_native") and hasattr(value, "tzinfo"):
-        return time_text(value) if value.tzinfo else value.iso_format()
-    return value.iso_format() if hasattr(value, "iso_format") else str(value)

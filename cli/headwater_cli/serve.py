@@ -10,6 +10,7 @@ import click
 from headwater_consumer.brokers import kafka_client
 from headwater_consumer.config import NOT_SET, ConsumerSettings
 from headwater_consumer.letter_report import letter_report
+from headwater_graph.questions.free import FreeCypher
 from headwater_graph.questions.reader import Neo4jReader
 from headwater_graph.questions.reports import Report
 
@@ -38,8 +39,16 @@ def serve(host: str | None, port: int | None) -> None:
     found = settings_of({}, needs=frozenset()).settings
     with Neo4jReader(where_the_graph_is()) as reader:
         click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
-        app = create_app(reader, _outlet(found, settings), settings, letters=_letters(found))
+        outlet = _outlet(found, settings)
+        app = create_app(reader, outlet, settings, letters=_letters(found), cypher=_cypher(reader, settings))
         uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
+
+
+def _cypher(reader: Neo4jReader, settings: WebSettings) -> FreeCypher | None:
+    if not settings.cypher_timeout:
+        return None
+    setting = "HEADWATER_WEB_CYPHER_TIMEOUT"
+    return FreeCypher(reader, settings.cypher_timeout, settings.cypher_rows, setting, strangers=True)
 
 
 def _letters(found: ConsumerSettings) -> Callable[[], Report] | None:

@@ -162,6 +162,8 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
                 "maxBatch": 2,
                 "maxDepth": 3,
                 "maxNodes": 4,
+                "cypherTimeout": 4.5,
+                "cypherRows": 7,
                 "ingestInFlight": 5,
                 "ingestPatience": 6.5,
             }
@@ -181,6 +183,8 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
         "max_batch": 2,
         "max_depth": 3,
         "max_nodes": 4,
+        "cypher_timeout": 4.5,
+        "cypher_rows": 7,
         "ingest_in_flight": 5,
         "ingest_patience": 6.5,
     }

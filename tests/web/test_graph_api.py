@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,6 +17,7 @@ from starlette.testclient import TestClient
 from headwater.fields import Destination, FieldOperation, MemoryRun, Source, apply, resolve
 from headwater_avro.errors import ConfigError, ServerUnavailable
 from headwater_graph import schema
+from headwater_graph.questions.free import FreeCypher
 from headwater_graph.questions.reader import GivenAnswers, Neo4jReader
 from headwater_graph.questions.reports import Report
 from headwater_graph.settings import GraphSettings
@@ -328,3 +330,86 @@ def test_no_question_breaks_the_server(reader: Neo4jReader, path: str, parameter
     client = TestClient(create_app(reader, MemoryOutlet(), WebSettings()), raise_server_exceptions=True)
     answer = client.get(GRAPH + path, params=parameters)
     assert answer.status_code in (200, 400, 404, 422)
+
+
+# ---- Cypher --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def free(reader: Neo4jReader) -> Iterator[TestClient]:
+    """The application with free Cypher: one second, three rows."""
+    cypher = FreeCypher(reader, 1.0, 3, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True)
+    with TestClient(create_app(reader, MemoryOutlet(), WebSettings(), cypher=cypher)) as client:
+        yield client
+
+
+def asked(client: TestClient, query: str, **more: Any) -> Any:
+    return client.post(f"{GRAPH}/cypher", json={"query": query, **more})
+
+
+def test_cypher_is_answered_with_rows(free: TestClient, stored: GraphMaker) -> None:
+    query = "MATCH (j:Job {namespace: $ns})-[:CURRENT]->(v) RETURN j.name AS job, v.validFrom AS since ORDER BY job"
+    answer = asked(free, query, parameters={"ns": stored.namespace}, limit=1)
+    row = {"job": "load", "since": "2026-01-01T01:00:00.000000Z"}
+    assert answer.json() == {"columns": ["job", "since"], "rows": [row], "more": True}
+    assert free.post(f"{GRAPH}/cypher", json={"query": "RETURN 1.0 / 0 AS x"}).json()["rows"] == [{"x": "inf"}]
+    assert asked(free, "SHOW INDEXES YIELD name LIMIT 1").status_code == 200
+    assert asked(free, "UNWIND [] AS x RETURN x").json() == {"columns": [], "rows": [], "more": False}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "LOAD CSV FROM 'http://127.0.0.1:1/' AS line RETURN line",
+        "CALL db.labels()",
+        "RETURN EXISTS { CALL db.labels() YIELD label RETURN label } AS x",
+        "CALL () { LOAD CSV FROM 'file:///etc/passwd' AS line RETURN line } RETURN line",
+        "SHOW SETTINGS",
+        "SHOW USERS",
+        "SHOW TRANSACTIONS",
+        "TERMINATE TRANSACTIONS 'neo4j-transaction-1'",
+        "CREATE USER nobody SET PASSWORD 'secret-secret'",
+        "ALTER CURRENT USER SET PASSWORD FROM 'a' TO 'b'",
+        "DROP INDEX job_key",
+        "EXPLAIN LOAD CSV FROM 'http://127.0.0.1:1/' AS line RETURN line",
+    ],
+)
+def test_cypher_reaches_nothing_but_the_graph(free: TestClient, query: str) -> None:
+    answer = asked(free, query)
+    assert answer.status_code == 400
+    assert "only the graph can be asked here" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "said"),
+    [
+        ({"query": "CREATE (n:Nothing)"}, 400, "this would write"),
+        ({"query": "// why not\nMATCH (n:Job) SET n.x = 1"}, 400, "this would write"),
+        ({"query": "PROFILE MATCH (n:Job) DETACH DELETE n"}, 400, "Neo4j does not take it"),
+        ({"query": "MATCH (n RETURN n"}, 400, "SyntaxError"),
+        ({"query": "RETURN 1 AS a; MATCH (n) DETACH DELETE n"}, 400, "exactly one statement"),
+        ({"query": "RETURN $x AS x"}, 400, "Expected parameter"),
+        ({"query": "UNWIND range(1, 1000000000) AS n RETURN sum(n)"}, 400, "(HEADWATER_WEB_CYPHER_TIMEOUT)"),
+        ({"query": "RETURN 1 AS x", "limit": 4}, 400, "limit is at most 3"),
+        ({"query": "RETURN $x AS x", "parameters": {"x": [2**63]}}, 400, "64 bits"),
+        ({"query": ""}, 422, "query"),
+        ({"query": "RETURN 1 AS x", "params": {}}, 422, "params"),
+    ],
+)
+def test_cypher_that_is_not_answered_says_why(free: TestClient, more: dict[str, Any], status: int, said: str) -> None:
+    answer = free.post(f"{GRAPH}/cypher", json=more)
+    assert answer.status_code == status
+    assert said in answer.json()["detail"]
+    assert asked(free, "RETURN 1 AS x").json()["rows"] == [{"x": 1}]
+
+
+def test_half_a_surrogate_pair_is_told(free: TestClient) -> None:
+    answer = free.post(f"{GRAPH}/cypher", content=rb'{"query": "RETURN $x AS x", "parameters": {"x": "\ud800"}}')
+    assert answer.status_code == 422 or "surrogate" in answer.json()["detail"]
+    assert answer.status_code in (400, 422)
+
+
+def test_a_server_without_cypher_says_so(client: TestClient) -> None:
+    answer = asked(client, "RETURN 1 AS x")
+    assert answer.status_code == 404
+    assert "HEADWATER_WEB_CYPHER_TIMEOUT" in answer.json()["detail"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from headwater_graph.questions.free import FreeCypher
 from headwater_graph.questions.reader import GivenAnswers, Neo4jReader
 from headwater_web import MemoryOutlet, WebSettings, create_app
 
@@ -30,7 +31,9 @@ ADDRESSES = sorted(
 
 @pytest.fixture(scope="module")
 def api(reader: Neo4jReader) -> Any:
-    return schemathesis.openapi.from_asgi(DESCRIBED, create_app(reader, MemoryOutlet(), WebSettings(), lambda: NOW))
+    cypher = FreeCypher(reader, 5.0, 100, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True)
+    app = create_app(reader, MemoryOutlet(), WebSettings(), lambda: NOW, cypher=cypher)
+    return schemathesis.openapi.from_asgi(DESCRIBED, app)
 
 
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)

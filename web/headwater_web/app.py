@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
+from headwater_graph.questions.free import FreeCypher
 from headwater_graph.questions.reader import GraphReader
 from headwater_graph.questions.reports import Report
 
-from . import graph_api, marquez, marquez_columns, marquez_runs, marquez_versions
+from . import cypher_api, graph_api, marquez, marquez_columns, marquez_runs, marquez_versions
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import Outlet, ingest_routes
@@ -36,8 +37,12 @@ def create_app(
     settings: WebSettings,
     clock: Callable[[], datetime] = _now,
     letters: Letters | None = None,
+    cypher: FreeCypher | None = None,
 ) -> FastAPI:
-    """Return the application over a graph and a way to Kafka; it never writes to the graph itself."""
+    """Return the application over a graph and a way to Kafka; it never writes to the graph itself.
+
+    Without ``cypher`` nobody asks in free Cypher.
+    """
     app = FastAPI(
         title="headwater",
         version="1",
@@ -48,8 +53,9 @@ def create_app(
         responses=described(),
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
-    app.state.letters = letters or _no_letters
+    app.state.letters, app.state.cypher = letters or _no_letters, cypher
     app.include_router(graph_api.routes)
+    app.include_router(cypher_api.routes)
     for routes in (marquez_runs.routes, marquez_columns.routes, marquez_versions.routes, marquez.routes):
         app.include_router(routes)
     app.include_router(ingest_routes(outlet, settings))

@@ -15,7 +15,8 @@ MEGABYTE = 1_000_000
 class WebSettings(BaseSettings):
     """Address, tokens, limits; without a token the server listens on loopback alone.
 
-    ``cors_origins`` are the origins whose pages may ask (none by default); sizes are in bytes, times in seconds.
+    ``cors_origins`` are the origins whose pages may ask (none by default); with a ``cypher_timeout`` of 0 nobody asks in free
+    Cypher. Sizes are in bytes, times in seconds.
     """
 
     model_config = SettingsConfigDict(env_prefix="HEADWATER_WEB_", env_ignore_empty=True, extra="forbid", frozen=True)
@@ -28,6 +29,8 @@ class WebSettings(BaseSettings):
     max_batch: int = Field(default=10_000, gt=0)
     max_depth: int = Field(default=100, gt=0)
     max_nodes: int = Field(default=20_000, gt=0)
+    cypher_timeout: float = Field(default=30.0, ge=0, le=3_600)
+    cypher_rows: int = Field(default=10_000, gt=0)
     ingest_in_flight: int = Field(default=20_000, gt=0)
     ingest_patience: float = Field(default=30.0, gt=0, le=600)
 

@@ -72,6 +72,8 @@ HEADWATER_WEB_MAX_BODY: {{ $web.maxBody | int64 | quote }}
 HEADWATER_WEB_MAX_BATCH: {{ $web.maxBatch | int64 | quote }}
 HEADWATER_WEB_MAX_DEPTH: {{ $web.maxDepth | int64 | quote }}
 HEADWATER_WEB_MAX_NODES: {{ $web.maxNodes | int64 | quote }}
+HEADWATER_WEB_CYPHER_TIMEOUT: {{ $web.cypherTimeout | quote }}
+HEADWATER_WEB_CYPHER_ROWS: {{ $web.cypherRows | int64 | quote }}
 HEADWATER_WEB_INGEST_IN_FLIGHT: {{ $web.ingestInFlight | int64 | quote }}
 HEADWATER_WEB_INGEST_PATIENCE: {{ $web.ingestPatience | quote }}
 {{- end -}}
