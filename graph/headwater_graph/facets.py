@@ -32,10 +32,15 @@ def owners(facets: Mapping[str, Any]) -> list[str]:
 
 def told_of_dataset(facets: str) -> dict[str, Any]:
     """Return what a dataset keeps of its facets beside their text: ``owners``, None where none are told."""
-    return {"owners": (owners(facets_of(facets)) or None) if '"ownership"' in facets else None}
+    return {"owners": owners(_read(facets)) or None}
 
 
 def told_of_job(facets: str) -> dict[str, Any]:
     """Return what a job keeps of its facets beside their text: ``owners`` and ``streaming``, each None where it is not told."""
-    streams = '"jobType"' in facets and is_streaming(facets_of(facets))
-    return told_of_dataset(facets) | {"streaming": streams or None}
+    read = _read(facets)
+    return {"owners": owners(read) or None, "streaming": is_streaming(read) or None}
+
+
+def _read(facets: str) -> dict[str, Any]:
+    """The facets, where any is among them that something is kept of: most are not, and can be long."""
+    return facets_of(facets) if '"ownership"' in facets or '"jobType"' in facets else {}

@@ -1,7 +1,8 @@
 """The graph's schema: uniqueness and indexes made before anything is written, and the way from an older one (DESIGN 7).
 
 A graph knows the version of its schema, in the node ``HeadwaterSchema``. Only a graph of this version is written to: an older
-one is migrated first, step by step, a newer one needs a newer headwater.
+one is migrated first, step by step, a newer one needs a newer headwater. While it is migrated it says that it has the version
+it is led to, so that an older headwater lets go of it, and in ``reached`` how far it is.
 """
 
 from __future__ import annotations
@@ -21,8 +22,20 @@ from .statements import schema_statements
 VERSION = 1 + len(MIGRATIONS)
 """Which schema this headwater writes."""
 
-STORED = "MATCH (s:HeadwaterSchema) RETURN s.version AS version"
+STORED = "MATCH (s:HeadwaterSchema) RETURN coalesce(s.reached, s.version) AS version"
 """Asks a graph which schema it has; no row: none yet."""
+
+
+_BEGIN = """
+MERGE (w:Writer {name: 'consumer'})
+SET w.epoch = coalesce(w.epoch, 0) + 1
+WITH w
+MATCH (s:HeadwaterSchema)
+SET s.reached = $reached, s.version = $version
+"""
+"""Waits for whoever writes just now: its transaction holds the Writer, and the next one will look at the version."""
+
+_REACH = "MATCH (s:HeadwaterSchema) SET s.reached = $reached"
 
 
 def check(version: int | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
@@ -60,13 +73,16 @@ def migrate(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATION
     """
     with _session(settings) as session:
         steps = _pending(_version(session), migrations)
+        newest = 1 + len(migrations)
+        if steps:
+            session.run(_BEGIN, reached=steps[0][0] - 1, version=newest).consume()
         for version, step in steps:
             for part in step.parts:
                 if isinstance(part, str):
                     session.run(part).consume()
                 else:
                     part(session)
-            _put_version(session, version)
+            session.run(_REACH, reached=version if version < newest else None).consume()
             yield version, step
         if steps:
             _make(session, schema_statements())

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 
+import neo4j
 import pytest
 from click.testing import CliRunner
 
 from headwater_avro.errors import ConfigError
 from headwater_cli.graph import graph as command
 from headwater_graph import schema
-from headwater_graph.migrations import Migration
+from headwater_graph.migrations import MIGRATIONS, Migration
 from headwater_graph.questions.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings
 from headwater_graph.store import Neo4jStore
@@ -31,10 +33,10 @@ STEPS = (
 def graph(servers: Servers) -> Iterator[Neo4jStore]:
     with opened(servers) as store:
         run(emptied(store), "CREATE (:Job {key: 'k', namespace: 'n', name: 'j'})")
-        run(store, "MATCH (s:HeadwaterSchema) SET s.version = 1")
+        run(store, "MATCH (s:HeadwaterSchema) SET s.version = 1, s.reached = null")
         yield store
         run(store, "DROP INDEX test_shade IF EXISTS")
-        run(store, "MERGE (s:HeadwaterSchema) SET s.version = $version", version=schema.VERSION)
+        run(store, "MERGE (s:HeadwaterSchema) SET s.version = $version, s.reached = null", version=schema.VERSION)
 
 
 def run(store: Neo4jStore, query: str, **parameters: object) -> list[object]:
@@ -43,7 +45,7 @@ def run(store: Neo4jStore, query: str, **parameters: object) -> list[object]:
 
 
 def version_of(store: Neo4jStore) -> list[object]:
-    return run(store, "MATCH (s:HeadwaterSchema) RETURN s.version")
+    return run(store, schema.STORED)
 
 
 def test_an_older_graph_is_refused_until_it_is_migrated(graph: Neo4jStore) -> None:
@@ -71,6 +73,32 @@ def test_a_migration_that_was_broken_off_goes_on_where_it_was(graph: Neo4jStore)
     assert version_of(graph) == [2]
     assert [version for version, _ in schema.migrate(graph.settings, STEPS)] == [3]
     assert run(graph, "MATCH (j:Job) RETURN j.shade") == [1], "a step that was done was done again"
+
+
+def test_while_it_is_led_there_an_older_headwater_takes_it_for_a_newer_one(graph: Neo4jStore) -> None:
+    seen: list[object] = []
+
+    def look(session: neo4j.Session) -> None:
+        seen.append(session.run("MATCH (s:HeadwaterSchema) RETURN s.version").single(strict=True)["s.version"])
+        with pytest.raises(ConfigError, match="schema version 1, this headwater needs"), graph.transaction():
+            pass
+
+    list(schema.migrate(graph.settings, (Migration("is looked at", (look,)), *STEPS)))
+    assert seen == [4]
+    assert run(graph, "MATCH (s:HeadwaterSchema) RETURN [s.version, s.reached]") == [[4, None]]
+
+
+def test_it_waits_for_whoever_is_writing(graph: Neo4jStore) -> None:
+    run(graph, "MATCH (s:HeadwaterSchema) SET s.version = $version", version=schema.VERSION)
+    told = Statement("put_named_jobs", ({"key": "test-last", "namespace": "n", "name": "last"},))
+    steps = (*MIGRATIONS, STEPS[0])
+    with ThreadPoolExecutor(1) as thread:
+        with graph.transaction() as tx:
+            tx.write([told])
+            led = thread.submit(lambda: list(schema.migrate(graph.settings, steps)))
+            assert wait([led], timeout=1).not_done, "it did not wait"
+        led.result(timeout=60)
+    assert run(graph, "MATCH (j:Job {key: 'test-last'}) RETURN j.shade") == [1]
 
 
 def test_a_newer_graph_is_left_alone(graph: Neo4jStore) -> None:

@@ -66,6 +66,7 @@ SCANS = {
     "search_columns",
     "search_datasets",
     "search_jobs",
+    "stats_namespaces",
 }
 """Questions that look through all nodes of a label, which is what they are asked for."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 import warnings
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -11,10 +13,12 @@ import neo4j
 import pytest
 from starlette.testclient import TestClient
 
+from headwater_graph.questions.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings
+from headwater_web import MemoryOutlet, WebSettings, create_app
 
 from ..questions.events import run_event, write
-from ..questions.graph_maker import GraphMaker
+from ..questions.graph_maker import START, GraphMaker
 
 API = "/api/v1"
 JOB = {
@@ -228,6 +232,65 @@ def test_events_are_told_again_in_a_window_of_time(client: TestClient, told: str
     page = client.get(f"{API}/events/lineage", params={"limit": 1, "offset": 1}).json()
     assert (len(page["events"]), page["totalCount"]) == (1, 3)
     assert client.get(f"{API}/events/lineage", params={"before": "soon"}).status_code == 400
+
+
+def test_statistics_by_hour_and_by_day(reader: Neo4jReader, driver: neo4j.Driver) -> None:
+    """In a year that no other test tells of, so that all but the totals is this test's."""
+    now = datetime(2041, 3, 31, 12, 30, tzinfo=UTC)
+    maker = GraphMaker(f"stats-{uuid.uuid4().hex[:12]}")
+    hours = (now - START) / timedelta(hours=1)
+    maker.run("old", [], ["kept"], hour=hours - 24 * 30)
+    maker.run("old", [], ["kept"], hour=hours - 3, minutes=90)
+    maker.run("new", ["kept"], ["made"], hour=hours - 3, state="FAIL")
+    maker.run("new", ["kept"], ["made"], hour=hours, state="ABORT")
+    maker.store(driver)
+    with TestClient(create_app(reader, MemoryOutlet(), WebSettings(), lambda: now)) as client:
+
+        def stats(what: str, **params: str) -> list[dict[str, Any]]:
+            answer = client.get(f"{API}/stats/{what}", params=params)
+            assert answer.status_code == 200, answer.text
+            found: list[dict[str, Any]] = answer.json()
+            return found
+
+        day = stats("lineage-events", period="DAY")
+        assert (len(day), day[-1]["startInterval"]) == (24, "2041-03-31T12:00:00.000000Z")
+        assert all(one["endInterval"] == other["startInterval"] for one, other in itertools.pairwise(day))
+        told = {
+            each["startInterval"][11:13]: [each[name] for name in ("start", "complete", "fail", "abort")]
+            for each in day
+        }
+        assert {hour: counts for hour, counts in told.items() if any(counts)} == {
+            "08": [1, 0, 0, 0],
+            "09": [1, 1, 1, 0],
+            "12": [1, 0, 0, 1],
+        }
+        for what in ("jobs", "datasets"):
+            counts = [each["count"] for each in stats(what)]
+            assert counts[-5:] == [counts[-1] - 1, *[counts[-1]] * 4]
+            assert len(set(counts[:-4])) == 1
+        assert len({each["count"] for each in stats("sources")}) == 1
+        week = stats("lineage-events", period="WEEK", timezone="Europe/Berlin")
+        # The clocks go forward on the last of these days.
+        assert [each["startInterval"] for each in week[-2:]] == [
+            "2041-03-29T23:00:00.000000Z",
+            "2041-03-30T23:00:00.000000Z",
+        ]
+        assert (len(week), week[-1]["endInterval"], week[-1]["start"]) == (7, "2041-03-31T22:00:00.000000Z", 3)
+        assert client.get(f"{API}/stats/jobs", params={"timezone": "../x"}).status_code == 400
+        assert client.get(f"{API}/stats/jobs", params={"period": "YEAR"}).status_code == 422
+
+
+def test_a_namespace_is_counted_from_its_first_dataset_on(reader: Neo4jReader, driver: neo4j.Driver) -> None:
+    now = datetime(2042, 1, 1, 12, 30, tzinfo=UTC)
+    for name in ("one", "other"):
+        maker = GraphMaker(f"stats-{name}-{uuid.uuid4().hex[:12]}")
+        hour = (now - START) / timedelta(hours=1)
+        maker.run("make", [], ["a"], hour=hour - 5)
+        maker.run("make more", [], ["b"], hour=hour)
+        maker.store(driver)
+    with TestClient(create_app(reader, MemoryOutlet(), WebSettings(), lambda: now)) as client:
+        counts = [each["count"] for each in client.get(f"{API}/stats/sources").json()]
+    assert counts[-7:] == [counts[-1] - 2, *[counts[-1]] * 6]
 
 
 def test_the_python_client_of_marquez_reads_the_graph(told: str, address: str) -> None:

@@ -12,7 +12,7 @@ from headwater_graph.questions.free import FreeCypher
 from headwater_graph.questions.reader import GraphReader
 from headwater_graph.questions.reports import Report
 
-from . import cypher_api, graph_api, marquez, marquez_columns, marquez_runs, marquez_versions
+from . import cypher_api, graph_api, marquez, marquez_columns, marquez_runs, marquez_stats, marquez_versions
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import Outlet, ingest_routes
@@ -56,8 +56,8 @@ def create_app(
     app.state.letters, app.state.cypher = letters or _no_letters, cypher
     app.include_router(graph_api.routes)
     app.include_router(cypher_api.routes)
-    for routes in (marquez_runs.routes, marquez_columns.routes, marquez_versions.routes, marquez.routes):
-        app.include_router(routes)
+    for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):
+        app.include_router(part.routes)
     app.include_router(ingest_routes(outlet, settings))
     app.add_api_route("/healthz", _health, methods=["GET"], include_in_schema=False)
     app.add_api_route("/readyz", _readiness, methods=["GET"], include_in_schema=False)

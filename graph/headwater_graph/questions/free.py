@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +19,9 @@ SHOWN = ("ShowIndexes", "ShowConstraints")
 
 LARGEST = 2**63
 """Neo4j's integers have 64 bits."""
+
+DEEPEST = 100
+"""How deep a parameter may be nested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +74,28 @@ def _check_plan(kind: str, operators: Sequence[str]) -> None:
 
 
 def _check_parameters(parameters: Mapping[str, Any]) -> None:
-    try:
-        json.dumps(parameters, ensure_ascii=False).encode()
-    except UnicodeEncodeError as fault:
-        raise ConfigError("a parameter has half of a surrogate pair in its text") from fault
-    if any(abs(number) >= LARGEST for number in _integers(parameters)):
-        raise ConfigError("a parameter has an integer of more than 64 bits")
+    """Refuse what the driver could not send: it would fail in the middle of it."""
+    level: list[Any] = [parameters]
+    for _ in range(DEEPEST):
+        if not level:
+            return
+        level = [inner for value in level for inner in _within(value)]
+    raise ConfigError(f"a parameter is nested more than {DEEPEST} levels deep")
 
 
-def _integers(value: Any) -> list[int]:
+def _within(value: Any) -> Iterable[Any]:
+    """What a value holds; raises ConfigError for one that can't be sent."""
     match value:
         case Mapping():
-            return [number for each in value.values() for number in _integers(each)]
+            return [*value.keys(), *value.values()]
         case list():
-            return [number for each in value for number in _integers(each)]
-        case int():
-            return [value]
+            return value
+        case int() if not -LARGEST <= value < LARGEST:
+            raise ConfigError("a parameter has an integer of more than 64 bits")
+        case str() if any("\ud800" <= character <= "\udfff" for character in value):
+            raise ConfigError("a parameter has half of a surrogate pair in its text")
         case _:
-            return []
+            return ()
 
 
 def _in_words(refusal: str) -> str:
