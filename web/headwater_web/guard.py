@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hmac
-import json
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -65,7 +65,7 @@ class Guard:
 
 def answered(request: Request, value: Any) -> Response:
     """Return a value as JSON with its ETag, or 304 where the client has it already."""
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    body = msgspec.json.encode(value)
     tag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if tag in [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]:

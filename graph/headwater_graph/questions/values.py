@@ -10,14 +10,15 @@ from .answers import Answer, Cut, Edge, Node
 
 def answer_value(answer: Answer) -> dict[str, Any]:
     """Return a whole answer: what was asked, whether it is complete, its nodes, edges and cuts."""
-    nodes = answer.by_key()
+    # Most nodes are named by several edges.
+    names = {node.key: reference(node) for node in answer.nodes}
     return {
         "question": dict(answer.question),
         "complete": not answer.cuts,
-        "start": [reference(nodes[key]) for key in answer.start],
+        "start": [names[key] for key in answer.start],
         "nodes": [node_value(node) for node in answer.nodes],
-        "edges": [_edge_value(edge, nodes) for edge in answer.edges],
-        "cuts": [_cut_value(cut, nodes) for cut in answer.cuts],
+        "edges": [_edge_value(edge, names) for edge in answer.edges],
+        "cuts": [_cut_value(cut, names) for cut in answer.cuts],
         "notes": list(answer.notes),
     }
 
@@ -38,12 +39,14 @@ def node_value(node: Node) -> dict[str, Any]:
     return {"node": reference(node), "depth": node.depth, "marks": list(node.marks), **node.facts}
 
 
-def _edge_value(edge: Edge, nodes: Mapping[str, Node]) -> dict[str, Any]:
-    ends = {"from": reference(nodes[edge.source]), "to": reference(nodes[edge.target]), "kind": edge.kind}
-    facts = {name: value for name, value in edge.facts.items() if value is not None}
-    return ends | facts | ({"past": True} if edge.past else {})
+def _edge_value(edge: Edge, names: Mapping[str, list[str]]) -> dict[str, Any]:
+    value: dict[str, Any] = {"from": names[edge.source], "to": names[edge.target], "kind": edge.kind}
+    value.update({name: fact for name, fact in edge.facts.items() if fact is not None})
+    if edge.past:
+        value["past"] = True
+    return value
 
 
-def _cut_value(cut: Cut, nodes: Mapping[str, Node]) -> dict[str, Any]:
-    at = None if cut.at is None else reference(nodes[cut.at])
+def _cut_value(cut: Cut, names: Mapping[str, list[str]]) -> dict[str, Any]:
+    at = None if cut.at is None else names[cut.at]
     return {"at": at, "why": cut.why, "shown": cut.shown, "total": cut.total}
