@@ -52,12 +52,14 @@ class LevelByLevel:
 def made(draw: st.DrawFn) -> GraphMaker:
     """Some jobs over eight datasets: cycles, several writers, aliases, explicit inputs, versions that are past."""
     maker = GraphMaker(f"ns-{uuid.uuid4().hex[:12]}", glances=draw(st.booleans()))
-    for _ in range(draw(st.integers(1, 9))):
+    since = draw(st.sampled_from([0.0, -17_000_000.1, 60_000_000.9]))
+    for number in range(draw(st.integers(1, 9))):
         reads, writes = draw(st.lists(NAMES, max_size=4, unique=True)), draw(st.lists(NAMES, max_size=3, unique=True))
         inputs = {name: [each for each in reads if draw(st.booleans())] for name in writes if draw(st.booleans())}
         job = draw(st.sampled_from(["j0", "j1", "j2", "j3", "j4", "j5"]))
         streaming, unknown = draw(st.sampled_from([None, None, True])), draw(st.booleans())
-        maker.run(job, reads, writes, inputs=inputs, streaming=streaming, unknown=unknown, code=draw(CODES))
+        hour = since + number + draw(st.sampled_from([0.0, 0.123456789]))
+        maker.run(job, reads, writes, hour=hour, inputs=inputs, streaming=streaming, unknown=unknown, code=draw(CODES))
     maker.job("j1", facets=draw(FACETS))
     maker.dataset("a", facets=draw(FACETS), dropped=draw(st.sampled_from([None, True])))
     for one, other in draw(st.lists(st.tuples(NAMES, NAMES), max_size=2)):

@@ -164,6 +164,15 @@ def test_a_dataset_is_shown_as_it_was_written_last(graph: Neo4jStore) -> None:
     assert list(unwritten.facts) == ["version"]
 
 
+def test_times_before_1970_are_told_to_the_microsecond(graph: Neo4jStore) -> None:
+    told = event("r1", 1, "COMPLETE", {"out": {}}).replace(b"2026-01-01T00:00:01Z", b"1969-12-31T23:59:58.700001Z")
+    found = shown(graph, [told])
+    assert found.facts["since"] == found.facts["lastRunAt"] == "1969-12-31T23:59:58.700001Z"
+    assert shown(graph, of="out").facts["writtenAt"] == "1969-12-31T23:59:58.700001Z"
+    feed(graph, [event("r2", 2, "COMPLETE", {"out": {}})])
+    assert retain(graph, parse_time("1970-01-01T00:00:00Z"))["runs"] == 1
+
+
 def test_what_retention_removes_and_a_rebuild_derives_is_shown(graph: Neo4jStore) -> None:
     feed(graph, [event(f"r{n}", n, "COMPLETE", {"out": {}} if n < 5 else {"more": {}}) for n in range(1, 9)])
     retain(graph, parse_time("2026-01-01T00:00:07Z"))

@@ -2,4 +2,4 @@
 // parameters: none
 MATCH (v:DatasetVersion)
 RETURN v.id AS id, v.dataset AS dataset, v.tie AS tie, v.drops AS drops, v.kept AS kept,
-       v.at.epochSeconds * 1000000 + v.at.microsecond AS at
+       v.at.epochMillis * 1000 + v.at.microsecond % 1000 AS at

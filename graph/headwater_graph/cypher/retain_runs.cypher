@@ -5,7 +5,7 @@ MATCH (r:Run)
 WHERE r.state IN ['COMPLETE', 'ABORT', 'FAIL'] AND r.lastEventAt < horizon
 WITH r, horizon LIMIT $limit
 RETURN r.key AS key, r.id AS id, r.moment AS moment,
-       r.lastEventAt.epochSeconds * 1000000 + r.lastEventAt.microsecond AS last,
+       r.lastEventAt.epochMillis * 1000 + r.lastEventAt.microsecond % 1000 AS last,
        head(COLLECT { MATCH (r)-[:RAN]->(v) RETURN v.id }) AS version,
        EXISTS { (r)<-[:CHILD_OF]-(c:Run)
                 WHERE NOT (c.state IN ['COMPLETE', 'ABORT', 'FAIL'] AND c.lastEventAt < horizon) } AS named,

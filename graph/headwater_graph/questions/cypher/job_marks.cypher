@@ -7,5 +7,5 @@ MATCH (j:Job {key: key})
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
 RETURN collect([
   key, v.id, v.moment, v.lineageUnknown, v.codeVersion, v.runs, v.lastRun,
-  v.lastRunAt.epochSeconds * 1000000 + v.lastRunAt.microsecond, v.lastRunState, v.lastRunStreaming OR j.streaming, j.owners
+  v.lastRunAt.epochMillis * 1000 + v.lastRunAt.microsecond % 1000, v.lastRunState, v.lastRunStreaming OR j.streaming, j.owners
 ]) AS marks
