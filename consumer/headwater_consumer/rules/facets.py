@@ -15,6 +15,7 @@ import msgspec
 
 from headwater_avro.canonical import Json, canonical, parsed
 from headwater_avro.names import Key, is_name, key_of, key_text
+from headwater_graph.facets import STREAMING
 from headwater_graph.records import Facets
 
 Members: TypeAlias = dict[str, Json]
@@ -91,7 +92,7 @@ def is_snapshot(job_type: bytes | None) -> bool:
 
 def is_streaming(job_type: bytes | None) -> bool:
     """Tell whether the job is streaming (SPEC 3.4)."""
-    return members(job_type).get("processingType") in ("STREAMING", "SERVICE")
+    return members(job_type).get("processingType") in STREAMING
 
 
 def code_version(job_facets: Facets) -> str | None:

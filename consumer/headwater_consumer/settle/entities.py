@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from headwater_avro.canonical import canonical, canonical_text
 from headwater_avro.names import Key
@@ -23,6 +24,8 @@ from headwater_graph.values import Row, Statement, StoredDataset, StoredJob
 from .changes import Change, Named, change_to
 from .hashes import dataset_hash, job_hash, run_hash
 from .told import Told
+
+JobOrDataset: TypeAlias = JobRecord | DatasetRecord
 
 
 @dataclass(slots=True)
@@ -124,8 +127,7 @@ def _join_jobs(told: dict[Key, JobRecord], entities: Entities) -> list[Statement
         entities.jobs[key] = record
         if record == before:
             continue
-        row = _named_row(job_hash(key), key, pack(record), record.facets, before.facets if before else None)
-        rows.append(row | told_of_job(row["facets"]) if "facets" in row else row)
+        rows.append(_named_row(job_hash(key), key, record, before, told_of_job))
         old, new = _job_parent(before), _job_parent(record)
         if old != new:
             cut.extend([{"key": job_hash(key), "parent": job_hash(old)}] if old else [])
@@ -144,10 +146,14 @@ def _job_parent(record: JobRecord | None) -> Key | None:
     return None if record is None or record.parent is None else read.key_from(record.parent[2])
 
 
-def _named_row(hash_: str, key: Key, record: bytes, facets: Facets, before: Facets | None) -> Row:
-    row: Row = {"key": hash_, "namespace": key[0], "name": key[1], "record": record}
-    if before is None or _texts(before) != _texts(facets):
-        row["facets"] = facets_text(facets)
+def _named_row(
+    hash_: str, key: Key, record: JobOrDataset, before: JobOrDataset | None, told: Callable[[str], Row]
+) -> Row:
+    """The row of a job or dataset; its facets, and what is ``told`` by them, only where they changed."""
+    row: Row = {"key": hash_, "namespace": key[0], "name": key[1], "record": pack(record)}
+    if before is None or _texts(before.facets) != _texts(record.facets):
+        text = facets_text(record.facets)
+        row |= {"facets": text, **told(text)}
     return row
 
 
@@ -180,9 +186,9 @@ def _join_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[S
         entities.datasets[key] = record
         if record == before:
             continue
-        row = _named_row(dataset_hash(key), key, pack(record), record.facets, before.facets if before else None)
+        row = _named_row(dataset_hash(key), key, record, before, told_of_dataset)
         row["saysDrop"] = read.says_drop(record.facets) or None
-        rows.append(row | told_of_dataset(row["facets"]) if "facets" in row else row)
+        rows.append(row)
         if stored is None:
             new.append({"key": row["key"]})
         if row["saysDrop"] or (stored is not None and stored.says_drop):
