@@ -59,7 +59,7 @@ test-pyspark: $(VENV)/.ready ## the Spark emitter inside another PySpark: make t
 	@$(BIN)/python -m tests.spark.versions $(VERSION)
 
 test-neo4j: $(VENV)/.ready ## the graph on another Neo4j: make test-neo4j VERSION=5.26.25
-	@$(BIN)/python -m tests.graph.versions $(VERSION)
+	@$(BIN)/python -m tests.store.versions $(VERSION)
 
 bench: $(BENCHES) ## every benchmark, or one: bench-ingest, -growth, -freshness, -questions, -emit, -fields, -spark
 

@@ -27,9 +27,9 @@ from processes import watched
 from workload import BriefWorkload, Workload
 
 import headwater_stack
-from headwater_consumer.batch import BatchPosition, GraphWriter
-from headwater_consumer.rules.coalesce import Coalescer
-from headwater_graph.store import Neo4jStore
+from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
+from headwater_graph.rules.coalesce import Coalescer
+from headwater_graph.store.neo4j_store import Neo4jStore
 
 FIRST = 10_000
 """Events before the first window."""

@@ -32,8 +32,8 @@ from references import raw_read, read_rows, write_rows
 from workload import Workload
 
 import headwater_stack
-from headwater_graph import schema
 from headwater_graph.settings import graph_settings
+from headwater_graph.store import schema
 
 TOPIC = "lineage.events"
 MEGABYTE = 1_000_000

@@ -23,16 +23,16 @@ import click
 from keeping import keep
 from machine import pace
 
-from headwater_consumer.batch import BatchPosition, GraphWriter
-from headwater_consumer.rules.coalesce import Coalescer
-from headwater_graph import schema
-from headwater_graph.questions.answers import Node
-from headwater_graph.questions.keys import dataset_key
-from headwater_graph.questions.lineage import Scope, lineage, walked
-from headwater_graph.questions.reader import Neo4jReader
-from headwater_graph.questions.walk import Limits
+from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
+from headwater_graph.queries.answers import Node
+from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.lineage.lineage import Scope, lineage, walked
+from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.reader import Neo4jReader
+from headwater_graph.rules.coalesce import Coalescer
 from headwater_graph.settings import GraphSettings, graph_settings
-from headwater_graph.store import Neo4jStore
+from headwater_graph.store import schema
+from headwater_graph.store.neo4j_store import Neo4jStore
 
 SPREAD = 70
 """How far to either side a job looks for its inputs in the layer before: 10 levels of 100,000 jobs reach 1,500 datasets."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headwater_avro.errors import EventRejected
-from headwater_consumer.batch import BatchPosition, BatchReport, GraphWriter
-from headwater_consumer.dump import Scanner, dump
-from headwater_consumer.messages import Message
-from headwater_consumer.parting import part
-from headwater_consumer.rules.coalesce import Coalescer, unpack_sources
-from headwater_consumer.settle.limits import Limits
-from headwater_graph.port import Store
+from headwater_consumer.horizon_split import part
+from headwater_consumer.kafka.messages import Message
+from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, GraphWriter
+from headwater_graph.apply.limits import Limits
+from headwater_graph.audit.dump import Scanner, dump
+from headwater_graph.rules.coalesce import Coalescer, unpack_sources
+from headwater_graph.store.port import Store
 
 
 def feed(store: Store, messages: Iterable[bytes], limits: Limits | None = None) -> BatchReport:

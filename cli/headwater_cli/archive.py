@@ -13,17 +13,17 @@ import click
 
 from headwater_avro.errors import ConfigError
 from headwater_consumer import log
-from headwater_consumer.archive.keeping import GROUP, Kept, Rolling, keep
-from headwater_consumer.archive.reading import Checked, check_archive, messages_in
+from headwater_consumer.archive.reader import Checked, check_archive, messages_in
 from headwater_consumer.archive.replay import messages_since
 from headwater_consumer.archive.replay import replay as send_again
 from headwater_consumer.archive.storage import storage_at
 from headwater_consumer.archive.topic import KafkaTopic
-from headwater_consumer.brokers import Client, kafka_client, partitions_of, prepare_topics
+from headwater_consumer.archive.writer import GROUP, Kept, Rolling, keep
 from headwater_consumer.config import ConsumerSettings
+from headwater_consumer.kafka.brokers import Client, kafka_client, partitions_of, prepare_topics
 
-from .asking import Time, milliseconds
 from .consume import settings_of
+from .querying import Time, milliseconds
 
 _KAFKA = frozenset(("kafka",))
 

@@ -67,9 +67,9 @@ def _words(found: Sequence[tuple[str, str]], namespace: str | None, *, within: b
 
 
 def _rows(question: str, **parameters: object) -> list[dict[str, str]]:
-    from headwater_graph.questions.reader import Neo4jReader
+    from headwater_graph.queries.reader import Neo4jReader
 
-    from .asking import where_the_graph_is
+    from .querying import where_the_graph_is
 
     try:
         found = where_the_graph_is().model_copy(update={"connect_timeout": PATIENCE, "read_timeout": PATIENCE})

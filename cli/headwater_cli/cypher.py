@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_graph.questions.free import Found, FreeCypher
+from headwater_graph.queries.free_cypher.run import Found, FreeCypher
 
-from .asking import format_options, paint, say, the_graph
 from .formats import Paint, csv_text, json_text, table
+from .querying import format_options, paint, say, the_graph
 
 WIDEST = 60
 

@@ -7,13 +7,13 @@ from datetime import datetime
 
 import click
 
-from headwater_graph.questions.entity import Entity, entity
-from headwater_graph.questions.finding import find
-from headwater_graph.questions.history import DatasetVersionLine, dataset_versions
+from headwater_graph.queries.catalog.entity import Entity, entity
+from headwater_graph.queries.catalog.finding import find
+from headwater_graph.queries.runs.history import DatasetVersionLine, dataset_versions
 
-from .asking import active_since_option, format_options, now, paint, say, the_graph
 from .completion import names_of
 from .formats import Paint, csv_text, json_text, label, short_time, table
+from .querying import active_since_option, format_options, now, paint, say, the_graph
 
 
 @click.group()

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from headwater_avro.errors import REJECTION_CODES, ConfigError
-from headwater_consumer.brokers import Client, kafka_client
-from headwater_consumer.dead_letters import DeadLetter, Identity
-from headwater_consumer.letter_report import distinct_letters
-from headwater_consumer.redrive import redrive as send_back
+from headwater_consumer.kafka.brokers import Client, kafka_client
+from headwater_consumer.kafka.dead_letter_report import distinct_letters
+from headwater_consumer.kafka.dead_letters import DeadLetter, Identity
+from headwater_consumer.kafka.redrive import redrive as send_back
 
 from .consume import settings_of
 

@@ -16,8 +16,8 @@ import click
 
 from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
 from headwater_avro.registry import HttpSchemas
-from headwater_consumer.brokers import Client, cluster_of, kafka_client, partitions_of
 from headwater_consumer.config import NOT_SET, ConsumerSettings, Loaded
+from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, partitions_of
 
 from .consume import settings_of
 
@@ -101,7 +101,7 @@ def _registry_step(settings: ConsumerSettings) -> dict[str, Callable[[], str]]:
 
 def neo4j_told(settings: ConsumerSettings) -> str:
     """Tell what is in the graph; raises ServerUnavailable, ConfigError where it has no schema."""
-    from headwater_graph.questions.reader import Neo4jReader
+    from headwater_graph.queries.reader import Neo4jReader
     from headwater_graph.settings import graph_settings
 
     if settings.neo4j_uri == NOT_SET:

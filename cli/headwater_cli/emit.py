@@ -16,11 +16,11 @@ from typing import BinaryIO
 import click
 
 from headwater.transport.broker import KafkaBroker, Message
+from headwater.transport.counters import Ledger
 from headwater.transport.preparation import Preparation
 from headwater.transport.sending import Outcome, message_of_line, send_all
 from headwater.transport.settings import HeadwaterConfig, read_settings
 from headwater.transport.spool import PENDING, REFUSED, Found, Segment, claim, found, segments
-from headwater.transport.tally import Ledger
 from headwater.transport.validation import Schemas, faults_of_line
 from headwater.transport.wire import NotSerialisable
 from headwater_avro.errors import ConfigError, ServerUnavailable

@@ -12,11 +12,11 @@ from typing import BinaryIO
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_consumer.export.whole import Tally
-from headwater_consumer.export.whole import export as exported
-from headwater_graph.questions.finding import find
+from headwater_graph.audit.export.whole import Tally
+from headwater_graph.audit.export.whole import export as exported
+from headwater_graph.queries.catalog.finding import find
 
-from .asking import Time, the_graph
+from .querying import Time, the_graph
 
 
 @click.command()

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_consumer.told_by_run import told_by_run
-from headwater_graph.questions.field_operations import INFLUENCES, FieldOperation
-from headwater_graph.questions.operations import OperationsAnswer, Step, field_operations, find_field
-from headwater_graph.questions.walk import Limits
+from headwater_graph.queries.fields.field_operations_facet import INFLUENCES, FieldOperation
+from headwater_graph.queries.fields.operations import OperationsAnswer, Step, field_operations, find_field
+from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.runs.run_view import told_by_run
 
-from .asking import paint, say, the_graph
 from .formats import STATE_COLOURS, Paint, json_text, plain
+from .querying import paint, say, the_graph
 
 _ONLY_NOW = ("as_of", "past", "active_since", "all_columns")
 

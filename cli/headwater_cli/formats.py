@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from headwater_graph.questions.answers import Answer, Cut, Edge, Node
-from headwater_graph.questions.values import answer_value, impact_value
+from headwater_graph.queries.answers import Answer, Cut, Edge, Node
+from headwater_graph.queries.values import answer_value, impact_value
 
 Paint: TypeAlias = Callable[[str, str], str]
 """(text, colour name) -> the text, coloured where there is a terminal."""

@@ -11,12 +11,12 @@ import click
 
 from headwater_avro.errors import HeadwaterError
 
-from .asking import where_the_graph_is
 from .graph_migrate import migrate
 from .graph_retain import retain
+from .querying import where_the_graph_is
 
 if TYPE_CHECKING:
-    from headwater_graph.store import Neo4jStore
+    from headwater_graph.store.neo4j_store import Neo4jStore
 
 
 @click.group()
@@ -30,7 +30,7 @@ graph.add_command(retain)
 
 @contextmanager
 def _store() -> Iterator[Neo4jStore]:
-    from headwater_graph.store import Neo4jStore
+    from headwater_graph.store.neo4j_store import Neo4jStore
 
     with Neo4jStore(where_the_graph_is()) as store:
         yield store
@@ -42,7 +42,7 @@ def _store() -> Iterator[Neo4jStore]:
 )
 def init(migrated: bool) -> None:
     """Make constraints and indexes where they are not there yet; safe to run again."""
-    from headwater_graph import schema
+    from headwater_graph.store import schema
 
     where = where_the_graph_is()
     for version, step in schema.migrate(where) if migrated else ():
@@ -54,8 +54,8 @@ def init(migrated: bool) -> None:
 @graph.command()
 def schema() -> None:
     """Print the graph's model, what is unique, what is indexed, and questions to ask in Cypher."""
-    from headwater_graph.questions.recipes import model, recipes
-    from headwater_graph.statements import cypher
+    from headwater_graph.queries.free_cypher.recipes import model, recipes
+    from headwater_graph.store.statements import cypher
 
     shown = [recipe.shown() + ";" for recipe in recipes()]
     head = f"// {len(shown)} questions to ask with `headwater cypher`, names behind a $ are given with -p."
@@ -68,7 +68,7 @@ def dump() -> None:
 
     Exit code 1 while work is still owed: the graph is not settled, and its dump would not be final.
     """
-    from headwater_consumer.dump import dump as dump_lines
+    from headwater_graph.audit.dump import dump as dump_lines
 
     with _store() as store:
         _settled(store)
@@ -84,7 +84,7 @@ def check(limit: int) -> int:
 
     ``-`` is what the records say and the graph lacks, ``+`` what the graph alone has.
     """
-    from headwater_consumer.check import check as differences
+    from headwater_graph.audit.check import check as differences
 
     count = 0
     with _store() as store:
@@ -100,7 +100,7 @@ def check(limit: int) -> int:
 @graph.command()
 def rebuild() -> None:
     """Derive everything in the graph anew from its records. A consumer waits meanwhile; broken off, run it again."""
-    from headwater_consumer.rebuild import rebuild as derive_anew
+    from headwater_graph.audit.rebuild import rebuild as derive_anew
 
     def say(what: str, done: int) -> None:
         click.echo(f"\r{what}: {done}   ", nl=False, err=True)

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from .asking import where_the_graph_is
+from .querying import where_the_graph_is
 
 
 @click.command()
@@ -17,7 +17,7 @@ def migrate(applied: bool, as_json: bool) -> None:
 
     Stop what writes to the graph first. Broken off, it goes on where it was.
     """
-    from headwater_graph import schema
+    from headwater_graph.store import schema
 
     settings = where_the_graph_is()
     steps = schema.migrate(settings) if applied else iter(schema.pending(settings))

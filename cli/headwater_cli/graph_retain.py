@@ -12,10 +12,10 @@ import click
 from headwater_avro.errors import ConfigError
 from headwater_avro.times import format_time, micros_of
 
-from .asking import now, read_time, where_the_graph_is
+from .querying import now, read_time, where_the_graph_is
 
 if TYPE_CHECKING:
-    from headwater_consumer.retain import Going
+    from headwater_graph.retention.retain import Going
 
 
 @click.command()
@@ -28,9 +28,9 @@ def retain(older_than: str, applied: bool, as_json: bool) -> None:
     The time becomes the graph's horizon, which only moves forward: from then on older events of unknown runs are dead
     letters (before_horizon). What is current stays. It can run beside a consumer; broken off, the next one goes on with it.
     """
-    from headwater_consumer.retain import retain as remove
-    from headwater_consumer.retain import shown, would_go
-    from headwater_graph.store import Neo4jStore
+    from headwater_graph.retention.retain import retain as remove
+    from headwater_graph.retention.retain import shown, would_go
+    from headwater_graph.store.neo4j_store import Neo4jStore
 
     horizon = _horizon(older_than)
     with Neo4jStore(where_the_graph_is(), holder="headwater graph retain") as store:

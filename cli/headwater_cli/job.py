@@ -10,23 +10,23 @@ import click
 
 from headwater.transport.sending import message_of_line, send_all
 from headwater_avro.errors import ServerUnavailable
-from headwater_graph.questions.answers import Node
-from headwater_graph.questions.entity import entity
-from headwater_graph.questions.finding import find
-from headwater_graph.questions.history import (
+from headwater_graph.queries.answers import Node
+from headwater_graph.queries.catalog.entity import entity
+from headwater_graph.queries.catalog.finding import find
+from headwater_graph.queries.catalog.node_status import time_text
+from headwater_graph.queries.runs.history import (
     JobVersionLine,
     job_version_reasons,
     job_versions,
     two_versions,
     version_diff,
 )
-from headwater_graph.questions.marks import time_text
 
-from .asking import active_since_option, format_options, now, paint, say, the_graph
 from .completion import names_of
 from .dataset import entity_lines
 from .emit import connected, settings
 from .formats import Paint, csv_text, json_text, short_time, table
+from .querying import active_since_option, format_options, now, paint, say, the_graph
 
 MOST = 10_000
 PRODUCER = "urn:headwater:cli"

@@ -10,21 +10,21 @@ from typing import Any
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_graph.questions.answers import Answer, Direction, Node
-from headwater_graph.questions.columns import column_lineage
-from headwater_graph.questions.component import component
-from headwater_graph.questions.finding import find
-from headwater_graph.questions.impact import impact
-from headwater_graph.questions.lineage import Scope
-from headwater_graph.questions.lineage import lineage as lineage_of
-from headwater_graph.questions.path import path
-from headwater_graph.questions.reader import GraphReader
-from headwater_graph.questions.walk import Limits
+from headwater_graph.queries.answers import Answer, Direction, Node
+from headwater_graph.queries.catalog.finding import find
+from headwater_graph.queries.lineage.columns import column_lineage
+from headwater_graph.queries.lineage.component import component
+from headwater_graph.queries.lineage.impact import impact
+from headwater_graph.queries.lineage.lineage import Scope
+from headwater_graph.queries.lineage.lineage import lineage as lineage_of
+from headwater_graph.queries.lineage.path import path
+from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.reader import GraphReader
 
-from .asking import Command, Depth, Time, format_options, now, paint, say, the_graph
 from .completion import names_of
 from .field_operations import with_operations
 from .formats import impact_text, render
+from .querying import Command, Depth, Time, format_options, now, paint, say, the_graph
 
 
 @click.group()

@@ -7,16 +7,16 @@ from datetime import datetime
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_consumer.coverage import NAME as COVERAGE
-from headwater_consumer.coverage import coverage
-from headwater_consumer.letter_report import NAME as DEAD_LETTERS
-from headwater_consumer.letter_report import letter_report
-from headwater_graph.questions.reader import GraphReader
-from headwater_graph.questions.reports import MISSING, REPORTS, Report
-from headwater_graph.questions.reports import report as report_of
+from headwater_consumer.kafka.dead_letter_report import NAME as DEAD_LETTERS
+from headwater_consumer.kafka.dead_letter_report import letter_report
+from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.reports.coverage import NAME as COVERAGE
+from headwater_graph.queries.reports.coverage import coverage
+from headwater_graph.queries.reports.reports import MISSING, REPORTS, Report
+from headwater_graph.queries.reports.reports import report as report_of
 
-from .asking import active_since_option, format_options, now, paint, say, the_graph
 from .formats import csv_text, json_text, table
+from .querying import active_since_option, format_options, now, paint, say, the_graph
 
 NAMES = ("missing", "all", *REPORTS, COVERAGE, DEAD_LETTERS)
 

@@ -10,17 +10,17 @@ from typing import Any
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_consumer.told_by_run import told_by_run
-from headwater_graph.questions.finding import Wanted, find, find_run
-from headwater_graph.questions.reader import GraphReader
-from headwater_graph.questions.run_diff import Change, RunDiff, last_that_worked, run_diff
-from headwater_graph.questions.run_graph import run_graph
-from headwater_graph.questions.runs import Child, RunDetails, RunFilter, RunLine, VersionUse, list_runs, show_run
+from headwater_graph.queries.catalog.finding import Wanted, find, find_run
+from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.runs.run_diff import Change, RunDiff, last_that_worked, run_diff
+from headwater_graph.queries.runs.run_graph import run_graph
+from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.runs import Child, RunDetails, RunFilter, RunLine, VersionUse, list_runs, show_run
 
-from .asking import Time, format_options, now, paint, say, the_graph
 from .completion import names_of, runs
 from .formats import STATE_COLOURS, Paint, csv_text, json_text, render, short_time, table
 from .lineage import limit_options, limits_of
+from .querying import Time, format_options, now, paint, say, the_graph
 
 STATES = ("NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL")
 BAR = 24

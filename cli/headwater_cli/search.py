@@ -6,14 +6,14 @@ from datetime import datetime
 
 import click
 
-from headwater_graph.questions.activity import active
-from headwater_graph.questions.answers import Kind, Node
-from headwater_graph.questions.search import KINDS
-from headwater_graph.questions.search import search as search_for
-from headwater_graph.questions.values import reference
+from headwater_graph.queries.answers import Kind, Node
+from headwater_graph.queries.catalog.activity import active
+from headwater_graph.queries.catalog.search import KINDS
+from headwater_graph.queries.catalog.search import search as search_for
+from headwater_graph.queries.values import reference
 
-from .asking import active_since_option, format_options, paint, say, the_graph
 from .formats import COLOURS, csv_text, json_text
+from .querying import active_since_option, format_options, paint, say, the_graph
 
 
 @click.command()

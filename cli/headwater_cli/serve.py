@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headwater_consumer.brokers import kafka_client
 from headwater_consumer.config import NOT_SET, ConsumerSettings
-from headwater_consumer.letter_report import letter_report
-from headwater_graph.questions.free import FreeCypher
-from headwater_graph.questions.reader import Neo4jReader
-from headwater_graph.questions.reports import Report
+from headwater_consumer.kafka.brokers import kafka_client
+from headwater_consumer.kafka.dead_letter_report import letter_report
+from headwater_graph.queries.free_cypher.run import FreeCypher
+from headwater_graph.queries.reader import Neo4jReader
+from headwater_graph.queries.reports.reports import Report
 
-from .asking import where_the_graph_is
 from .consume import settings_of
+from .querying import where_the_graph_is
 
 if TYPE_CHECKING:
     from headwater_web import Outlet, WebSettings

@@ -32,8 +32,8 @@ def _json_option(command: Command) -> Command:
 
 def make_schema(addresses: headwater_stack.Addresses) -> None:
     """Make the graph's schema in a new stack."""
-    from headwater_graph import schema
     from headwater_graph.settings import graph_settings
+    from headwater_graph.store import schema
 
     schema.init(
         graph_settings(

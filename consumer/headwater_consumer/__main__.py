@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 
 from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
-
-from .config import load, read_file
-from .log import configure
+from headwater_consumer.config import load, read_file
+from headwater_consumer.log import configure
 
 
 def main() -> int:
@@ -21,7 +20,7 @@ def main() -> int:
     try:
         settings = load(environ=os.environ, file=read_file(os.environ, Path.cwd())).settings
         configure(settings.log_format)
-        from .service import consume
+        from headwater_consumer.service import consume
 
         consume(settings, available_now="--available-now" in sys.argv[1:])
     except HeadwaterError as fault:

@@ -15,8 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal, TypeAlias
 
 from headwater_avro.errors import ConfigError
-
-from .metrics import BatchSummary, Metrics
+from headwater_consumer.metrics import BatchSummary, Metrics
 
 Phase: TypeAlias = Literal["starting", "running", "waiting", "stopping", "failed"]
 

@@ -33,9 +33,8 @@ from headwater_avro.collection import collection_paused
 from headwater_avro.errors import EventRejected, ServerUnavailable
 from headwater_avro.framing import unframed
 from headwater_avro.registry import RegistrySettings, Schemas, schemas_of
-
-from .messages import Headers, Message
-from .rules.coalesce import Coalescer, Kind, pack_sources
+from headwater_consumer.kafka.messages import Headers, Message
+from headwater_graph.rules.coalesce import Coalescer, Kind, pack_sources
 
 Row: TypeAlias = tuple[Kind | Literal["dead", "unread", "tally"], bytes, bytes, bytes]
 """Kind, key, payload, sources."""

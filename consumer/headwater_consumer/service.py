@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_avro.registry import NO_REGISTRY, Schemas, schemas_of
-
-from .brokers import Client, cluster_of, kafka_client, prepare_topics
-from .cycle import BatchCycle, Writer
-from .dead_letters import KafkaDeadLetters
-from .health import HealthServer, Status
-from .messages import KafkaMessages
-from .metrics import Metrics
-from .session import jars_of, spark_session
-from .stream import Stream
+from headwater_consumer.batch_processor import BatchCycle, Writer
+from headwater_consumer.health import HealthServer, Status
+from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, prepare_topics
+from headwater_consumer.kafka.dead_letters import KafkaDeadLetters
+from headwater_consumer.kafka.messages import KafkaMessages
+from headwater_consumer.metrics import Metrics
+from headwater_consumer.session import jars_of, spark_session
+from headwater_consumer.stream import Stream
 
 if TYPE_CHECKING:
-    from headwater_graph.store import Neo4jStore
-
-    from .config import ConsumerSettings
+    from headwater_consumer.config import ConsumerSettings
+    from headwater_graph.store.neo4j_store import Neo4jStore
 
 logger = logging.getLogger("headwater.consumer")
 
@@ -92,7 +90,7 @@ def consume(
 
 def _neo4j_of(writer: Writer) -> Neo4jStore | None:
     """Return the graph behind a writer; None where it is none that tells who holds it and what is in."""
-    from headwater_graph.store import Neo4jStore
+    from headwater_graph.store.neo4j_store import Neo4jStore
 
     store = getattr(writer, "store", None)
     return store if isinstance(store, Neo4jStore) else None
@@ -100,7 +98,7 @@ def _neo4j_of(writer: Writer) -> Neo4jStore | None:
 
 def _warm_up(graph: Neo4jStore) -> None:
     """Let Neo4j get ready while Spark starts: a help and no more, the first batch meets whatever is in the way."""
-    from headwater_graph.warming import warm_up
+    from headwater_graph.store.plan_cache import warm_up
 
     try:
         warm_up(graph)
@@ -119,11 +117,10 @@ def open_graph(settings: ConsumerSettings) -> Writer:
 
     Raises ServerUnavailable, ConfigError where the account is refused.
     """
-    from headwater_graph import schema
+    from headwater_graph.apply.batch_writer import GraphWriter
     from headwater_graph.settings import graph_settings
-    from headwater_graph.store import Neo4jStore
-
-    from .batch import GraphWriter
+    from headwater_graph.store import schema
+    from headwater_graph.store.neo4j_store import Neo4jStore
 
     where = graph_settings(**settings.neo4j())
     schema.init(where)

@@ -15,7 +15,7 @@ from headwater_avro.errors import ConfigError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from .config import ConsumerSettings
+    from headwater_consumer.config import ConsumerSettings
 
 APPLICATION = "headwater-consumer"
 

@@ -17,23 +17,21 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from headwater_avro.errors import HeadwaterError, ServerUnavailable
-
-from .behind import WriteBehind
-from .brokers import Client, partitions_of
-from .cycle import FIRST_WAIT, LONGEST_WAIT, BatchCycle, Draining
-from .gap import Checkpoint, Stretch, lacking, portions, read_checkpoint
-from .health import Status
-from .partition import READ_DDL, TAGGED_DDL, tag_partition, tag_partition_with
-from .progress import ProgressLog
+from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchCycle, Draining
+from headwater_consumer.health import Status
+from headwater_consumer.kafka.brokers import Client, partitions_of
+from headwater_consumer.partition import READ_DDL, TAGGED_DDL, tag_partition, tag_partition_with
+from headwater_consumer.progress import ProgressLog
+from headwater_consumer.recovery import Checkpoint, Stretch, lacking, portions, read_checkpoint
+from headwater_consumer.write_behind import WriteBehind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from headwater_graph.writers import Mark
-
-    from .config import ConsumerSettings
-    from .messages import Messages
+    from headwater_consumer.config import ConsumerSettings
+    from headwater_consumer.kafka.messages import Messages
+    from headwater_graph.store.writer_node import Mark
 
 logger = logging.getLogger("headwater.consumer")
 

@@ -15,8 +15,8 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
-from headwater_consumer.brokers import Client, kafka_client, partitions_of, prepare_topics
 from headwater_consumer.config import ConsumerSettings, load
+from headwater_consumer.kafka.brokers import Client, kafka_client, partitions_of, prepare_topics
 
 _PATIENCE = 30.0
 

@@ -20,9 +20,9 @@ from headwater.operators import task_run_id, workflow_run_id
 
 from ..command_line import headwater
 from ..feeding import dumped, feed
-from ..graph.empty import emptied, opened
 from ..laws.model import dump
 from ..servers import Servers
+from ..store.empty import emptied, opened
 from .environments import environment, run, spooled, through_kafka
 
 HERE = Path(__file__).parent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from headwater_consumer.messages import Headers, Message
+from headwater_consumer.kafka.messages import Headers, Message
 
 DAY = 86_400_000
 BEGIN = 1_767_225_600_000

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater_avro.errors import ConfigError
-from headwater_consumer.archive.keeping import Keeper, Kept, Rolling, keep
 from headwater_consumer.archive.lines import Damaged, line_of, message_of
 from headwater_consumer.archive.parts import Part, gaps, part_named, parts_of
-from headwater_consumer.archive.reading import check_archive, messages_in, messages_of
+from headwater_consumer.archive.reader import check_archive, messages_in, messages_of
 from headwater_consumer.archive.storage import UNFINISHED, Bucket, Folder, Memory, Storage, storage_at
-from headwater_consumer.messages import Message
+from headwater_consumer.archive.writer import Keeper, Kept, Rolling, keep
+from headwater_consumer.kafka.messages import Message
 
 from .source import BEGIN, DAY, GivenTopic, message
 

@@ -17,14 +17,14 @@ from confluent_kafka import Producer
 
 import headwater_stack
 from headwater_consumer.archive.parts import parts_of
-from headwater_consumer.archive.reading import check_archive, messages_in
+from headwater_consumer.archive.reader import check_archive, messages_in
 from headwater_consumer.archive.storage import Folder
-from headwater_consumer.brokers import kafka_client
-from headwater_consumer.dead_letters import writing
-from headwater_consumer.messages import Message, messages_on
-from headwater_graph.fake import FakeStore
+from headwater_consumer.kafka.brokers import kafka_client
+from headwater_consumer.kafka.dead_letters import writing
+from headwater_consumer.kafka.messages import Message, messages_on
 from headwater_stack.kafka_broker import admin
 
+from ..fake_graph.store import FakeStore
 from ..feeding import dumped, feed
 from ..servers import Servers
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Producer
 
-from headwater_consumer.batch import BatchPosition, BatchReport, Refused, done
-from headwater_consumer.brokers import kafka_client
+from headwater_consumer.batch_processor import BatchCycle
 from headwater_consumer.config import ConsumerSettings, load
-from headwater_consumer.cycle import BatchCycle
-from headwater_consumer.dead_letters import DeadLetter, KafkaDeadLetters, letters_on, writing
 from headwater_consumer.health import Status
-from headwater_consumer.messages import KafkaMessages
+from headwater_consumer.kafka.brokers import kafka_client
+from headwater_consumer.kafka.dead_letters import DeadLetter, KafkaDeadLetters, letters_on, writing
+from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.metrics import Metrics
-from headwater_consumer.rules.coalesce import Row
-from headwater_consumer.settle.told import Portion
 from headwater_consumer.stream import Stream
-from headwater_graph.writers import Mark
+from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, done
+from headwater_graph.apply.merged import Portion
+from headwater_graph.rules.coalesce import Row
+from headwater_graph.store.writer_node import Mark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

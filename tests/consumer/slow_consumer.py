@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from headwater_consumer.batch import BatchPosition, BatchReport
 from headwater_consumer.config import load
 from headwater_consumer.log import configure
-from headwater_consumer.rules.coalesce import Row
 from headwater_consumer.service import Spark, consume
-from headwater_consumer.settle.told import Portion
+from headwater_graph.apply.batch_writer import BatchPosition, BatchReport
+from headwater_graph.apply.merged import Portion
+from headwater_graph.rules.coalesce import Row
 from headwater_stack import fetch, spark_java_home
 
 

@@ -17,9 +17,9 @@ from confluent_kafka import Producer
 from headwater_avro.errors import ConfigError
 from headwater_cli.dlq import dlq, identity_of
 from headwater_cli.doctor import doctor
-from headwater_consumer.brokers import kafka_client, partitions_of, prepare_topics
-from headwater_consumer.dead_letters import NAMES, REDRIVEN, DeadLetter, KafkaDeadLetters, writing
-from headwater_consumer.messages import Message, messages_on
+from headwater_consumer.kafka.brokers import kafka_client, partitions_of, prepare_topics
+from headwater_consumer.kafka.dead_letters import NAMES, REDRIVEN, DeadLetter, KafkaDeadLetters, writing
+from headwater_consumer.kafka.messages import Message, messages_on
 
 from ..servers import Servers
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headwater_avro.errors import REJECTION_CODES, ServerUnavailable
-from headwater_consumer.dead_letters import (
+from headwater_consumer.kafka.dead_letters import (
     LONGEST_DETAIL,
     NAMES,
     REDRIVEN,
@@ -20,7 +20,7 @@ from headwater_consumer.dead_letters import (
     KafkaDeadLetters,
     read_letter,
 )
-from headwater_consumer.messages import KafkaMessages, Message
+from headwater_consumer.kafka.messages import KafkaMessages, Message
 
 from .kafka_room import Room, run_event
 
@@ -147,7 +147,7 @@ def test_messages_that_are_not_there_are_left_out_when_fetched_by_position(room:
 
 @pytest.mark.end_to_end
 def test_a_broker_that_is_away_takes_no_dead_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater_consumer.dead_letters.DELIVERY", 1.0)
+    monkeypatch.setattr("headwater_consumer.kafka.dead_letters.DELIVERY", 1.0)
     sink = KafkaDeadLetters("t", {"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "error_cb": lambda _: None})
     with pytest.raises(ServerUnavailable, match=r"dead-letter topic does not answer at 127\.0\.0\.1:1"):
         sink.send([letter()])

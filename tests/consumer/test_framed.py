@@ -12,21 +12,21 @@ import pytest
 from headwater_avro.codec import encode_avro
 from headwater_avro.errors import ServerUnavailable
 from headwater_avro.registry import KeptSchemas, RegisteredSchema, RegistrySettings
+from headwater_consumer.batch_processor import BatchCycle, Draining
 from headwater_consumer.config import HIDDEN, load, read_file
-from headwater_consumer.cycle import BatchCycle, Draining
-from headwater_consumer.messages import Message
+from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import TAGGED, TALLY, UNREAD, Limits, tag_partition
-from headwater_consumer.rules.coalesce import unpack_sources
+from headwater_graph.rules.coalesce import unpack_sources
 
 from ..avro.registries import AVRO, JSON, Registry, framed, served
 from ..command_line import headwater
 from ..end_to_end.consuming import Room
 from ..feeding import dumped
-from ..graph.empty import emptied, opened
 from ..laws.model import dump as model_dump
 from ..servers import Servers
+from ..store.empty import emptied, opened
 from .kafka_room import run_event
-from .test_cycle import Bench, Frame
+from .test_batch_processor import Bench, Frame
 from .test_partition import message, record_batch, rows_of
 
 

@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from headwater_consumer.brokers import prepare_topics
+from headwater_consumer.kafka.brokers import prepare_topics
 
 from .kafka_room import Room, run_event
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from headwater_consumer import messages
-from headwater_consumer.messages import bounds_of
+from headwater_consumer.kafka import messages
+from headwater_consumer.kafka.messages import bounds_of
 
 PLACE = TopicPartition("t", 0)
 

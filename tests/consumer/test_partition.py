@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from headwater_consumer.messages import Message
+from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import (
     DEAD,
     TAGGED,
@@ -22,7 +22,7 @@ from headwater_consumer.partition import (
     messages_of,
     tag_partition,
 )
-from headwater_consumer.rules.coalesce import unpack_sources
+from headwater_graph.rules.coalesce import unpack_sources
 
 from .kafka_room import run_event
 

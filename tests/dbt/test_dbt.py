@@ -14,9 +14,9 @@ import pytest
 from ..airflow.environments import environment, run, spooled, through_kafka
 from ..command_line import headwater
 from ..feeding import dumped, feed
-from ..graph.empty import emptied, opened
 from ..laws.model import dump
 from ..servers import Servers
+from ..store.empty import emptied, opened
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.timeout(600)

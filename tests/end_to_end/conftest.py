@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headwater_graph.store import Neo4jStore
+from headwater_graph.store.neo4j_store import Neo4jStore
 
-from ..graph.empty import emptied, opened
 from ..servers import Servers
+from ..store.empty import emptied, opened
 from .consuming import Room
 
 

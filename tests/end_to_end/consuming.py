@@ -14,7 +14,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 import headwater_stack
-from headwater_graph.store import Neo4jStore
+from headwater_graph.store.neo4j_store import Neo4jStore
 
 from ..servers import Servers
 

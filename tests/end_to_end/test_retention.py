@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from headwater_consumer.brokers import kafka_client
-from headwater_consumer.check import check
-from headwater_consumer.dead_letters import letters_on
-from headwater_graph.store import Neo4jStore
+from headwater_consumer.kafka.brokers import kafka_client
+from headwater_consumer.kafka.dead_letters import letters_on
+from headwater_graph.audit.check import check
+from headwater_graph.store.neo4j_store import Neo4jStore
 
 from ..feeding import differences, dumped, feed
-from ..graph.empty import emptied
 from ..laws.horizon import dump_behind
 from ..laws.model import dump as model_dump
 from ..laws.wire import instant
+from ..store.empty import emptied
 from .consuming import Room
 
 pytestmark = pytest.mark.end_to_end

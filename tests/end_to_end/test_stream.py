@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater_graph.store import Neo4jStore
+from headwater_graph.store.neo4j_store import Neo4jStore
 
 from ..feeding import differences, dumped
 from ..golden.cases import all_cases

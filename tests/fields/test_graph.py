@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from headwater_graph.store import Neo4jStore
+from headwater_graph.store.neo4j_store import Neo4jStore
 
 from ..command_line import headwater
 from ..feeding import differences, dumped, feed
-from ..graph.empty import emptied, opened
 from ..laws.model import dump as model_dump
 from ..servers import Servers
+from ..store.empty import emptied, opened
 from ..transport.events import arrived
 from .test_examples import EXAMPLES, made_files
 

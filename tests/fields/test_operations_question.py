@@ -25,15 +25,15 @@ from headwater.fields import (
 from headwater.fields.shapes import drop, generate, influence
 from headwater_avro.names import Key
 from headwater_cli.field_operations import operations_text
-from headwater_consumer.rules.coalesce import Coalescer
-from headwater_consumer.told_by_run import told_by_run
-from headwater_graph.questions.answers import Node
-from headwater_graph.questions.field_operations import made_by, operations_in
-from headwater_graph.questions.finding import NotFound
-from headwater_graph.questions.keys import dataset_key
-from headwater_graph.questions.operations import OperationsAnswer, field_operations, find_field
-from headwater_graph.questions.reader import GivenAnswers, Row
-from headwater_graph.questions.walk import Limits
+from headwater_graph.queries.answers import Node
+from headwater_graph.queries.catalog.finding import NotFound
+from headwater_graph.queries.fields.field_operations_facet import made_by, operations_in
+from headwater_graph.queries.fields.operations import OperationsAnswer, field_operations, find_field
+from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.reader import GivenAnswers, Row
+from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.rules.coalesce import Coalescer
 
 RAW, MID, OUT = Source.of("n", "raw"), Source.of("n", "mid"), Source.of("n", "out")
 

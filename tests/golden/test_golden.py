@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from headwater_graph.fake import FakeStore
-from headwater_graph.store import Neo4jStore
+from headwater_graph.store.neo4j_store import Neo4jStore
 
+from ..fake_graph.store import FakeStore
 from ..feeding import differences, dumped, feed
-from ..graph.empty import emptied, opened
 from ..servers import Servers
+from ..store.empty import emptied, opened
 from .cases import Case, all_cases
 
 CASES = list(all_cases())

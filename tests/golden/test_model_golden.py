@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.laws.model import dump, reject
-
+from ..laws.model import dump, reject
 from .cases import Case, all_cases, read
 from .rejects import MESSAGES, Message
 

@@ -19,11 +19,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from headwater_graph import schema
+from headwater_graph.store import schema
 from headwater_stack import fetch, spark_java_home
 
-from ..graph.empty import opened
 from ..servers import Servers
+from ..store.empty import opened
 from .charts import CHART, Object, containers, one, render
 from .test_settings import environment
 

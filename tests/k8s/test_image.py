@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from headwater_consumer import brokers
+from headwater_consumer.kafka import brokers
 from headwater_stack.lock import jars_of
 
 from .charts import CHART, EXAMPLES, SERVERS, one, render

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from headwater_avro.canonical import parsed
 from headwater_avro.errors import ConfigError
 from headwater_avro.times import parse_time
-from headwater_consumer.check import check
-from headwater_consumer.rebuild import rebuild
-from headwater_consumer.retain import retain, would_go
-from headwater_consumer.settle.limits import Limits
-from headwater_graph.fake import FakeStore
+from headwater_graph.apply.limits import Limits
+from headwater_graph.audit.check import check
+from headwater_graph.audit.rebuild import rebuild
+from headwater_graph.retention.retain import retain, would_go
 
+from ..fake_graph.store import FakeStore
 from ..feeding import differences, dumped, feed
 from .horizon import dump_behind
 from .strategies import deliveries, event_sets

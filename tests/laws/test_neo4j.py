@@ -9,15 +9,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from headwater_avro.times import parse_time
-from headwater_consumer.check import check
-from headwater_consumer.rebuild import rebuild
-from headwater_consumer.retain import retain, would_go
-from headwater_consumer.settle.limits import Limits
-from headwater_graph.store import Neo4jStore
+from headwater_graph.apply.limits import Limits
+from headwater_graph.audit.check import check
+from headwater_graph.audit.rebuild import rebuild
+from headwater_graph.retention.retain import retain, would_go
+from headwater_graph.store.neo4j_store import Neo4jStore
 
 from ..feeding import differences, dumped, feed
-from ..graph.empty import emptied, opened
 from ..servers import Servers
+from ..store.empty import emptied, opened
 from .horizon import dump_behind
 from .model import dump as model_dump
 from .strategies import deliveries, event_sets

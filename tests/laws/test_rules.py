@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater_consumer.settle.limits import Limits
-from headwater_graph.fake import FakeStore
+from headwater_graph.apply.limits import Limits
 
+from ..fake_graph.store import FakeStore
 from ..feeding import differences, dumped, feed
 from .model import dump as model_dump
 from .strategies import deliveries, event_sets

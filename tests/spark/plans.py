@@ -11,8 +11,8 @@ from headwater.spark.builtin import built_in
 from headwater.spark.commits import Commit
 from headwater.spark.extensions import Extensions
 from headwater.spark.extraction import Extraction, Told
-from headwater.spark.knowledge import Knowledge
 from headwater.spark.plan import Attribute, Plan, PlanNode
+from headwater.spark.plan_context import Knowledge
 from headwater.spark.tables import Address
 
 Raw = dict[str, Any]

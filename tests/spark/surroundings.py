@@ -12,8 +12,9 @@ from pathlib import Path
 
 from headwater_stack.kafka_broker import KafkaBroker, make_topics
 from headwater_stack.server import is_open
-from tests.airflow.environments import SOURCES, environment
-from tests.servers import broker_of_its_own
+
+from ..airflow.environments import SOURCES, environment
+from ..servers import broker_of_its_own
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]

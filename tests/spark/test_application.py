@@ -10,9 +10,7 @@ import pytest
 from headwater.spark import FacetRegistry, HadoopRDD, Stage, StageInfo
 from headwater.spark.application import Application
 from headwater.spark.commits import Commit, commit
-from headwater.spark.plan import Plan
-from headwater.spark.settings import Settings
-from headwater.spark.signals import (
+from headwater.spark.listener_events import (
     ExecutionEnded,
     ExecutionStarted,
     JobEnded,
@@ -21,6 +19,8 @@ from headwater.spark.signals import (
     StreamProgressed,
     StreamStarted,
 )
+from headwater.spark.plan import Plan
+from headwater.spark.settings import Settings
 from headwater.spark.views import ActiveJob
 
 from .plans import FakeCatalog, attribute, call, files, insert, knowledge, node, plan

@@ -15,8 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.airflow.environments import SOURCES, environment
-
+from ..airflow.environments import SOURCES, environment
 from .comparison import difference, facts, recorded
 from .connect import check, check_client
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from headwater.transport import HeadwaterConfig
 from headwater.transport.broker import MemoryBroker, Message
+from headwater.transport.counters import Ledger
 from headwater.transport.preparation import Preparation
-from headwater.transport.tally import Ledger
 from headwater.transport.wire import NotSerialisable
 
 from ..servers import Servers

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from headwater.transport.broker import MemoryBroker, Message
+from headwater.transport.counters import Ledger
 from headwater.transport.replay import AT_ONCE, Replay
 from headwater.transport.spool import PENDING, Spool, segments
-from headwater.transport.tally import Ledger
 
 from .conftest import MakeTransport
 from .events import eventually, run_event, spooled_run_ids

@@ -17,10 +17,10 @@ from openlineage.client.serde import Serde
 
 from headwater.transport import Counters
 from headwater.transport.broker import KafkaBroker
-from headwater.transport.intake import FEW, NOTHING, Intake, weigh
+from headwater.transport.counters import Ledger, Tally
 from headwater.transport.prometheus import CountersCollector
+from headwater.transport.queue import FEW, NOTHING, Intake, weigh
 from headwater.transport.settings import HeadwaterConfig
-from headwater.transport.tally import Ledger, Tally
 from headwater.transport.validation import Schemas, faults_of_line
 from headwater.transport.wire import NotSerialisable, key_of, to_json, to_tree
 

@@ -12,11 +12,11 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from headwater_graph.questions.reader import Neo4jReader
+from headwater_graph.queries.reader import Neo4jReader
 from headwater_web import MemoryOutlet, WebSettings, create_app
 
-from ..questions.conftest import driver, graph_server, maker, reader
-from ..questions.graph_maker import GraphMaker
+from ..queries.conftest import driver, graph_server, maker, reader
+from ..queries.graph_maker import GraphMaker
 
 __all__ = ["driver", "graph_server", "maker", "reader"]
 

@@ -17,16 +17,16 @@ from starlette.testclient import TestClient
 
 from headwater.fields import Destination, FieldOperation, MemoryRun, Source, apply, resolve
 from headwater_avro.errors import ConfigError, ServerUnavailable
-from headwater_graph import schema
-from headwater_graph.questions.free import FreeCypher
-from headwater_graph.questions.reader import GivenAnswers, Neo4jReader
-from headwater_graph.questions.reports import Report
+from headwater_graph.queries.free_cypher.run import FreeCypher
+from headwater_graph.queries.reader import GivenAnswers, Neo4jReader
+from headwater_graph.queries.reports.reports import Report
 from headwater_graph.settings import GraphSettings
+from headwater_graph.store import schema
 from headwater_web import MemoryOutlet, WebSettings, create_app
 from headwater_web.settings import web_settings
 
-from ..questions.events import run_event, write
-from ..questions.graph_maker import GraphMaker
+from ..queries.events import run_event, write
+from ..queries.graph_maker import GraphMaker
 
 GRAPH = "/api/v1/graph"
 

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer
 from starlette.testclient import TestClient
 
-from headwater_graph.questions.reader import GivenAnswers
+from headwater_graph.queries.reader import GivenAnswers
 from headwater_web import KafkaOutlet, MemoryOutlet, NoOutlet, Outlet, WebSettings, create_app
 
 from ..servers import Servers

@@ -13,12 +13,12 @@ import neo4j
 import pytest
 from starlette.testclient import TestClient
 
-from headwater_graph.questions.reader import Neo4jReader
+from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings
 from headwater_web import MemoryOutlet, WebSettings, create_app
 
-from ..questions.events import run_event, write
-from ..questions.graph_maker import START, GraphMaker
+from ..queries.events import run_event, write
+from ..queries.graph_maker import START, GraphMaker
 
 API = "/api/v1"
 JOB = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from headwater_graph.questions.free import FreeCypher
-from headwater_graph.questions.reader import GivenAnswers, Neo4jReader
+from headwater_graph.queries.free_cypher.run import FreeCypher
+from headwater_graph.queries.reader import GivenAnswers, Neo4jReader
 from headwater_web import MemoryOutlet, WebSettings, create_app
 
 from .conftest import NOW

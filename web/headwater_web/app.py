@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
-from headwater_graph.questions.free import FreeCypher
-from headwater_graph.questions.reader import GraphReader
-from headwater_graph.questions.reports import Report
+from headwater_graph.queries.free_cypher.run import FreeCypher
+from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.reports.reports import Report
 
 from . import cypher_api, graph_api, marquez, marquez_columns, marquez_runs, marquez_stats, marquez_versions
 from .graph_api import Letters

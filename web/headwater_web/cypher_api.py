@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from headwater_graph.questions.free import FreeCypher
+from headwater_graph.queries.free_cypher.run import FreeCypher
 
 from .problems import Problem
 

@@ -10,28 +10,28 @@ from typing import Annotated, Any, Literal, TypeAlias
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from headwater_avro.times import datetime_of, parse_time
-from headwater_consumer.coverage import NAME as COVERAGE
-from headwater_consumer.coverage import coverage
-from headwater_consumer.letter_report import NAME as DEAD_LETTERS
-from headwater_consumer.told_by_run import told_by_run
-from headwater_graph.questions.answers import Direction, Node
-from headwater_graph.questions.columns import column_lineage
-from headwater_graph.questions.component import component
-from headwater_graph.questions.entity import entity
-from headwater_graph.questions.finding import Wanted, find, find_run
-from headwater_graph.questions.history import NEWEST, dataset_versions, job_versions, two_versions, version_diff
-from headwater_graph.questions.impact import impact
-from headwater_graph.questions.lineage import Scope, lineage
-from headwater_graph.questions.operations import field_operations, find_field
-from headwater_graph.questions.path import path
-from headwater_graph.questions.reader import GraphReader
-from headwater_graph.questions.reports import REPORTS, Report, report
-from headwater_graph.questions.run_diff import last_that_worked, run_diff
-from headwater_graph.questions.run_graph import run_graph
-from headwater_graph.questions.runs import RunFilter, list_runs, show_run
-from headwater_graph.questions.search import KINDS, search
-from headwater_graph.questions.values import answer_value, impact_value, reference
-from headwater_graph.questions.walk import Limits
+from headwater_consumer.kafka.dead_letter_report import NAME as DEAD_LETTERS
+from headwater_graph.queries.answers import Direction, Node
+from headwater_graph.queries.catalog.entity import entity
+from headwater_graph.queries.catalog.finding import Wanted, find, find_run
+from headwater_graph.queries.catalog.search import KINDS, search
+from headwater_graph.queries.fields.operations import field_operations, find_field
+from headwater_graph.queries.lineage.columns import column_lineage
+from headwater_graph.queries.lineage.component import component
+from headwater_graph.queries.lineage.impact import impact
+from headwater_graph.queries.lineage.lineage import Scope, lineage
+from headwater_graph.queries.lineage.path import path
+from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.reports.coverage import NAME as COVERAGE
+from headwater_graph.queries.reports.coverage import coverage
+from headwater_graph.queries.reports.reports import REPORTS, Report, report
+from headwater_graph.queries.runs.history import NEWEST, dataset_versions, job_versions, two_versions, version_diff
+from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
+from headwater_graph.queries.runs.run_graph import run_graph
+from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
+from headwater_graph.queries.values import answer_value, impact_value, reference
 
 from .guard import answered
 from .paging import Cursor, cursor_of, place_of, skipped

@@ -9,18 +9,18 @@ from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Query, Request, Response
 
-from headwater_graph.facets import facets_of
-from headwater_graph.questions.answers import Direction, Node
-from headwater_graph.questions.catalog import Listed, details, last_runs, namespaces, page
-from headwater_graph.questions.component import DIRECTIONS
-from headwater_graph.questions.finding import NotFound
-from headwater_graph.questions.keys import dataset_key, job_key
-from headwater_graph.questions.lineage import Scope, walked
-from headwater_graph.questions.marks import time_text
-from headwater_graph.questions.reader import GraphReader, Row
-from headwater_graph.questions.runs import RunFilter, RunLine, list_runs
-from headwater_graph.questions.search import search
-from headwater_graph.questions.walk import Limits
+from headwater_graph.model.facet_properties import facets_of
+from headwater_graph.queries.answers import Direction, Node
+from headwater_graph.queries.catalog.finding import NotFound
+from headwater_graph.queries.catalog.node_status import time_text
+from headwater_graph.queries.catalog.pages import Listed, details, last_runs, namespaces, page
+from headwater_graph.queries.catalog.search import search
+from headwater_graph.queries.keys import dataset_key, job_key
+from headwater_graph.queries.lineage.component import DIRECTIONS
+from headwater_graph.queries.lineage.lineage import Scope, walked
+from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.reader import GraphReader, Row
+from headwater_graph.queries.runs.runs import RunFilter, RunLine, list_runs
 
 from .graph_api import Ask
 from .guard import answered

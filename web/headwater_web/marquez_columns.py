@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from headwater_graph.questions.answers import Answer, Direction, Edge, Node
-from headwater_graph.questions.catalog import details
-from headwater_graph.questions.columns import column_lineage
-from headwater_graph.questions.finding import NotFound
-from headwater_graph.questions.keys import dataset_key
-from headwater_graph.questions.reader import GraphReader
-from headwater_graph.questions.walk import Limits
+from headwater_graph.queries.answers import Answer, Direction, Edge, Node
+from headwater_graph.queries.catalog.finding import NotFound
+from headwater_graph.queries.catalog.pages import details
+from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.lineage.columns import column_lineage
+from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.reader import GraphReader
 
 from .graph_api import Ask
 from .guard import answered

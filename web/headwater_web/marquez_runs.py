@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Query, Request, Response
 
-from headwater_consumer.export.telling import events_of
-from headwater_consumer.told_by_run import told_by_run
-from headwater_graph.questions.finding import find_run
-from headwater_graph.questions.reader import GraphReader
-from headwater_graph.questions.run_record import RunTold
-from headwater_graph.questions.runs import RunDetails, VersionUse, show_run
-from headwater_graph.records import RunRecord, unpack
+from headwater_graph.audit.export.reconstruct import events_of
+from headwater_graph.model.records import RunRecord, unpack
+from headwater_graph.queries.catalog.finding import find_run
+from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.runs.run_events import RunTold
+from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 
 from .graph_api import Ask, Time, read_time
 from .guard import answered

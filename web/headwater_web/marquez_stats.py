@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from fastapi import APIRouter, Query, Request, Response
 
 from headwater_avro.times import format_time, micros_of
-from headwater_graph.questions.stats import Asset, Interval, asset_stats, last_days, last_hours, run_stats
+from headwater_graph.queries.catalog.stats import Asset, Interval, asset_stats, last_days, last_hours, run_stats
 
 from .graph_api import Ask, Asked
 from .guard import answered

@@ -7,12 +7,13 @@ from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Query, Request, Response
 
-from headwater_consumer.told_by_run import told_by_run
-from headwater_graph.facets import facets_of
-from headwater_graph.questions.answers import Node
-from headwater_graph.questions.catalog import Listed, dataset_namespaces, details, last_runs
-from headwater_graph.questions.finding import NotFound, find_run
-from headwater_graph.questions.history import (
+from headwater_graph.model.facet_properties import facets_of
+from headwater_graph.queries.answers import Node
+from headwater_graph.queries.catalog.finding import NotFound, find_run
+from headwater_graph.queries.catalog.pages import Listed, dataset_namespaces, details, last_runs
+from headwater_graph.queries.keys import dataset_key, job_key
+from headwater_graph.queries.reader import GraphReader, Row
+from headwater_graph.queries.runs.history import (
     DatasetVersionLine,
     JobVersionLine,
     dataset_version,
@@ -20,9 +21,8 @@ from headwater_graph.questions.history import (
     job_versions,
     pick,
 )
-from headwater_graph.questions.keys import dataset_key, job_key
-from headwater_graph.questions.reader import GraphReader, Row
-from headwater_graph.questions.runs import show_run
+from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.runs import show_run
 
 from .graph_api import MOST_VERSIONS, Ask
 from .guard import answered

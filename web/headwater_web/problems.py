@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from headwater_avro.errors import ConfigError, EventRejected, HeadwaterError, OtherSchema, ServerUnavailable
-from headwater_graph.questions.finding import NotFound
+from headwater_graph.queries.catalog.finding import NotFound
 
 RETRY_SECONDS = 5
 MEDIA_TYPE = "application/problem+json"

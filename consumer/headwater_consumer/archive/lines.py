@@ -14,8 +14,7 @@ import json
 from typing import Any, TypeAlias
 
 from headwater_avro.errors import HeadwaterError
-
-from ..messages import Message
+from headwater_consumer.kafka.messages import Message
 
 Octets: TypeAlias = str | dict[str, str] | None
 """Bytes as JSON has them."""

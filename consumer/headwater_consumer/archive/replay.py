@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..brokers import Client
-from ..messages import Message
-from ..sending import Outgoing, send_all, timestamp_of
-from .topic import Topic, messages_until
+from headwater_consumer.archive.topic import Topic, messages_until
+from headwater_consumer.kafka.brokers import Client
+from headwater_consumer.kafka.messages import Message
+from headwater_consumer.kafka.sending import Outgoing, send_all, timestamp_of
 
 
 def messages_since(topic: Topic, since: int | None = None) -> Iterator[Message]:

@@ -11,9 +11,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollectio
 from confluent_kafka.admin import AdminClient
 
 from headwater_avro.errors import ConfigError, ServerUnavailable
-
-from ..brokers import PATIENCE, Client, away
-from ..messages import SILENCE, Message, bounds_of, message_of, partition_numbers, reading
+from headwater_consumer.kafka.brokers import PATIENCE, Client, away
+from headwater_consumer.kafka.messages import SILENCE, Message, bounds_of, message_of, partition_numbers, reading
 
 logger = logging.getLogger("headwater.archive")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from .model import DatasetField, DatasetRef, Destination, Source
+from .operation_index import Touches
 from .operations import Operation, OperationType
 from .problems import Problem
-from .touches import Touches
 
 Direction: TypeAlias = Literal["incoming", "outgoing"]
 FieldSet: TypeAlias = frozenset[DatasetField]

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from .fingerprint import fingerprint
 from .lineage import FieldLineage, FieldSet, bits
 from .model import DatasetField, DatasetRef, Destination, Source
+from .operation_index import Touches
 from .operations import InputField, Operation, OperationType, faults, predecessors
 from .order import topological
 from .problems import InvalidLineage, Problem, ProblemCode
-from .touches import Touches
 
 TRANSFORM, WRITE = OperationType.TRANSFORM, OperationType.WRITE
 _BLOCKING: frozenset[ProblemCode] = frozenset({"cycle", "repeated_name", "null_source", "null_destination"})

@@ -65,7 +65,7 @@ def _known_schedulers() -> list[Callable[[Any], CurrentTask | None]]:
     of ours."""
     if finders or "airflow" not in sys.modules:
         return []
-    return [importlib.import_module("headwater.operators.airflow.beside").find_current]
+    return [importlib.import_module("headwater.operators.airflow.provider_bridge").find_current]
 
 
 def emit_dataset_lineage(

@@ -17,14 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Concatenate, ParamSpec
 
 from headwater.operators.bounded import Isolation, run_bounded
-from headwater.operators.collect import (
-    CustomFacets,
-    Question,
-    as_plain,
-    collect_lineage,
-    custom_run_facets,
-    from_plain,
-)
+from headwater.operators.collect import CustomFacets, Question, as_plain, collect_lineage, custom_run_facets, from_plain
 from headwater.operators.events import EventType, error_facet, extraction_error_facet, task_event
 from headwater.operators.extractors import ExtractorRegistry, default_registry
 from headwater.operators.hooks import get_hook_collector

@@ -16,12 +16,12 @@ from openlineage.client.uuid import generate_new_uuid
 from . import facets
 from .events import Event, Subject, Teller
 from .extraction import Extraction, Frame, Told
-from .knowledge import Knowledge
+from .listener_events import Error, ExecutionEnded, ExecutionStarted, JobStarted, Metrics
 from .names import snake_case
 from .plan import Plan
+from .plan_context import Knowledge
 from .rdd_jobs import RddJobs
 from .settings import Settings
-from .signals import Error, ExecutionEnded, ExecutionStarted, JobStarted, Metrics
 from .statistics import with_statistics
 from .streams import Streams
 from .tables import merged, with_commit

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from . import facets, jdbc_query
 from .columns import OPAQUE, Columns, Flow
-from .knowledge import PlanKnowledge
 from .lineage import Lineage, Source, indirect
 from .names import DatasetName
 from .operators import RULES
 from .plan import Attribute, Plan, PlanNode
+from .plan_context import PlanKnowledge
 from .tables import Catalog, Dataset, merged
 from .writes import Written, loaded_from
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .application import Application
 from .jvm import Driver
-from .signals import (
+from .listener_events import (
     Error,
     ExecutionEnded,
     ExecutionStarted,

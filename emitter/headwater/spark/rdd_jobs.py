@@ -11,8 +11,8 @@ from openlineage.client.uuid import generate_new_uuid
 from . import facets
 from .events import Event, Subject, Teller
 from .extensions import Extensions
+from .listener_events import JobEnded, JobStarted
 from .names import snake_case
-from .signals import JobEnded, JobStarted
 from .views import ActiveJob, StageInfo
 
 LONGEST_NAME = 100

@@ -15,8 +15,8 @@ from .attached import Attached
 from .builtin import built_in
 from .extensions import Extensions, found_factories, found_nodes
 from .jvm import Driver, SessionCatalog
-from .knowledge import Knowledge
 from .listener import Listener
+from .plan_context import Knowledge
 from .settings import Settings
 
 logger = logging.getLogger("headwater.spark")

@@ -8,8 +8,8 @@ from typing import Any
 
 from . import facets
 from .extensions import Parts
+from .listener_events import Metrics
 from .names import DatasetName
-from .signals import Metrics
 from .tables import Dataset
 
 Scans = Sequence[tuple[frozenset[int], DatasetName]]

@@ -10,10 +10,10 @@ from . import facets
 from .catalog_tables import kafka
 from .events import Event, Subject, Teller
 from .extraction import Extraction, Frame, Told
-from .knowledge import Knowledge
+from .listener_events import ExecutionStarted, StreamEnded, StreamProgressed, StreamStarted
 from .names import job_suffix
 from .plan import schema_fields
-from .signals import ExecutionStarted, StreamEnded, StreamProgressed, StreamStarted
+from .plan_context import Knowledge
 from .tables import Dataset, at_location, merged
 
 RUNNING_EVERY_MS = 60_000

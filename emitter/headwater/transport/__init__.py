@@ -4,12 +4,12 @@
 send through; `counters` tells what became of the events.
 """
 
-from headwater.transport.channel import counters
+from headwater.transport.counters import Counters
 from headwater.transport.default import DefaultTransport, default_transport
+from headwater.transport.lifecycle import counters
 from headwater.transport.memory import MemoryTransport
 from headwater.transport.openlineage import HeadwaterTransport
 from headwater.transport.settings import HeadwaterConfig
-from headwater.transport.tally import Counters
 
 __all__ = [
     "Counters",

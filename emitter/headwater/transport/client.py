@@ -9,9 +9,9 @@ from typing import Any
 from openlineage.client import OpenLineageClient
 from openlineage.client.transport.noop import NoopConfig, NoopTransport
 
-from headwater.transport.channel import Channel
+from headwater.transport.counters import Counters, Ledger
+from headwater.transport.lifecycle import Channel
 from headwater.transport.settings import HeadwaterConfig
-from headwater.transport.tally import Counters, Ledger
 
 logger = logging.getLogger("headwater.transport")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from headwater.transport.client import ClientTransport, client_settings
+from headwater.transport.counters import Counters
 from headwater.transport.openlineage import HeadwaterTransport
 from headwater.transport.settings import HeadwaterConfig
-from headwater.transport.tally import Counters
 
 logger = logging.getLogger("headwater.transport")
 

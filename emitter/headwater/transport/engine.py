@@ -19,9 +19,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headwater.transport.intake import NOTHING, Intake
-from headwater.transport.outlet import Outlet
-from headwater.transport.tally import Ledger
+from headwater.transport.counters import Ledger
+from headwater.transport.queue import NOTHING, Intake
+from headwater.transport.sink import Outlet
 
 logger = logging.getLogger("headwater.transport")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.transport.tally import Counters
+from headwater.transport.counters import Counters
 
 
 class MemoryTransport:

@@ -9,10 +9,10 @@ from typing import Any
 from openlineage.client.transport.transport import Transport
 
 from headwater.transport.broker import Broker, KafkaBroker
-from headwater.transport.channel import Channel
-from headwater.transport.outlet import KafkaOutlet, Outlet
+from headwater.transport.counters import Counters, Ledger
+from headwater.transport.lifecycle import Channel
 from headwater.transport.settings import HeadwaterConfig
-from headwater.transport.tally import Counters, Ledger
+from headwater.transport.sink import KafkaOutlet, Outlet
 
 
 class HeadwaterTransport(Transport):

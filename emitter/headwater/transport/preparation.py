@@ -12,9 +12,9 @@ from typing import Any
 
 from headwater.transport.broker import Message
 from headwater.transport.budget import fit
+from headwater.transport.counters import Ledger
 from headwater.transport.redaction import Redaction
 from headwater.transport.settings import HeadwaterConfig
-from headwater.transport.tally import Ledger
 from headwater.transport.throttle import Throttle
 from headwater.transport.wire import NotSerialisable, Tree, key_of, to_json, to_tree
 

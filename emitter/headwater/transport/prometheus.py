@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
 
-from headwater.transport.channel import counters
-from headwater.transport.tally import Counters
+from headwater.transport.counters import Counters
+from headwater.transport.lifecycle import counters
 
 
 class CountersCollector:

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Iterator
 
 from headwater.transport.broker import Broker, Fate, Message
+from headwater.transport.counters import Ledger
 from headwater.transport.spool import Segment, Spool
-from headwater.transport.tally import Ledger
 
 logger = logging.getLogger("headwater.transport")
 

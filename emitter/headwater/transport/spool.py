@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Literal
 
 from headwater.transport.broker import Message
-from headwater.transport.tally import DropReason
+from headwater.transport.counters import DropReason
 
 try:
     import fcntl

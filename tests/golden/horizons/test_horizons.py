@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from headwater_avro.times import parse_time
-from headwater_consumer.check import check
-from headwater_consumer.rebuild import rebuild
-from headwater_consumer.retain import retain
-from headwater_graph.fake import FakeStore
-from headwater_graph.store import Neo4jStore
+from headwater_graph.audit.check import check
+from headwater_graph.audit.rebuild import rebuild
+from headwater_graph.retention.retain import retain
+from headwater_graph.store.neo4j_store import Neo4jStore
 
+from ...fake_graph.store import FakeStore
 from ...feeding import differences, dumped, feed
-from ...graph.empty import emptied, opened
 from ...laws.horizon import dump_behind
 from ...laws.wire import instant
 from ...servers import Servers
+from ...store.empty import emptied, opened
 
 MARK = b"# horizon: "
 

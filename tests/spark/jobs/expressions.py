@@ -1,7 +1,8 @@
 """Every kind of expression in one projection, and aggregates with their masking."""
 
 from pyspark.sql import SparkSession
-from tests.spark.samples import customers, orders, work
+
+from ..samples import customers, orders, work
 
 spark = SparkSession.builder.appName("expressions").getOrCreate()
 o = spark.read.parquet(orders())

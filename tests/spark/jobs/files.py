@@ -2,7 +2,8 @@
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from tests.spark.samples import orders, text, work
+
+from ..samples import orders, text, work
 
 spark = SparkSession.builder.appName("files").getOrCreate()
 o = spark.read.parquet(orders())

@@ -2,7 +2,8 @@
 
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
-from tests.spark.samples import customers, orders, text, work
+
+from ..samples import customers, orders, text, work
 
 spark = SparkSession.builder.appName("medallion").getOrCreate()
 o = spark.read.parquet(orders())

@@ -2,7 +2,8 @@
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from tests.spark.samples import orders, work
+
+from ..samples import orders, work
 
 spark = SparkSession.builder.appName("nested").getOrCreate()
 o = spark.read.parquet(orders())

@@ -3,7 +3,8 @@
 from typing import Any
 
 from pyspark.sql import SparkSession
-from tests.spark.samples import orders, work
+
+from ..samples import orders, work
 
 spark = SparkSession.builder.appName("streams").getOrCreate()
 o = spark.read.parquet(orders())

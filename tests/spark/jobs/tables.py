@@ -1,7 +1,8 @@
 """Tables of the session catalog, from CREATE to DROP; several INSERTs of one FROM; views."""
 
 from pyspark.sql import SparkSession
-from tests.spark.samples import customers, orders, work
+
+from ..samples import customers, orders, work
 
 spark = SparkSession.builder.appName("tables").getOrCreate()
 o = spark.read.parquet(orders())

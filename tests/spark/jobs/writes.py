@@ -2,7 +2,8 @@
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from tests.spark.samples import customers, orders, work
+
+from ..samples import customers, orders, work
 
 spark = SparkSession.builder.appName("writes").getOrCreate()
 o = spark.read.parquet(orders())

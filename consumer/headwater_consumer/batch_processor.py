@@ -1,0 +1,327 @@
+"""One batch from Spark to the graph.
+
+The order is the promise. The graph says the offsets of a batch when every dead letter is acknowledged and everything else
+is in the graph, not before; a consumer that starts goes on from what the graph says (`headwater_consumer.recovery`). Both may
+happen twice, after a crash or while a server is away, and neither changes anything the second time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import msgspec
+import pyarrow.compute as pc
+
+from headwater_avro.errors import ServerUnavailable
+from headwater_avro.registry import NO_REGISTRY, Schemas
+from headwater_consumer.health import Status
+from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterSink, now
+from headwater_consumer.kafka.messages import Messages, Position
+from headwater_consumer.lock_watch import HeldBy, told_while_held
+from headwater_consumer.metrics import BatchSummary
+from headwater_consumer.partition import DEAD, TALLY, UNREAD, Rejected, Tally
+from headwater_graph.rules.coalesce import Row, unpack_sources
+from headwater_graph.store.connection import StoreBusy, StoreExhausted
+
+if TYPE_CHECKING:
+    from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Parted, Refused
+    from headwater_graph.apply.merged import Portion
+
+Result = TypeVar("Result")
+
+logger = logging.getLogger("headwater.consumer")
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+"""Seconds between two attempts to reach a server that is away; doubled each time."""
+
+LETTERS_AT_ONCE = 64_000_000
+"""Bytes of dead letters fetched by position before they are sent."""
+
+
+class Draining(Exception):
+    """Raised out of ``foreachBatch`` so that Spark does not commit a batch that was not done."""
+
+
+class Writer(Protocol):
+    """What writes joined rows to the graph: `headwater_graph.apply.batch_writer.GraphWriter`."""
+
+    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+        """Work out what the rows tell, before anything stored is asked for."""
+
+    def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
+        """Write what was prepared; raises ServerUnavailable while the graph is away."""
+
+    def mark(self, position: BatchPosition) -> None:
+        """Say that everything up to the position's offsets is done; raises ServerUnavailable."""
+
+
+class Tagged:
+    """The tagged rows of one batch, as an Arrow table of `headwater_consumer.partition.TAGGED`."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.tallies = [msgspec.msgpack.decode(payload, type=Tally) for payload in self._of(TALLY, "payload")]
+
+    def rejected(self) -> Iterator[Rejected]:
+        """Yield the messages that can't be used."""
+        return (msgspec.msgpack.decode(payload, type=Rejected) for payload in self._of(DEAD, "payload"))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the joined rows, those of all tasks side by side.
+
+        Each task read a partition of the same stretch of time. One after the other, the second portion of a large batch
+        would be older than the first, and every job folded once more.
+        """
+        side_by_side = heapq.merge(*map(_by_how_far, self._tasks()), key=itemgetter(0))
+        return (row for _, row in side_by_side if row[0] not in (DEAD, TALLY, UNREAD))
+
+    def _tasks(self) -> Iterator[Any]:
+        """Yield the rows of each task as a table: its tallies are its last."""
+        begin, kinds = 0, self._table["kind"].to_pylist()
+        for end, (kind, following) in enumerate(pairwise([*kinds, None]), 1):
+            if following is None or (kind == TALLY and following != TALLY):
+                yield self._table.slice(begin, end - begin)
+                begin = end
+
+    def unread(self) -> list[Position]:
+        """Return where the messages are that no task could read, since the schema registry was away."""
+        return [position for sources in self._of(UNREAD, "sources") for position in unpack_sources(sources)]
+
+    def offsets(self) -> dict[str, dict[int, int]]:
+        """Return the offset after the last message read, by topic and partition."""
+        ends: dict[str, dict[int, int]] = {}
+        for tally in self.tallies:
+            of_topic = ends.setdefault(tally.topic, {})
+            of_topic[tally.partition] = max(tally.end, of_topic.get(tally.partition, 0))
+        return ends
+
+    def _of(self, kind: str, column: str) -> Iterator[bytes]:
+        """Yield one column of the rows of a kind; the other rows, nearly all there are, are not made into Python values."""
+        of_kind = self._table.filter(pc.equal(self._table["kind"], kind))
+        return iter(of_kind[column].to_pylist())
+
+
+def _by_how_far(table: Any) -> Iterator[tuple[float, Any]]:
+    """Yield the rows of a task, each with the share of them that comes before it."""
+    columns = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in table.to_batches())
+    return ((at / table.num_rows, row) for at, row in enumerate(chain.from_iterable(columns)))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch that was read: its rows as prepared, of which query and number it is, and the seconds by phase until now."""
+
+    tagged: Tagged
+    prepared: list[Portion]
+    query_id: str
+    batch_id: int
+    seconds: dict[str, float]
+
+
+class BatchCycle:
+    """The steps of a batch, with what they need; called with a frame of tagged rows and the batch's number.
+
+    :meth:`read` and :meth:`write` are its two halves: what needs no graph, and what does.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        dead_letters: DeadLetterSink,
+        messages: Messages,
+        status: Status,
+        *,
+        stop: threading.Event,
+        schemas: Schemas = NO_REGISTRY,
+        held_by: HeldBy | None = None,
+        clock: Clock = now,
+        first_wait: float = FIRST_WAIT,
+    ) -> None:
+        self._writer = writer
+        self._dead_letters = dead_letters
+        self._messages = messages
+        self._status = status
+        self._stop = stop
+        self._schemas = schemas
+        self._held_by = held_by
+        self._clock = clock
+        self._first_wait = first_wait
+        self._offsets: dict[str, dict[int, int]] = {}
+        self.failure: BaseException | None = None
+
+    def go_on_from(self, offsets: dict[str, dict[int, int]]) -> None:
+        """Take over what the graph has already, so that each batch says of all partitions up to where they are in."""
+        self._offsets = _merged(self._offsets, offsets)
+
+    def __call__(self, frame: Any, batch_id: int, query_id: str | None = None) -> None:
+        self.write(self.read(frame, batch_id, query_id))
+
+    def read(self, frame: Any, batch_id: int, query_id: str | None = None) -> Batch:
+        """Let Spark read and join the messages of a frame, and prepare them; raises Draining where the consumer is to stop.
+
+        A frame of a stream tells the id of its query.
+        """
+        self.check_gate()
+        seconds: dict[str, float] = {}
+        with _timed(seconds, "read"):
+            tagged = Tagged(frame.toArrow())
+        with _timed(seconds, "join"):
+            prepared = self._writer.prepare(tagged.rows())
+        query_id = query_id or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        return Batch(tagged, prepared, str(query_id), batch_id, seconds)
+
+    def check_gate(self) -> None:
+        """Raise Draining where the consumer is to stop."""
+        if self._stop.is_set():
+            raise self._failed(Draining())
+
+    def write(self, batch: Batch) -> None:
+        """Bring a batch into the graph, and what can't be used to the dead letters; the graph says its offsets when all is done.
+
+        Raises Draining where the consumer is to stop while a server is away.
+        """
+        seconds, dead = dict(batch.seconds), Counter[str]()
+        try:
+            with _timed(seconds, "total"):
+                with _timed(seconds, "dead_letters"):
+                    self._bury(batch.tagged, dead)
+                report = self._write(batch, dead)
+            self._conclude(batch, report, dead, {**report.phase_seconds, **seconds})
+        except BaseException as fault:
+            self._failed(fault)
+            raise
+
+    def _failed(self, fault: BaseException) -> BaseException:
+        """Keep what fails a batch: Spark hands on no more than its text."""
+        self.failure = fault
+        return fault
+
+    def _write(self, batch: Batch, dead: Counter[str]) -> BatchReport:
+        from headwater_graph.apply.batch_writer import BatchPosition
+
+        self._offsets = _merged(self._offsets, batch.tagged.offsets())
+        position = BatchPosition(query_id=batch.query_id, batch_id=batch.batch_id, offsets=self._offsets)
+        again = self._read_again(batch.tagged.unread(), dead)
+        with told_while_held(self._status, self._held_by):
+            prepared = [*batch.prepared, *self._writer.prepare(again)]
+            report = self._patiently(lambda: self._writer.write(prepared, position))
+            while report.parted:
+                report = report.then(self._write_parted(report.parted, replace(position, offsets={}), dead))
+            self._bury_refused(report.refused, dead)
+            if self._offsets and not report.marked:
+                self._patiently(lambda: self._writer.mark(position))
+        return report
+
+    def _read_again(self, positions: list[Position], dead: Counter[str]) -> list[Row]:
+        """Read the messages that the tasks left unread, once the registry tells their schemas."""
+        from headwater_consumer.horizon_split import part
+
+        if not positions:
+            return []
+        rows, refused = self._patiently(lambda: part(self._messages.fetch(positions), (), self._schemas))
+        self._bury_by_position(refused, dead)
+        return rows
+
+    def _write_parted(self, parted: list[Parted], position: BatchPosition, dead: Counter[str]) -> BatchReport:
+        from headwater_consumer.horizon_split import part
+
+        sources = [source for one in parted for source in unpack_sources(one.sources)]
+        rows, older = self._patiently(lambda: part(self._messages.fetch(sources), parted, self._schemas))
+        self._bury_by_position(older, dead)
+        prepared = self._writer.prepare(rows)
+        return self._patiently(lambda: self._writer.write(prepared, position))
+
+    def _bury(self, tagged: Tagged, dead: Counter[str]) -> None:
+        carried: list[DeadLetter] = []
+        elsewhere: dict[Position, tuple[str, str]] = {}
+        for rejected in tagged.rejected():
+            dead[rejected.code] += 1
+            if rejected.whole:
+                carried.append(DeadLetter(rejected.message, rejected.code, rejected.detail, self._clock()))
+            else:
+                elsewhere[rejected.message.position] = (rejected.code, rejected.detail)
+        if carried:
+            self._patiently(lambda: self._dead_letters.send(carried))
+        self._fetch_and_bury(elsewhere)
+
+    def _bury_refused(self, refused: Iterable[Refused], dead: Counter[str]) -> None:
+        reasons: dict[Position, tuple[str, str]] = {}
+        for one in refused:
+            for position in unpack_sources(one.sources):
+                reasons[position] = (one.code, one.detail)
+        self._bury_by_position(reasons, dead)
+
+    def _bury_by_position(self, reasons: Mapping[Position, tuple[str, str]], dead: Counter[str]) -> None:
+        dead.update(code for code, _ in reasons.values())
+        self._fetch_and_bury(reasons)
+
+    def _fetch_and_bury(self, reasons: Mapping[Position, tuple[str, str]]) -> None:
+        if reasons:
+            self._patiently(lambda: self._send_fetched(reasons))
+
+    def _send_fetched(self, reasons: Mapping[Position, tuple[str, str]]) -> None:
+        letters: list[DeadLetter] = []
+        left, size = set(reasons), 0
+        for message in self._messages.fetch(reasons):
+            left.discard(message.position)
+            letters.append(DeadLetter(message, *reasons[message.position], self._clock()))
+            size += len(message.value or b"")
+            if size > LETTERS_AT_ONCE:
+                self._dead_letters.send(letters)
+                letters, size = [], 0
+        if letters:
+            self._dead_letters.send(letters)
+        for position in sorted(left):
+            logger.error("message gone before it could be dead-lettered", extra={"position": position})
+
+    def _patiently(self, step: Callable[[], Result]) -> Result:
+        wait = self._first_wait
+        while True:
+            try:
+                return step()
+            except (ServerUnavailable, StoreBusy, StoreExhausted) as fault:
+                if self._status.enter("waiting", str(fault)):
+                    logger.warning("waiting for a server", extra={"reason": str(fault)})
+            if self._stop.wait(wait):
+                raise Draining
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    def _conclude(self, batch: Batch, report: BatchReport, dead: Counter[str], seconds: dict[str, float]) -> None:
+        tallies = batch.tagged.tallies
+        summary = BatchSummary(
+            query_id=batch.query_id,
+            batch_id=batch.batch_id,
+            offsets=self._offsets,
+            messages=sum(tally.messages for tally in tallies),
+            bytes=sum(tally.bytes for tally in tallies),
+            dead=dict(dead),
+            late_runs=report.late_runs,
+            refolded_versions=report.refolded_versions,
+            owed=report.owed_left,
+            seconds=seconds,
+        )
+        self._status.batch_written(summary)
+        logger.info("batch written", extra=summary.flat())
+
+
+def _merged(before: dict[str, dict[int, int]], more: dict[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+    return before | {topic: before.get(topic, {}) | offsets for topic, offsets in more.items()}
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[phase] = time.perf_counter() - started

@@ -1,0 +1,114 @@
+"""How the consumer speaks to Kafka: the two client libraries' settings, the topics, and whether a broker answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs leave out what it re-exports
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+
+from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_consumer.kafka.dead_letters import SPARE_BYTES
+
+Client: TypeAlias = dict[str, Any]
+"""Settings of librdkafka, at least ``bootstrap.servers``."""
+
+PATIENCE = 10.0
+"""Seconds that a broker has to answer."""
+
+_SILENT = {"log_level": 0, "error_cb": lambda _: None}
+
+
+def kafka_client(bootstrap_servers: str, secured: Mapping[str, str] | None = None) -> Client:
+    """Return what every client of confluent-kafka here starts from; faults show in calls, not on stderr."""
+    return {"bootstrap.servers": bootstrap_servers, "client.id": "headwater-consumer", **_SILENT, **(secured or {})}
+
+
+def partitions_of(client: Client, topics: Iterable[str]) -> dict[str, int]:
+    """Return how many partitions each of the topics has, 0 for one that is not there; raises ServerUnavailable."""
+    address = str(client["bootstrap.servers"])
+    try:
+        known = AdminClient(client).list_topics(timeout=PATIENCE).topics
+    except KafkaException as fault:
+        raise away(address, fault) from fault
+    return {topic: len(known[topic].partitions) if topic in known else 0 for topic in topics}
+
+
+def cluster_of(client: Client) -> str:
+    """Return the id that Kafka gave its cluster; raises ServerUnavailable."""
+    address = str(client["bootstrap.servers"])
+    try:
+        return str(AdminClient(client).list_topics(timeout=PATIENCE).cluster_id)
+    except KafkaException as fault:
+        raise away(address, fault) from fault
+
+
+def away(address: str, fault: KafkaException) -> ServerUnavailable:
+    """Return the error that says where Kafka was looked for."""
+    reason = fault.args[0].str() if fault.args and isinstance(fault.args[0], KafkaError) else str(fault)
+    return ServerUnavailable("Kafka", address, f"start it (`headwater up`) or correct the address ({reason})")
+
+
+def prepare_topics(client: Client, topic: str, dead_letter_topic: str) -> None:
+    """Make the topics that are missing, and see to it that every message fits on the dead-letter topic.
+
+    New topics get the brokers' own number of partitions and replicas. Dead letters have the times of the messages they
+    were, so retention by time would take old ones away at once: their topic is made without. Raises ServerUnavailable,
+    ConfigError where the broker refuses.
+    """
+    admin = AdminClient(client)
+    there = partitions_of(client, (topic, dead_letter_topic))
+    if not there[topic]:
+        _make(admin, NewTopic(topic, num_partitions=-1, replication_factor=-1))
+        _await_topic(client, topic)
+    largest = _largest_message(admin, topic) + SPARE_BYTES
+    if not there[dead_letter_topic]:
+        config = {"max.message.bytes": str(largest), "retention.ms": "-1"}
+        _make(admin, NewTopic(dead_letter_topic, num_partitions=-1, replication_factor=-1, config=config))
+    elif _largest_message(admin, dead_letter_topic) < largest - SPARE_BYTES + 1:
+        _enlarge(admin, dead_letter_topic, largest)
+
+
+def _make(admin: AdminClient, topic: NewTopic) -> None:
+    try:
+        admin.create_topics([topic], operation_timeout=PATIENCE, request_timeout=PATIENCE)[topic.topic].result()
+    except KafkaException as fault:
+        if fault.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise ConfigError(f"the topic {topic.topic} is missing and can't be made: {fault.args[0].str()}") from fault
+
+
+def _await_topic(client: Client, topic: str) -> None:
+    # A broker tells of a new topic a moment after it was made.
+    give_up = time.monotonic() + PATIENCE
+    while not partitions_of(client, (topic,))[topic]:
+        if time.monotonic() > give_up:
+            raise ServerUnavailable("Kafka", str(client["bootstrap.servers"]), f"the new topic {topic} does not appear")
+        time.sleep(0.05)
+
+
+def _largest_message(admin: AdminClient, topic: str) -> int:
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    try:
+        settings = admin.describe_configs([resource], request_timeout=PATIENCE)[resource].result()
+    except KafkaException as fault:
+        raise ConfigError(f"the settings of topic {topic} can't be read: {fault.args[0].str()}") from fault
+    return int(settings["max.message.bytes"].value)
+
+
+def _enlarge(admin: AdminClient, topic: str, largest: int) -> None:
+    entry = ConfigEntry("max.message.bytes", str(largest), incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+    try:
+        admin.incremental_alter_configs([resource], request_timeout=PATIENCE)[resource].result()
+    except KafkaException as fault:
+        hint = f"set max.message.bytes of the topic {topic} to {largest} or more"
+        raise ConfigError(f"{hint}, for every message must fit there ({fault.args[0].str()})") from fault

@@ -1,0 +1,60 @@
+"""Writing behind: a batch goes into the graph while Spark reads the next one. This is what ``foreachBatch`` calls.
+
+Reading and writing take turns otherwise, and of two cores one is idle. Spark counts a batch as done when it is handed over,
+so its checkpoint may be ahead of the graph by the batches that are here: one that is read and one that is written. A
+consumer that starts reads again what the graph lacks (`headwater_consumer.recovery`), so a crash loses nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from headwater_consumer.batch_processor import BatchCycle
+
+
+class WriteBehind:
+    """Hands batches from the thread that reads to the one that writes, one at a time and in their order."""
+
+    def __init__(self, cycle: BatchCycle) -> None:
+        self._cycle = cycle
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="headwater-writer")
+        self._reading = threading.Lock()
+        self._under_way: Future[None] | None = None
+        self.handed_over: int | None = None
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What a batch failed by."""
+        return self._cycle.failure
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a batch is being read or written."""
+        writing = self._under_way
+        return self._reading.locked() or (writing is not None and not writing.done())
+
+    def begin(self) -> None:
+        """Forget what failed before: a query is started again."""
+        self._cycle.failure = None
+
+    def __call__(self, frame: Any, batch_id: int) -> None:
+        """Read a batch, wait for the one before, and hand it over; raises what the one before failed by."""
+        with self._reading:
+            batch = self._cycle.read(frame, batch_id)
+            self.finish()
+            # Stopping may have been asked for while the one before was written: what is not handed over Spark reads again.
+            self._cycle.check_gate()
+            self._under_way = self._thread.submit(self._cycle.write, batch)
+            self.handed_over = batch_id
+
+    def finish(self) -> None:
+        """Wait until all that was handed over is in the graph; raises what it failed by."""
+        if self._under_way is not None:
+            self._under_way.result()
+
+    def wait(self) -> None:
+        """Wait until nothing is being written; ``failure`` tells how it went."""
+        if self._under_way is not None:
+            wait([self._under_way])

@@ -1,0 +1,187 @@
+"""Writing the outcome of folds: versions, which run ran which, how many and which last, and where each version ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+from headwater_avro.canonical import Json, canonical
+from headwater_graph.apply.deferred import FoldBody, owe_fold
+from headwater_graph.apply.folds import Fold, event_hash
+from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
+from headwater_graph.model.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
+from headwater_graph.rules.job_versions import Item
+from headwater_graph.store.port import Transaction
+
+
+def write_folds(tx: Transaction, folds: list[Fold]) -> None:
+    """Write the outcome of folds: versions, which run ran which, counts, ends, and what is owed."""
+    written = [statement for fold in folds for statement in _statements(fold)]
+    merged: dict[str, list[Row]] = {name: [] for name in _ORDER}
+    for statement in written:
+        merged[statement.name] += statement.rows
+    tx.write(Statement(name, tuple(rows)) for name, rows in merged.items() if rows)
+    ends = [row for fold in folds if fold.appended for row in _appended_ends(fold)]
+    refolded = [fold for fold in folds if not fold.appended]
+    ends += _ends(tx, refolded)
+    latest = tx.versions_before([(fold.job, LATEST) for fold in refolded])
+    current = [
+        {"job": job_hash(fold.job), "version": one.id if one else None}
+        for fold, one in zip(refolded, latest, strict=True)
+    ]
+    current += [
+        {"job": job_hash(fold.job), "version": fold.current.id}
+        for fold in folds
+        if fold.appended and fold.current and _moves(fold)
+    ]
+    tx.write(
+        (
+            Statement("end_job_versions", tuple({"id": row["id"], "end": row["end"]} for row in ends)),
+            Statement("put_last_runs", tuple(row for row in ends if "lastRun" in row)),
+            Statement("put_current_job_versions", tuple(current)),
+        )
+    )
+
+
+_ORDER = (
+    "put_job_versions",
+    "cut_ran",
+    "put_ran",
+    "place_job_events",
+    "doom_job_versions",
+    "drop_job_versions",
+    "count_runs",
+    "add_runs",
+    "put_owed",
+)
+
+
+def _statements(fold: Fold) -> list[Statement]:
+    fold.dropped -= fold.put.keys()
+    doomed = fold.valid.id if fold.owed and fold.valid and fold.valid.id in fold.dropped else None
+    dropped = fold.dropped - {doomed}
+    moved = [(item, before, after) for item, before, after in fold.placed if before != after]
+    cuts = [{"run": run_hash(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
+    runs = [{"run": run_hash(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
+    events = [{"key": event_hash(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
+    owed = (
+        [
+            owe_fold(
+                FoldBody(
+                    fold.job,
+                    fold.owed,
+                    fold.last,
+                    fold.valid,
+                    doomed is not None,
+                    tuple(fold.displaced.values()),
+                    tuple(sorted(fold.left)),
+                )
+            )
+        ]
+        if fold.owed
+        else []
+    )
+    return [
+        Statement("put_job_versions", tuple(version_row(version) for version in fold.put.values())),
+        Statement("cut_ran", tuple(cuts)),
+        Statement("put_ran", tuple(runs)),
+        Statement("place_job_events", tuple(events)),
+        Statement("doom_job_versions", ({"id": doomed},) if doomed else ()),
+        Statement("drop_job_versions", tuple({"id": id_} for id_ in sorted(dropped))),
+        Statement("add_runs", _added_runs(fold))
+        if fold.appended
+        else Statement("count_runs", _count_rows(moved, dropped)),
+        Statement("put_owed", tuple(owed)),
+    ]
+
+
+def version_row(version: JobVersion) -> Row:
+    """Return a job version's node (SPEC 4)."""
+    lineage: list[Json] = [[list(key) for key in side] for side in (version.inputs, version.outputs)]
+    return {
+        "id": version.id,
+        "job": job_hash(version.job),
+        "moment": version.since[0],
+        "tie": version.since[1],
+        "madeBy": version.made_by,
+        "text": version.since[1] if version.made_by is None else None,
+        "codeVersion": version.code,
+        "codeMoment": version.code_since[0] if version.code_since else None,
+        "codeTie": version.code_since[1] if version.code_since else None,
+        "lineageUnknown": version.unknown or None,
+        "lineage": canonical(lineage),
+        "inputs": [dataset_hash(key) for key in version.inputs],
+        "outputs": [dataset_hash(key) for key in version.outputs],
+    }
+
+
+def _count_rows(moved: list[tuple[Item, str | None, str]], dropped: set[str]) -> tuple[Row, ...]:
+    counter: Counter[str] = Counter()
+    for item, before, after in moved:
+        if item.run_id is not None:
+            counter[after] += 1
+            if before:
+                counter[before] -= 1
+    return tuple({"id": id_, "runs": more} for id_, more in counter.items() if more and id_ not in dropped)
+
+
+def _added_runs(fold: Fold) -> tuple[Row, ...]:
+    """Return how many runs an append brought to each version, and the last of them."""
+    rows: dict[str, Row] = {}
+    for item, _, version in fold.placed:
+        if item.run_id is not None:
+            row = rows.setdefault(version, {"id": version, "runs": 0})
+            row |= {"runs": row["runs"] + 1, "lastRun": item.run_id, "lastRunAt": item.moment[0]}
+    return tuple(rows.values())
+
+
+def _moves(fold: Fold) -> bool:
+    """Whether an append made a version, which is the job's current one then."""
+    return fold.base is None or fold.current is None or fold.base.id != fold.current.id
+
+
+def _appended_ends(fold: Fold) -> list[Row]:
+    """Return where versions end that an append made, and the one that was current before them."""
+    base = [fold.base] if fold.base else []
+    made = sorted((one for one in fold.put.values() if one.id not in {b.id for b in base}), key=lambda one: one.since)
+    chain = [*base, *made]
+    return [{"id": one.id, "end": after.since[0]} for one, after in pairwise(chain)]
+
+
+def _ends(tx: Transaction, folds: list[Fold]) -> list[Row]:
+    """Return for each version that a stretch touched, and the one before it, its end and its last run."""
+    touched = [_touched(fold) for fold in folds]
+    firsts = [(fold.job, min(moments, default=LATEST)) for fold, moments in zip(folds, touched, strict=True)]
+    before = tx.versions_before(firsts)
+    made = tx.versions_between(
+        [(job, first, max(moments, default=EARLIEST)) for (job, first), moments in zip(firsts, touched, strict=True)]
+    )
+    chains = [[*([one] if one else []), *listed] for one, listed in zip(before, made, strict=True)]
+    afters = tx.versions_after(
+        [(fold.job, chain[-1].since) for fold, chain in zip(folds, chains, strict=True) if chain]
+    )
+    following = iter(afters)
+    spans = [
+        (fold, version, after)
+        for fold, chain in zip(folds, chains, strict=True)
+        for version, after in (pairwise([*chain, next(following)]) if chain else ())
+        if version is not None
+    ]
+    lasts = tx.last_runs_before([(fold.job, after.since if after else LATEST) for fold, _, after in spans])
+    return [_end_row(version, after, last) for (_, version, after), last in zip(spans, lasts, strict=True)]
+
+
+def _touched(fold: Fold) -> set[Moment]:
+    return {version.since for version in fold.put.values()} | {item.moment for item, _, _ in fold.placed} | fold.reached
+
+
+def _end_row(version: JobVersion, after: JobVersion | None, last: tuple[str, Moment] | None) -> Row:
+    gone = version.kept.last if version.kept else None
+    there = last[1] if last is not None and last[1] >= version.since else None
+    moment = max((one for one in (gone, there) if one is not None), default=None)
+    return {
+        "id": version.id,
+        "end": after.since[0] if after else None,
+        "lastRun": moment[1] if moment else None,
+        "lastRunAt": moment[0] if moment else None,
+    }

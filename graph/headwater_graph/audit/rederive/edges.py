@@ -1,0 +1,134 @@
+"""The current edges and columns of jobs (SPEC 6.1, 6.2, 6.5, 6.6), from what is current and the records of who tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from headwater_avro.canonical import Json, canonical
+from headwater_avro.events import JobEvent
+from headwater_avro.json_codec import read_event
+from headwater_avro.names import Key
+from headwater_graph.apply.lineage_sources import Teller, past_of, teller_of_event, teller_of_run
+from headwater_graph.audit.rederive.facts import Scans
+from headwater_graph.audit.rederive.folds import Current
+from headwater_graph.model.node_keys import job_hash, run_hash
+from headwater_graph.model.records import RunRecord, unpack
+from headwater_graph.model.values import Moment, Row
+from headwater_graph.rules.columns import Edges, facet_edges
+from headwater_graph.rules.explicit_lineage import entries_by_output, entry_edges, named_inputs
+from headwater_graph.rules.facets import Members
+from headwater_graph.rules.job_versions import Item
+from headwater_graph.rules.runs import read_run
+
+JOBS_AT_ONCE = 50
+"""For how many jobs the records of those that tell their lineage are held at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TellingJob:
+    """A job's current version with those that tell its lineage: its explicit entries, and by output its columns."""
+
+    current: Current
+    entries: dict[Key, list[Members]] | None
+    columns: dict[Key, Teller]
+
+    @property
+    def key(self) -> Key:
+        """The job's key."""
+        return self.current.folded.version.job
+
+
+def telling_jobs(store: Scans, currents: Iterable[Current]) -> Iterator[TellingJob]:
+    """Yield jobs with what is told of their lineage, records read for a few jobs at a time."""
+    waiting = iter(currents)
+    while portion := list(islice(waiting, JOBS_AT_ONCE)):
+        wanted = {item.moment: item for current in portion for item in _items(current)}
+        tellers = _past_tellers(store, portion)
+        present = [item for moment, item in wanted.items() if moment not in tellers]
+        tellers |= {item.moment: teller for item, teller in _tellers(store, present)}
+        for current in portion:
+            explicit = tellers[current.explicit.moment] if current.explicit else None
+            columns = {output: tellers[item.moment] for output, item in current.columns.items()}
+            yield TellingJob(current, entries_by_output(explicit.entries) if explicit else None, columns)
+
+
+def _past_tellers(store: Scans, portion: Iterable[Current]) -> dict[Moment, Teller]:
+    """Return by moment those who are gone, but told what current edges stand on (SPEC 7)."""
+    keys = [job_hash(current.folded.version.job) for current in portion]
+    rows = store.scan("check_pasts", keys=keys)
+    return {teller.moment: teller for row in rows for teller in past_of(row["past"])}
+
+
+def _items(current: Current) -> Iterator[Item]:
+    yield from current.columns.values()
+    if current.explicit is not None:
+        yield current.explicit
+
+
+def _tellers(store: Scans, items: Iterable[Item]) -> Iterator[tuple[Item, Teller]]:
+    runs = {}
+    for item in items:
+        if item.run_id is None:
+            yield item, teller_of_event(cast("JobEvent", read_event(item.moment[1].encode())))
+        else:
+            runs[item.run_id] = item
+    for row in store.scan("check_records", keys=[run_hash(run_id) for run_id in runs]) if runs else ():
+        record = unpack(row["record"], RunRecord)
+        teller = teller_of_run(read_run(row["id"], record), record)
+        assert teller is not None
+        yield runs[row["id"]], teller
+
+
+def edge_rows(job: TellingJob) -> Iterator[Row]:
+    """Yield a job's current edges as the dump's scan does."""
+    folded = job.current.folded
+    version = folded.version
+    shared = {
+        "job": version.job,
+        "version": version.id,
+        "since": version.since[0],
+        "runs": folded.runs,
+        "lastRun": folded.last[1] if folded.last else None,
+    }
+    for dataset in version.inputs:
+        yield shared | {"type": "FEEDS", "dataset": dataset, "inputs": None}
+    for dataset in version.outputs:
+        yield shared | {"type": "PRODUCES", "dataset": dataset, "inputs": _inputs(job, dataset)}
+
+
+def _inputs(job: TellingJob, output: Key) -> str | None:
+    if job.entries is None:
+        return None
+    named = named_inputs(job.entries.get(output, ()))
+    listed: list[Json] = [list(key) for key in job.current.folded.version.inputs if key in named]
+    return canonical(listed)
+
+
+def column_rows(job: TellingJob) -> Iterator[Row]:
+    """Yield a job's column edges as the dump's scan does."""
+    version = job.current.folded.version
+    declared, job_text = set(version.inputs), canonical(list(version.job))
+    for output in version.outputs:
+        for target, sources in _edges(job, output).items():
+            for source in sources:
+                yield {
+                    "job": job_text,
+                    "source": (*source.dataset, source.field),
+                    "target": (*output, target),
+                    "type": source.type,
+                    "subtype": source.subtype,
+                    "masking": source.masking,
+                    "description": source.description,
+                    "undeclared": source.dataset not in declared,
+                }
+
+
+def _edges(job: TellingJob, output: Key) -> Edges:
+    told = entry_edges(job.entries.get(output, ())) if job.entries else {}
+    if told:
+        return told
+    teller = job.columns.get(output)
+    return facet_edges(teller.columns.get(output)) if teller else {}

@@ -1,0 +1,210 @@
+"""What the dump doesn't show of a stored graph, line by line, and the same of a rederived one.
+
+Properties of nodes that questions read, moments that later settling reads, edges that stand for what the dump takes from
+elsewhere. A line is canonical JSON with a ``kind`` that names the node or edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
+from itertools import chain, groupby
+
+from headwater_avro.canonical import canonical
+from headwater_avro.names import key_hash
+from headwater_graph.apply.entities import facets_text
+from headwater_graph.apply.run_changes import run_row
+from headwater_graph.audit.rederive.edges import column_rows, edge_rows
+from headwater_graph.audit.rederive.facts import REMOVED, Scans
+from headwater_graph.audit.rederive.graph import RederivedGraph
+from headwater_graph.audit.rederive.spill import Spill
+from headwater_graph.model.facet_properties import told_of_dataset, told_of_job
+from headwater_graph.model.node_keys import dataset_hash, job_hash
+from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
+from headwater_graph.model.values import Row
+from headwater_graph.rules import facets as read
+from headwater_graph.rules.runs import read_run
+from headwater_graph.store.parameters import TIE_LENGTH
+
+
+def stored_lines(store: Scans) -> Iterator[bytes]:
+    """Yield the lines of what a store holds besides its dump, unsorted."""
+    for kind, scan, _ in _KINDS:
+        for row in store.scan(scan):
+            yield _line(kind, _shortened(row))
+
+
+def rederived_lines(graph: RederivedGraph) -> Iterator[bytes]:
+    """Yield the lines of what a store should hold besides its dump, unsorted."""
+    for kind, _, derive in _KINDS:
+        for row in derive(graph):
+            yield _line(kind, row)
+
+
+def _line(kind: str, row: Row) -> bytes:
+    told = {name: sorted(value) if name in _SETS else value for name, value in row.items()}
+    there = {name: value for name, value in told.items() if value is not None and value is not False and value != []}
+    return (canonical({"kind": kind} | there) + "\n").encode()
+
+
+_SETS = frozenset(("runOf", "parents", "parentJobs", "of", "inputs", "outputs", "aliases"))
+"""Members whose order means nothing."""
+
+
+def _shortened(row: Row) -> Row:
+    """Return a stored row with facets as a digest, and texts of moments as long as an index holds them."""
+    row = dict(row)
+    if "facets" in row:
+        row["facets"] = _digest(row["facets"] or "{}")
+    if row.get("tie") is not None:
+        row["tie"] = row["tie"][:TIE_LENGTH]
+    return row
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+# ---- nodes ---------------------------------------------------------------------------------------------------------
+
+
+def _jobs(graph: RederivedGraph) -> Iterator[Row]:
+    for key, packed in graph.records("scan_jobs", graph.facts.jobs):
+        record = unpack(packed, JobRecord) if packed else JobRecord()
+        facets = facets_text(record.facets)
+        yield told_of_job(facets) | {
+            "key": list(key),
+            "told": packed is not None or graph.facts.jobs[key],
+            "facets": _digest(facets),
+            "parents": [list(read.key_from(record.parent[2]))] if record.parent else [],
+        }
+
+
+def _datasets(graph: RederivedGraph) -> Iterator[Row]:
+    for key, packed in graph.records("scan_datasets", graph.facts.datasets):
+        record = unpack(packed, DatasetRecord) if packed else DatasetRecord()
+        aliases = read.aliases_of(read.living(record.facets, "symlinks"))
+        facets = facets_text(record.facets)
+        yield told_of_dataset(facets) | {
+            "key": list(key),
+            "told": packed is not None or graph.facts.datasets[key],
+            "facets": _digest(facets),
+            "saysDrop": read.says_drop(record.facets),
+            "aliases": [list(alias) for alias in aliases if alias != key],
+        }
+
+
+_OF_RUN = (
+    "state",
+    "started",
+    "ended",
+    "last",
+    "moment",
+    "tie",
+    "streaming",
+    "lineageUnknown",
+    "codeVersion",
+    "conflicts",
+    "error",
+)
+
+
+def _runs(graph: RederivedGraph) -> Iterator[Row]:
+    for id_, packed, parts in graph.runs():
+        if packed is None:
+            told = parts.get(REMOVED, [])
+            made = any(len(part) > 1 for part in told)
+            yield {"id": id_, "placeholder": True, "removed": bool(told), "made": made}
+            continue
+        record = unpack(packed, RunRecord)
+        run = read_run(id_, record)
+        row = run_row(run, record)
+        yield _shortened({name: row[name] for name in _OF_RUN}) | {
+            "id": id_,
+            "job": row["job"],
+            "runOf": [list(run.job)],
+            "parents": [run.parent.run_id] if run.parent.run_id else [],
+            "parentJobs": [list(run.parent.job)] if run.parent.job else [],
+        }
+
+
+def _job_versions(graph: RederivedGraph) -> Iterator[Row]:
+    for _, row in graph.job_versions:
+        version = row.version
+        yield {
+            "id": version.id,
+            "of": [list(version.job)],
+            "from": version.since[0],
+            "to": row.end,
+            "tie": version.since[1][:TIE_LENGTH],
+            "codeMoment": version.code_since[0] if version.code_since else None,
+            "codeTie": version.code_since[1] if version.code_since else None,
+            "inputs": [list(key) for key in version.inputs],
+            "outputs": [list(key) for key in version.outputs],
+            "lastRun": row.last[0] if row.last else None,
+            "lastRunAt": row.last[1] if row.last else None,
+            "lastRunState": row.stands[0] if row.stands else None,
+            "lastRunStreaming": row.stands[1] if row.stands else None,
+            "keptNumber": version.kept.number if version.kept else None,
+        }
+
+
+def _dataset_versions(graph: RederivedGraph) -> Iterator[Row]:
+    for _, row in graph.dataset_versions:
+        yield {
+            "id": row.id,
+            "dataset": dataset_hash(row.dataset),
+            "at": row.moment[0] if row.moment else None,
+            "tie": row.moment[1][:TIE_LENGTH] if row.moment else None,
+            "drops": row.drops,
+            "kept": row.kept,
+        }
+
+
+def _job_events(graph: RederivedGraph) -> Iterator[Row]:
+    for (text,), placed in graph.placed_events:
+        yield {"text": text, "job": job_hash(placed.job), "moment": placed.time, "version": placed.version}
+
+
+def _fields(graph: RederivedGraph) -> Iterator[Row]:
+    with Spill(bool) as paths:
+        for row in chain.from_iterable(map(column_rows, graph.telling_jobs())):
+            for path in (row["source"], row["target"]):
+                paths.add(path, path[:2] in graph.facts.datasets)
+        for path, group in groupby(paths, key=lambda row: row[0]):
+            _, known = next(group)
+            yield {"path": list(path), "of": [list(path[:2])] if known else []}
+
+
+# ---- edges ---------------------------------------------------------------------------------------------------------
+
+
+def _reads(graph: RederivedGraph) -> Iterator[Row]:
+    for _, row in graph.reads:
+        reader, named = row.reader, row.reader.external
+        yield {
+            "run": reader.run_id,
+            "version": row.version,
+            "dataset": dataset_hash(reader.dataset),
+            "moment": reader.moment[0] if named is None else None,
+            "exactMoment": None if named is None else reader.moment[0],
+            "externalKey": None if named is None else key_hash("external", named),
+        }
+
+
+def _current_edges(graph: RederivedGraph) -> Iterator[Row]:
+    for row in chain.from_iterable(map(edge_rows, graph.telling_jobs())):
+        yield {"type": row["type"], "job": list(row["job"]), "dataset": list(row["dataset"]), "since": row["since"]}
+
+
+_KINDS: tuple[tuple[str, str, Callable[[RederivedGraph], Iterable[Row]]], ...] = (
+    ("Job", "check_jobs", _jobs),
+    ("Dataset", "check_datasets", _datasets),
+    ("Run", "check_run_nodes", _runs),
+    ("JobVersion", "check_job_versions", _job_versions),
+    ("DatasetVersion", "check_dataset_versions", _dataset_versions),
+    ("JobEvent", "check_placed_events", _job_events),
+    ("Field", "check_fields", _fields),
+    ("READ_BY", "check_reads", _reads),
+    ("FEEDS or PRODUCES", "check_edges", _current_edges),
+)

@@ -1,0 +1,45 @@
+"""Properties of nodes as values: job versions, and what retention keeps (SPEC 7)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater_avro.names import Key
+from headwater_graph.model.values import JobVersion, Kept, Moment, PastRead, Row
+
+_decode = msgspec.json.Decoder(tuple[int, str, str | None]).decode
+_lineage = msgspec.json.Decoder(tuple[tuple[Key, ...], tuple[Key, ...]]).decode
+
+
+def version_of(row: Row, job: Key) -> JobVersion:
+    """Return the job version that a row with the properties of its node tells."""
+    inputs, outputs = _lineage(row["lineage"])
+    code_since = None if row["codeMoment"] is None else (row["codeMoment"], row["codeTie"])
+    since = (row["moment"], row["madeBy"] or row["text"])
+    unknown = bool(row["lineageUnknown"])
+    return JobVersion(
+        row["id"], job, since, row["madeBy"], inputs, outputs, unknown, row["codeVersion"], code_since, _kept(row)
+    )
+
+
+def _kept(row: Row) -> Kept | None:
+    if row.get("keptNumber") is None:
+        return None
+    return Kept(row["keptNumber"], row["keptRuns"], _last(row))
+
+
+def _last(row: Row) -> Moment | None:
+    return None if row.get("keptLastMoment") is None else (row["keptLastMoment"], row["keptLastRun"])
+
+
+def past_read(text: str | None) -> PastRead | None:
+    """Return the read that the property ``past`` of a dataset tells."""
+    if text is None:
+        return None
+    time, run_id, external = _decode(text)
+    return PastRead((time, run_id), external)
+
+
+def past_text(past: PastRead) -> str:
+    """Return a read as the property ``past`` of a dataset: JSON, [time, runId, external or null]."""
+    return msgspec.json.encode((*past.moment, past.external)).decode()

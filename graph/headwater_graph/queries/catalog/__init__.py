@@ -1,0 +1,1 @@
+"""Queries about jobs and datasets: find, list, search, describe and count them."""

@@ -1,0 +1,1 @@
+"""Queries about the operations that made a field."""

@@ -1,0 +1,1 @@
+"""Lineage queries: traversals over datasets and jobs, columns, paths and impact."""

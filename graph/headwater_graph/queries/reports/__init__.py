@@ -1,0 +1,1 @@
+"""Reports: what is missing, silent, stale or in conflict."""

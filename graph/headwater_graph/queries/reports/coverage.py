@@ -1,0 +1,76 @@
+"""Who tells lineage, and how much of it: jobs by the producer and version of their last run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.reports.reports import Report
+from headwater_graph.queries.runs.run_events import RunTold, Told
+from headwater_graph.queries.runs.run_view import told_by_run
+
+NAME = "coverage"
+MOST_JOBS = 1_000_000
+
+_HEAD = ("producer", "version", "engine", "jobs", "lineage known", "with columns", "with schema")
+_VERSION = re.compile(r"/v?(\d+\.\d+[^/]*)(?=/|$)")
+
+
+@dataclass(slots=True)
+class _Count:
+    jobs: int = 0
+    known: int = 0
+    columns: int = 0
+    schema: int = 0
+
+
+def coverage(reader: GraphReader, limit: int = 100, skip: int = 0) -> Report:
+    """Return how many jobs each producer and version tells of, and of how many lineage, columns and schemas; the most first.
+
+    A producer is named by the ``_producer`` of its run facets, else of its job's; a version stands in that text, or is the
+    adapter version that the run facet ``processing_engine`` tells.
+    """
+    counts: dict[tuple[str, str, str], _Count] = {}
+    for row in reader.rows("report_coverage", limit=MOST_JOBS):
+        told = told_by_run(row["record"])
+        count = counts.setdefault(_who(told), _Count())
+        outputs = [facets for facets, _ in told.outputs.values()]
+        count.jobs += 1
+        count.known += not row["lineageUnknown"]
+        count.columns += any("columnLineage" in facets for facets in outputs)
+        count.schema += any("schema" in facets for facets in outputs)
+    ranked = sorted(counts.items(), key=lambda item: (-item[1].jobs, item[0]))
+    rows = [(*who, c.jobs, c.known, c.columns, c.schema) for who, c in ranked[skip:]]
+    return Report(NAME, "jobs by who told of their last run", _HEAD, tuple(rows[:limit]), len(rows) > limit)
+
+
+def _who(told: RunTold) -> tuple[str, str, str]:
+    engine = told.run.get("processing_engine")
+    facet = engine if isinstance(engine, dict) else {}
+    producer = next(chain(_producers(told.run), _producers(told.job), _producers_of_sides(told)), "")
+    found = _VERSION.search(producer)
+    version = _text(facet, "openlineageAdapterVersion") or (found[1] if found else "")
+    named = " ".join(filter(None, (_text(facet, "name"), _text(facet, "version"))))
+    return (producer.replace(found[0], "", 1) if found else producer, version, named)
+
+
+def _producers_of_sides(told: RunTold) -> Iterator[str]:
+    for side in (told.outputs, told.inputs):
+        for facets, own in side.values():
+            yield from _producers(facets)
+            yield from _producers(own)
+
+
+def _producers(facets: Told) -> Iterator[str]:
+    for facet in facets.values():
+        if isinstance(facet, dict) and (text := _text(facet, "_producer")):
+            yield text
+
+
+def _text(facet: Mapping[str, Any], name: str) -> str:
+    value = facet.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,240 @@
+"""Runs: which there were, and what one of them read, wrote and told (SPEC 2, 3, 5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from headwater_graph.queries.answers import Node
+from headwater_graph.queries.catalog.finding import NotFound
+from headwater_graph.queries.catalog.node_status import OPEN_STATES, RUN_TIMEOUT, time_text, told
+from headwater_graph.queries.reader import GraphReader, Row
+from headwater_graph.queries.runs.run_events import NOTHING_TOLD, OpenRecord, RunTold
+
+MAX_CHILDREN, MAX_LEVELS = 1_000, 50
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs one wants; ``job``, ``dataset`` and ``parent`` are keys of nodes, times are those of the last event.
+
+    ``before`` is the place in the list after which one goes on: (time of the last event, run id) of the last run seen.
+    """
+
+    job: str | None = None
+    dataset: str | None = None
+    parent: str | None = None
+    state: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    silent: bool = False
+    before: tuple[datetime, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run of a list; times as SPEC 9 prints them, the duration in seconds."""
+
+    id: str
+    job: tuple[str, str] | None
+    state: str | None
+    started: str | None
+    ended: str | None
+    last_event: str | None
+    seconds: float | None
+    marks: tuple[str, ...] = ()
+
+    def value(self) -> dict[str, Any]:
+        """Return the line as JSON values."""
+        facts = {"state": self.state, "startedAt": self.started, "endedAt": self.ended, "lastEventAt": self.last_event}
+        return told({"id": self.id, "job": self.job and list(self.job), **facts, "seconds": self.seconds}) | {
+            "marks": list(self.marks)
+        }
+
+
+def list_runs(reader: GraphReader, wanted: RunFilter, now: datetime, limit: int = 50) -> list[RunLine]:
+    """Return runs, those with the latest last event first."""
+    before_time, before_id = wanted.before or (None, None)
+    parameters = {
+        "job": wanted.job,
+        "dataset": wanted.dataset,
+        "parent": wanted.parent,
+        "states": _states(wanted),
+        "since": wanted.since,
+        "until": now - RUN_TIMEOUT if wanted.silent else wanted.until,
+        "batch": wanted.silent,
+        "beforeTime": before_time,
+        "beforeId": before_id,
+        "limit": limit,
+    }
+    return [run_line(row, now) for row in reader.rows(_question(wanted), **parameters)]
+
+
+def _question(wanted: RunFilter) -> str:
+    """The list that begins at the narrowest thing asked for."""
+    if wanted.parent is not None:
+        return "runs_of_parent"
+    if wanted.job is not None:
+        return "runs_of_job"
+    return "runs_latest" if wanted.dataset is None else "runs_of_dataset"
+
+
+def _states(wanted: RunFilter) -> list[str] | None:
+    if wanted.silent:
+        return list(OPEN_STATES)
+    return None if wanted.state is None else [wanted.state]
+
+
+def run_line(row: Row, now: datetime) -> RunLine:
+    """Return a row of a list of runs as a value."""
+    job = None if row["namespace"] is None else (row["namespace"], row["name"])
+    return RunLine(
+        id=row["id"],
+        job=job,
+        state=row["state"],
+        started=time_text(row["startedAt"]),
+        ended=time_text(row["endedAt"]),
+        last_event=time_text(row["lastEventAt"]),
+        seconds=_seconds(row, now),
+        marks=run_words(row, now),
+    )
+
+
+def _seconds(row: Row, now: datetime) -> float | None:
+    """How long it took: until its end, or until now while it runs."""
+    started, ended = row["startedAt"], row["endedAt"]
+    if started is None or (ended is None and row["state"] not in OPEN_STATES):
+        return None
+    end: datetime = now if ended is None else ended.to_native()
+    begin: datetime = started.to_native()
+    return max(0.0, (end - begin).total_seconds())
+
+
+def run_words(row: Row, now: datetime) -> tuple[str, ...]:
+    """Return the marks of a run (SPEC 1.7, 2.5, 2.9, 3.1, 3.4)."""
+    last = row["lastEventAt"]
+    quiet = last is not None and last.to_native() < now - RUN_TIMEOUT
+    words = (
+        ("removed", bool(row["removed"])),
+        ("placeholder", bool(row["placeholder"]) and not row["removed"]),
+        ("streaming", bool(row["streaming"])),
+        ("silent", row["state"] in OPEN_STATES and not row["streaming"] and quiet),
+        ("lineage unknown", bool(row["lineageUnknown"])),
+        ("conflicts", row["conflicts"] is not None),
+    )
+    return tuple(word for word, holds in words if holds)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionUse:
+    """A dataset version that a run read or wrote; ``made_by`` is the run that made it, None for one from outside."""
+
+    dataset: tuple[str, str]
+    version: str | None
+    made_by: str | None = None
+    at: str | None = None
+    external: str | None = None
+    schema: list[list[str]] | None = None
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        facts = {"version": self.version, "madeBy": self.made_by, "at": self.at, "external": self.external}
+        return told({"dataset": list(self.dataset), **facts, "schema": self.schema})
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A run under another one, and those under it."""
+
+    run: RunLine
+    children: tuple[Child, ...] = ()
+
+    def value(self) -> dict[str, Any]:
+        """Return the tree as JSON values."""
+        return self.run.value() | {"children": [child.value() for child in self.children]}
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetails:
+    """One run with all that is known of it; ``more_children`` tells that the tree is cut at :data:`MAX_CHILDREN` runs."""
+
+    run: RunLine
+    version: str | None
+    code_version: str | None
+    made_version: bool
+    error: str | None
+    parent: str | None
+    conflicts: list[list[str]]
+    reads: tuple[VersionUse, ...]
+    writes: tuple[VersionUse, ...]
+    children: tuple[Child, ...]
+    more_children: bool
+    told: RunTold = NOTHING_TOLD
+
+    def value(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        facts = {
+            "jobVersion": self.version,
+            "madeThisJobVersion": self.made_version or None,
+            "codeVersion": self.code_version,
+            "error": self.error,
+            "parent": self.parent,
+            "conflicts": self.conflicts,
+        }
+        sides = {"reads": [use.value() for use in self.reads], "writes": [use.value() for use in self.writes]}
+        children = {"children": [child.value() for child in self.children], "childrenCut": self.more_children}
+        return self.run.value() | told(facts) | sides | children | {"facets": self.told.value()}
+
+
+def show_run(reader: GraphReader, run: Node, now: datetime, open_record: OpenRecord) -> RunDetails:
+    """Return one run: what it read and wrote, version by version, its children, conflicts and facets."""
+    rows = reader.rows("run_details", key=run.key)
+    if not rows:
+        raise NotFound(f"the graph has no run {run.name[0]!r}")
+    row = rows[0]
+    children, more = _children(reader, run.key, now)
+    return RunDetails(
+        run=run_line(row, now),
+        version=row["version"],
+        code_version=row["codeVersion"],
+        made_version=row["versionMadeBy"] == row["id"],
+        error=row["error"],
+        parent=row["parent"],
+        conflicts=json.loads(row["conflicts"]) if row["conflicts"] else [],
+        reads=tuple(_use(each) for each in reader.rows("run_reads", key=run.key)),
+        writes=tuple(_use(each) for each in reader.rows("run_writes", key=run.key)),
+        children=children,
+        more_children=more,
+        told=open_record(row["record"]),
+    )
+
+
+def _use(row: Row) -> VersionUse:
+    schema = json.loads(row["schema"]) if row["schema"] else None
+    dataset = (row["namespace"], row["name"])
+    return VersionUse(dataset, row["version"], row["madeBy"], time_text(row["at"]), row["external"], schema)
+
+
+def _children(reader: GraphReader, key: str, now: datetime) -> tuple[tuple[Child, ...], bool]:
+    """The runs under a run, level by level; a run is shown once, even if a parent names itself."""
+    under: dict[str, list[str]] = {}
+    lines: dict[str, RunLine] = {}
+    level, seen = [key], {key}
+    for _ in range(MAX_LEVELS):
+        if not level or len(seen) > MAX_CHILDREN:
+            break
+        rows = reader.rows("run_children", keys=level, limit=MAX_CHILDREN + 1 - len(seen))
+        fresh = [row for row in rows if row["key"] not in seen]
+        for row in fresh:
+            under.setdefault(row["at"], []).append(row["key"])
+            lines[row["key"]] = run_line(row, now)
+        level = [row["key"] for row in fresh]
+        seen.update(level)
+    return _tree(key, under, lines), bool(level) or len(seen) > MAX_CHILDREN
+
+
+def _tree(key: str, under: Mapping[str, Sequence[str]], lines: Mapping[str, RunLine]) -> tuple[Child, ...]:
+    return tuple(Child(lines[child], _tree(child, under, lines)) for child in under.get(key, ()))

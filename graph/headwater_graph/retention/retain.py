@@ -1,0 +1,172 @@
+"""Retention: what would go if the horizon were set to a time, and setting it (SPEC 7; the rules are in ``rules.horizon``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+from headwater_avro.errors import ConfigError
+from headwater_avro.times import format_time
+from headwater_graph.apply.batch_writer import GraphWriter
+from headwater_graph.apply.limits import Limits
+from headwater_graph.audit.rederive.facts import Scans
+from headwater_graph.model.values import Row, Statement
+from headwater_graph.retention.removal import begin_retention, old_versions, pages
+from headwater_graph.store.port import Store, Transaction
+
+EXAMPLES = 5
+"""How many things of a kind are shown by name."""
+
+ALL = 2**31
+"""A limit that nothing reaches."""
+
+REMOVALS = {
+    "remove_runs": "runs",
+    "bare_runs": "runs",
+    "drop_job_versions": "job versions",
+    "remove_dataset_versions": "dataset versions",
+    "remove_job_events": "job events",
+}
+"""What statements remove."""
+
+Progress = Callable[[Counter[str]], None]
+"""Told how much of each kind is removed so far."""
+
+
+class RetainedStore(Store, Scans, Protocol):
+    """A store that can be asked what would go."""
+
+
+@dataclass(slots=True)
+class Going:
+    """Things of one kind that would go: how many, the oldest and newest time (microseconds since 1970), some ids."""
+
+    count: int = 0
+    oldest: int | None = None
+    newest: int | None = None
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, id_: str, time: int | None) -> None:
+        """Count one more; ``time`` is None where it has none."""
+        self.count += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(id_)
+        if time is not None:
+            self.oldest = time if self.oldest is None else min(self.oldest, time)
+            self.newest = time if self.newest is None else max(self.newest, time)
+
+
+def would_go(store: RetainedStore, horizon: int, limits: Limits | None = None) -> dict[str, Going]:
+    """Return what setting the horizon would remove, by kind; nothing is changed.
+
+    Raises ConfigError where the horizon would move back.
+    """
+    _refuse_back(next((row["horizon"] for row in store.scan("read_horizon")), None), horizon)
+    found = {kind: Going() for kind in ("runs", "job versions", "job events", "dataset versions")}
+    for row in store.scan("retain_runs", horizon=horizon, limit=ALL):
+        found["runs"].add(row["id"], row["last"])
+    for page in _pages(store, "retain_job_keys", limits or Limits()):
+        for _, old, _ in old_versions(store.scan, page, horizon):
+            for one in old:
+                found["job versions"].add(one.id, one.since[0])
+        for row in store.scan("retain_job_events", keys=page, horizon=horizon, limit=ALL):
+            found["job events"].add(row["key"], row["moment"])
+    for page in _pages(store, "retain_dataset_keys", limits or Limits()):
+        for row in store.scan("retain_dataset_versions", keys=page, horizon=horizon, limit=ALL):
+            found["dataset versions"].add(row["id"], row["moment"])
+    for row in store.scan("retain_unmade_versions", horizon=horizon):
+        found["dataset versions"].add(row["id"], None)
+    return found
+
+
+def _pages(store: Scans, name: str, limits: Limits) -> Iterator[list[str]]:
+    after = ""
+    while page := list(pages(store.scan, name, after, limits)):
+        yield page
+        after = page[-1]
+
+
+def _refuse_back(now: int | None, horizon: int) -> None:
+    if now is not None and horizon < now:
+        raise ConfigError(
+            f"the horizon is {format_time(now)} already and only moves forward: what lay before it is gone; "
+            f"{format_time(horizon)} is earlier"
+        )
+
+
+def retain(
+    store: RetainedStore, horizon: int, limits: Limits | None = None, progress: Progress = lambda _removed: None
+) -> Counter[str]:
+    """Set the horizon and remove what lies before it; returns how much of each kind this call removed.
+
+    It may be broken off anywhere: whoever writes to the graph next, a consumer or this again, goes on with it.
+    Raises ConfigError where the horizon would move back, ServerUnavailable while the graph can't be reached.
+    """
+    counting = _CountingStore(store, progress)
+    writer = GraphWriter(counting, limits)
+    begun = False
+    while not begun:
+        writer.settle_owed()
+        begun = _begin(counting, horizon)
+    writer.settle_owed()
+    return counting.removed
+
+
+def _begin(store: Store, horizon: int) -> bool:
+    with store.transaction() as tx:
+        _refuse_back(tx.horizon, horizon)
+        if tx.owed(1):
+            return False
+        begin_retention(tx, horizon)
+    return True
+
+
+class _CountingStore:
+    """A store that counts what its transactions remove."""
+
+    def __init__(self, store: Store, progress: Progress) -> None:
+        self._store = store
+        self._progress = progress
+        self.removed: Counter[str] = Counter()
+
+    def announce(self, batch: int) -> None:
+        """Nothing: no batch is being written."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        with self._store.transaction() as tx:
+            counting = _Counting(tx)
+            yield cast("Transaction", counting)
+        self.removed += counting.removed
+        self._progress(self.removed)
+
+
+class _Counting:
+    """A transaction that counts what it removes."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self.removed: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
+
+    def write(self, statements: Iterable[Statement]) -> int:
+        listed = list(statements)
+        for statement in listed:
+            if statement.name in REMOVALS:
+                self.removed[REMOVALS[statement.name]] += len(statement.rows)
+        return self._tx.write(listed)
+
+
+def shown(going: Going) -> Row:
+    """Return what would go as JSON has it: times as SPEC 9 writes them."""
+    times = {"oldest": going.oldest, "newest": going.newest}
+    return {
+        "count": going.count,
+        **{name: None if time is None else format_time(time) for name, time in times.items()},
+        "examples": going.examples,
+    }

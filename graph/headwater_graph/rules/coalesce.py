@@ -1,0 +1,96 @@
+"""Messages in, joined records out: the kernel that runs on each partition of the topic (DESIGN 2, step 1).
+
+A message that can't be used raises :class:`~headwater_avro.errors.EventRejected` and leaves no trace; whatever else was
+added stays. Records of one key from several coalescers are joined again by the writer: the join is idempotent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from headwater_avro.codec import read_message
+from headwater_avro.errors import EventRejected
+from headwater_avro.events import JobEvent, RunEvent
+from headwater_graph.model.records import RunRecord, pack
+from headwater_graph.rules.horizon import older_than
+from headwater_graph.rules.merge import absorb_run, run_of
+
+Kind: TypeAlias = Literal["run", "job_event", "dataset_event"]
+
+Position: TypeAlias = tuple[int, int]
+"""Where a message stands in its topic: (partition, offset)."""
+
+Row: TypeAlias = tuple[Kind, bytes, bytes, bytes]
+"""(kind, key, payload, sources): a packed record under its runId, or the canonical JSON of an event under itself."""
+
+
+class Coalescer:
+    """Joins messages by what they are about; ``size`` estimates the bytes held, so that a caller can stay within bounds.
+
+    ``bounds`` are times by runId: older events of these runs are refused (SPEC 7).
+    """
+
+    def __init__(self, bounds: Mapping[str, int] | None = None) -> None:
+        self._bounds = bounds or {}
+        self.size = 0
+        self.events = 0
+        self._runs: dict[str, RunRecord] = {}
+        self._texts: dict[tuple[Kind, str], None] = {}
+        self._sources: dict[tuple[Kind, str], list[Position]] = {}
+
+    def add(
+        self, value: bytes | None, headers: Sequence[tuple[str, bytes]] = (), *, source: Position | None = None
+    ) -> None:
+        """Join one message. Raises EventRejected where it can't be used (SPEC 8)."""
+        event = read_message(value, headers)
+        if isinstance(event, RunEvent):
+            self._check_bound(event)
+            self._add_run(event)
+            entity: tuple[Kind, str] = ("run", event.run_id)
+        else:
+            entity = ("job_event" if isinstance(event, JobEvent) else "dataset_event", event.text)
+            self._texts[entity] = None
+        if source is not None:
+            self._sources.setdefault(entity, []).append(source)
+        self.events += 1
+        self.size += len(value or b"")
+
+    def _check_bound(self, event: RunEvent) -> None:
+        bound = self._bounds.get(event.run_id)
+        if bound is not None and event.time < bound:
+            raise EventRejected("before_horizon", older_than(bound))
+
+    def _add_run(self, event: RunEvent) -> None:
+        known = self._runs.get(event.run_id)
+        if known is None:
+            self._runs[event.run_id] = run_of(event)
+        else:
+            absorb_run(known, run_of(event))
+
+    def rows(self) -> Iterator[Row]:
+        """Yield what was joined, and forget it."""
+        for run_id, record in self._runs.items():
+            yield "run", run_id.encode(), pack(record), self._packed_sources("run", run_id)
+        for kind, text in self._texts:
+            yield kind, text.encode(), text.encode(), self._packed_sources(kind, text)
+        self.__init__(self._bounds)  # type: ignore[misc]
+
+    def _packed_sources(self, kind: Kind, key: str) -> bytes:
+        return pack_sources(self._sources.get((kind, key), []))
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Position]).decode
+
+
+def pack_sources(sources: Sequence[Position]) -> bytes:
+    """Return positions as bytes."""
+    return _encode(sources)
+
+
+def unpack_sources(packed: bytes) -> list[Position]:
+    """Return the positions that :func:`pack_sources` packed."""
+    return _decode(packed)

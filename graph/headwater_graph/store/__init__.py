@@ -1,0 +1,1 @@
+"""The graph store: its port, Neo4j behind it, the schema and its migrations."""

@@ -1,0 +1,353 @@
+"""The graph in Neo4j, behind the store's port: plans carried out, bounded reads answered (see ``port``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Self
+
+import neo4j
+
+from headwater_avro.names import Key, key_hash
+from headwater_graph.model.properties import past_read, version_of
+from headwater_graph.model.values import (
+    EARLIEST,
+    FieldPath,
+    JobVersion,
+    Made,
+    Moment,
+    Owed,
+    Row,
+    Statement,
+    StoredDataset,
+    StoredItem,
+    StoredJob,
+    StoredRead,
+    StoredRun,
+)
+from headwater_graph.settings import GraphSettings, graph_settings
+from headwater_graph.store import schema
+from headwater_graph.store.connection import connected, translated
+from headwater_graph.store.node_summary import Touched
+from headwater_graph.store.parameters import TIE_LENGTH, formed, job_rows, moment_row, with_horizon
+from headwater_graph.store.statements import asked
+from headwater_graph.store.writer_node import Mark, holder_before, last_mark
+
+
+class Neo4jStore:
+    """A graph in Neo4j. ``holder`` names the writer to others that wait for its lock."""
+
+    def __init__(self, settings: GraphSettings, holder: str = "headwater") -> None:
+        self.settings = settings
+        self.holder = holder
+        self.batch = -1
+        self._exits = ExitStack()
+        self._driver: neo4j.Driver | None = None
+
+    @classmethod
+    def connect(cls, uri: str, user: str, password: str, database: str = "neo4j", *, holder: str = "headwater") -> Self:
+        """Open a store at an address. Raises ServerUnavailable, or ConfigError where the account is refused."""
+        settings = graph_settings(uri=uri, user=user, password=password, database=database)
+        return cls(settings, holder).__enter__()
+
+    def __enter__(self) -> Self:
+        with translated(self.settings):
+            self._driver = self._exits.enter_context(connected(self.settings))
+            self._driver.verify_connectivity()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exits.close()
+
+    @property
+    def driver(self) -> neo4j.Driver:
+        """The open driver."""
+        if self._driver is None:
+            self.__enter__()
+        assert self._driver is not None
+        return self._driver
+
+    @contextmanager
+    def transaction(self) -> Iterator[Neo4jTransaction]:
+        """Begin a transaction with the writer's lock held; leaving it by an exception undoes all.
+
+        Raises ServerUnavailable, StoreBusy, StoreExhausted or StoreRefused; OtherSchema where the graph has another one.
+        """
+        with (
+            translated(self.settings),
+            self.driver.session(database=self.settings.database) as session,
+            session.begin_transaction(metadata={"writer": self.holder}, timeout=self.settings.write_timeout) as tx,
+        ):
+            locked = tx.run(*asked("write_lock", {"holder": self.holder, "batch": self.batch}))
+            writer = next(locked)
+            # A migration may have been made since this writer began.
+            schema.check(writer["schema"])
+            transaction = Neo4jTransaction(tx, writer["horizon"])
+            try:
+                yield transaction
+                transaction.put_glances()
+                tx.commit()
+            finally:
+                transaction.forget()
+
+    def announce(self, batch: int) -> None:
+        """Say which batch the next transactions belong to: operators read it from the Writer."""
+        self.batch = batch
+
+    def held_by(self) -> str | None:
+        """Return who else writes now, so that this one waits; None: nobody. Raises ServerUnavailable."""
+        with translated(self.settings):
+            return holder_before(self.driver, self.settings.database, self.holder)
+
+    def last_mark(self) -> Mark:
+        """Return up to which offsets messages are in the graph, and which batch was done last. Raises ServerUnavailable."""
+        with translated(self.settings):
+            return last_mark(self.driver, self.settings.database)
+
+    def scan(self, name: str, **parameters: Any) -> Iterator[Row]:
+        """Yield the rows of one of the scans of a dump or a check, streaming."""
+        with (
+            translated(self.settings),
+            self.driver.session(database=self.settings.database, fetch_size=1000) as session,
+        ):
+            for record in session.run(*asked(name, with_horizon(parameters))):
+                yield dict(record)
+
+    def owes(self) -> bool:
+        """Tell whether work is still owed: answers are final when none is."""
+        with translated(self.settings):
+            records, _, _ = self.driver.execute_query(
+                "MATCH (o:Owed) RETURN o.key LIMIT 1", database_=self.settings.database
+            )
+        return bool(records)
+
+
+class Neo4jTransaction:
+    """Reads and writes of one Neo4j transaction."""
+
+    def __init__(self, tx: neo4j.Transaction, horizon: int | None = None) -> None:
+        self._tx = tx
+        self._given: list[dict[str, Any]] = []
+        self._touched = Touched()
+        self.horizon = horizon
+
+    def forget(self) -> None:
+        """Let go of all that was sent: the driver's results stand in cycles, and keep it until the collector comes by."""
+        for given in self._given:
+            given.clear()
+
+    def _run(self, name: str, parameters: dict[str, Any]) -> neo4j.Result:
+        text, asking = asked(name, parameters)
+        self._given += asking.values()
+        return self._tx.run(text, asking)
+
+    def _rows(self, name: str, **parameters: Any) -> list[Row]:
+        # Not `data()`: that looks at every byte of a record.
+        return [dict(record) for record in self._run(name, parameters)]
+
+    def _many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[Row]:
+        """Ask for many things at once. The answer is one record: a record each costs the driver more than what is in it."""
+        if not rows:
+            return []
+        (record,) = self._run(name, {"rows": rows, **parameters})
+        found: list[Row] = record["rows"]
+        return found
+
+    # -- reads ----------------------------------------------------------------------------------------------------
+
+    def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
+        found = self._many("read_runs", [{"key": key_hash("run", id_)} for id_ in ids])
+        return {
+            row["id"]: StoredRun(row["record"], row["version"], bool(row["removed"]), row["horizon"]) for row in found
+        }
+
+    def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
+        jobs = {}
+        for row in self._many("read_jobs", [{"key": key_hash("job", *key)} for key in keys]):
+            key = (row["namespace"], row["name"])
+            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["past"])
+        return jobs
+
+    def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
+        datasets = {}
+        for row in self._many("read_datasets", [{"key": key_hash("dataset", *key)} for key in keys]):
+            key = (row["namespace"], row["name"])
+            past = past_read(row["past"])
+            datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]), past)
+        return datasets
+
+    def made_before(self, asked: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
+        rows = [
+            {"number": number, "dataset": key_hash("dataset", *dataset), "run": run_id} | moment_row(moment)
+            for number, (dataset, moment, run_id) in enumerate(asked)
+        ]
+        return self._made_of("read_made_before", rows)
+
+    def made_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
+        rows = [
+            {"number": number, "dataset": key_hash("dataset", *dataset)} | moment_row(moment)
+            for number, (dataset, moment) in enumerate(asked)
+        ]
+        return self._made_of("read_made_after", rows)
+
+    def exact_before(self, asked: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
+        rows = [
+            {
+                "number": number,
+                "dataset": key_hash("dataset", *dataset),
+                "externalKey": key_hash("external", external),
+                "run": run_id,
+            }
+            | moment_row(moment)
+            for number, (dataset, external, moment, run_id) in enumerate(asked)
+        ]
+        return self._made_of("read_exact_before", rows)
+
+    def _made_of(self, name: str, rows: list[Row]) -> list[Made | None]:
+        found = {row["number"]: _made(row) for row in self._many(name, rows)}
+        return [found.get(number) for number in range(len(rows))]
+
+    def readers_between(self, asked: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
+        rows = [
+            {
+                "number": number,
+                "dataset": key_hash("dataset", *dataset),
+                "after": after[0],
+                "afterText": after[1],
+                "until": until[0],
+                "untilText": until[1],
+            }
+            for number, (dataset, after, until) in enumerate(asked)
+        ]
+        return self._reads_of("read_readers_between", rows, limit)
+
+    def exact_readers(self, asked: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
+        rows = [
+            {
+                "number": number,
+                "dataset": key_hash("dataset", *dataset),
+                "externalKey": key_hash("external", external),
+                "external": external,
+                "after": after[0],
+                "afterText": after[1],
+            }
+            for number, (dataset, external, after) in enumerate(asked)
+        ]
+        return self._reads_of("read_exact_readers", rows, limit)
+
+    def _reads_of(self, name: str, rows: list[Row], limit: int) -> list[list[StoredRead]]:
+        found: list[list[StoredRead]] = [[] for _ in rows]
+        for row in self._many(name, rows, limit=limit):
+            found[row["number"]].append(_read(row))
+        return found
+
+    def last_exact_read(self, dataset: Key) -> StoredRead | None:
+        rows = self._rows("read_last_exact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0])
+        return _read(rows[0]) if rows else None
+
+    def inexact_read(self, dataset: Key) -> bool:
+        return bool(self._rows("read_inexact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0]))
+
+    def kept_after(self, dataset: Key, time: int) -> bool:
+        return bool(self._rows("read_kept_after", dataset=key_hash("dataset", *dataset), time=time))
+
+    def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
+        found: list[list[StoredItem]] = [[] for _ in asked]
+        rows = job_rows(asked)
+        for row in self._many("read_runs_from", rows, limit=limit):
+            found[row["number"]].append(_run_item(row))
+        for row in self._many("read_job_events_from", rows, limit=limit):
+            found[row["number"]].append(_event_item(row))
+        return [sorted(items, key=lambda item: item.moment)[:limit] for items in found]
+
+    def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
+        asked = job_rows([(job, moment)])
+        found = [_run_item(row) for row in self._many("read_runs_before", asked, limit=limit)]
+        found += [_event_item(row) for row in self._many("read_job_events_before", asked, limit=limit)]
+        return sorted(found, key=lambda item: item.moment, reverse=True)[:limit]
+
+    def versions_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return self._versions_of("read_versions_before", asked)
+
+    def versions_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return self._versions_of("read_versions_after", asked)
+
+    def _versions_of(self, name: str, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        found = {row["number"]: row for row in self._many(name, job_rows(asked))}
+        return [_version(found[number], job) if number in found else None for number, (job, _) in enumerate(asked)]
+
+    def versions_between(self, asked: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
+        rows = job_rows([(job, first) for job, first, _ in asked])
+        for row, (_, _, last) in zip(rows, asked, strict=True):
+            row |= {"last": last[0], "lastTie": last[1][:TIE_LENGTH], "lastText": last[1]}
+        found: list[list[JobVersion]] = [[] for _ in asked]
+        for record in self._many("read_versions_between", rows):
+            version = _version(record, asked[record["number"]][0])
+            found[record["number"]] += [version] if version else []
+        return found
+
+    def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
+        rows = self._many("read_last_runs_before", job_rows(asked))
+        found = {row["number"]: (row["id"], (row["moment"], row["id"])) for row in rows}
+        return [found.get(number) for number in range(len(asked))]
+
+    def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
+        paths: list[Any] = list(self._many("read_fields_joined", [{"owner": one} for one in owners]))
+        return {(path[0], path[1], path[2]) for path in paths}
+
+    def owed(self, limit: int) -> list[Owed]:
+        return [Owed(row["key"], row["kind"], row["body"]) for row in self._rows("read_owed", limit=limit)]
+
+    # -- writes ---------------------------------------------------------------------------------------------------
+
+    def write(self, statements: Iterable[Statement]) -> int:
+        written = 0
+        for statement in statements:
+            if not statement.rows:
+                continue
+            rows = formed(statement)
+            # Its outcome is awaited by whatever is sent next, the commit at the latest: meanwhile the next rows are made and
+            # packed.
+            self._run(f"write_{statement.name}", {"rows": rows})
+            self._touched.note(statement)
+            written += len(rows)
+        return written
+
+    def put_glances(self) -> None:
+        """Make anew the glances of all that was written: once each, at the end (see ``glances``)."""
+        for kind in ("job", "dataset"):
+            if rows := self._touched.rows(kind):
+                self._run(f"write_put_{kind}_glances", {"rows": rows})
+
+    def sweep(self, name: str, after: str, limit: int) -> str | None:
+        (row,) = self._rows(f"rebuild_{name}", after=after, limit=limit)
+        return None if row["next"] is None else str(row["next"])
+
+    def find(self, name: str, **parameters: object) -> list[Row]:
+        return self._rows(name, **with_horizon(parameters))
+
+
+# ---- records as values ---------------------------------------------------------------------------------------------
+
+
+def _version(row: Row, job: Key) -> JobVersion | None:
+    return None if row["id"] is None else version_of(row, job)
+
+
+def _made(row: Row) -> Made | None:
+    if row["moment"] is None:
+        return None
+    moment = (row["moment"], row["madeBy"] or row["text"])
+    return Made(row["id"], moment, row["madeBy"], row["external"], bool(row["drops"]))
+
+
+def _run_item(row: Row) -> StoredItem:
+    return StoredItem((row["moment"], row["id"]), row["id"], row["body"], row["version"])
+
+
+def _event_item(row: Row) -> StoredItem:
+    return StoredItem((row["moment"], row["id"]), None, row["id"].encode(), row["version"])
+
+
+def _read(row: Row) -> StoredRead:
+    return StoredRead(row["run"], (row["moment"], row["run"]), row["version"], row["external"])

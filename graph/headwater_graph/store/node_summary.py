@@ -1,0 +1,83 @@
+"""What an answer shows of a job or dataset, kept with it as one text: read in a third of the time of all it is made of.
+
+The law. A glance says of a node what the questions ``job_marks`` and ``dataset_marks`` would be answered, as the JSON that
+answers show. It is made in the database, by ``cypher/glance_of_job.cypher`` and ``glance_of_dataset.cypher`` alone, at the end
+of each transaction that wrote what it is made of (TOUCHED). It is a copy: nothing is lost where there is none, whoever reads
+asks those questions then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from headwater_graph.model.values import Row, Statement
+
+
+class Glance(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a node keeps at hand: its kind, key and name, whether it is a dataset with other names, marks and facts.
+
+    A node that keeps nothing is told up to ``aliased``; ``marks`` are None then.
+    """
+
+    kind: Literal["dataset", "job"]
+    key: str
+    name: tuple[str, str]
+    aliased: bool
+    marks: tuple[str, ...] | None = None
+    facts: dict[str, Any] = {}
+
+
+_GLANCES = msgspec.json.Decoder(list[Glance])
+
+
+def glances_of(texts: Iterable[str]) -> list[Glance]:
+    """Return the glances that a question was answered."""
+    return _GLANCES.decode(f"[{','.join(texts)}]")
+
+
+TOUCHED: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "put_jobs": (("job", "key", "key"),),
+    "put_named_jobs": (("job", "key", "key"),),
+    "put_current_job_versions": (("job", "key", "job"),),
+    "put_job_versions": (("job", "key", "job"),),
+    "add_runs": (("job", "version", "id"),),
+    "count_runs": (("job", "version", "id"),),
+    "put_last_runs": (("job", "version", "id"),),
+    "put_last_run_states": (("job", "version", "version"),),
+    "count_removed_runs": (("job", "version", "id"),),
+    "put_kept_runs": (("job", "version", "id"),),
+    "put_datasets": (("dataset", "key", "key"),),
+    "put_named_datasets": (("dataset", "key", "key"),),
+    "put_current_dataset_versions": (("dataset", "key", "dataset"),),
+    "put_dataset_versions": (("dataset", "key", "dataset"),),
+    "unmake_dataset_versions": (("dataset", "version", "id"),),
+    "put_dropped": (("dataset", "key", "dataset"),),
+    "put_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
+    "cut_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
+}
+"""Whose glance each write touches: of which kind, named by key or by a version of its own, in which member of a row.
+
+A version that goes was current no longer, or ``put_current_…`` follows in its transaction.
+"""
+
+
+@dataclass(slots=True)
+class Touched:
+    """The jobs and datasets whose glance is to be made anew, by (kind, how they are named)."""
+
+    names: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
+
+    def note(self, statement: Statement) -> None:
+        """Note whom a write touches."""
+        for kind, named_by, member in TOUCHED.get(statement.name, ()):
+            names = self.names.setdefault((kind, named_by), {})
+            names.update((row[member], None) for row in statement.rows if row[member] is not None)
+
+    def rows(self, kind: str) -> list[Row]:
+        """Return the rows of ``put_job_glances`` or ``put_dataset_glances``, and forget them."""
+        named = [(by, self.names.pop((kind, by), {})) for by in ("key", "version")]
+        return [{by: name} for by, names in named for name in names]

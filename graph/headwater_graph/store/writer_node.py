@@ -1,0 +1,36 @@
+"""Who writes to the graph, and how far: what the node ``Writer`` and the server tell (DESIGN 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import msgspec
+import neo4j
+
+from headwater_graph.store.statements import cypher
+
+Offsets: TypeAlias = dict[str, dict[int, int]]
+"""{topic: {partition: offset after the last message that is in the graph}}."""
+
+_decode = msgspec.json.Decoder(Offsets).decode
+
+
+def holder_before(driver: neo4j.Driver, database: str, writer: str) -> str | None:
+    """Return the name of the one whose transaction another writer's waits for; None: nobody else writes now."""
+    records, _, _ = driver.execute_query(cypher("show_writers"), database_=database)
+    return next((str(row["writer"]) for row in records if not row["waits"] and row["writer"] != writer), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a consumer says when a batch is done: up to which offsets all is in the graph, and that batch's query/number."""
+
+    offsets: Offsets = field(default_factory=dict)
+    done: str = ""
+
+
+def last_mark(driver: neo4j.Driver, database: str) -> Mark:
+    """Return what the last consumer said when its last batch was done; an empty mark where none ever was."""
+    records, _, _ = driver.execute_query(cypher("read_horizon"), database_=database)
+    return Mark(_decode(records[0]["offsets"] or "{}"), records[0]["done"] or "") if records else Mark()

@@ -1,0 +1,29 @@
+"""A process that writes a late event, or rebuilds the graph, to be killed in the middle of it.
+
+Arguments: the number of a shape (``rebuild`` instead: rebuild), its size, the rows of a transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from headwater_graph.apply.limits import Limits
+from headwater_graph.audit.rebuild import rebuild
+from headwater_graph.store.neo4j_store import Neo4jStore
+
+from .packed_runs import write
+from .shapes import SHAPES
+
+
+def main(what: str, size: int, rows: int) -> None:
+    address = os.environ["GRAPH_URI"], os.environ["GRAPH_USER"], os.environ["GRAPH_PASSWORD"]
+    with Neo4jStore.connect(*address) as store:
+        if what == "rebuild":
+            rebuild(store, Limits(rows=rows))
+        else:
+            write(store, [SHAPES[int(what)].late(size)], Limits(rows=rows))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,265 @@
+"""The writer's patience: what is in the way is tried again, what is too much is made smaller, what is refused is found."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from headwater_avro.errors import ServerUnavailable, StoreRefused
+from headwater_graph.apply.batch_writer import FINE_BEFORE_GROWING, BatchPosition, GraphWriter
+from headwater_graph.apply.limits import Limits
+from headwater_graph.model.values import Statement
+from headwater_graph.rules.coalesce import Coalescer, Row
+from headwater_graph.store.connection import StoreBusy, StoreExhausted
+from headwater_graph.store.writer_node import Mark
+
+from ..fake_graph.store import FakeStore, FakeTransaction
+from ..feeding import dumped
+from ..servers import Servers
+from ..store.empty import emptied, opened
+
+POSITION = BatchPosition("q", 1, {"t": {0: 3}})
+
+
+class TroubledTransaction(FakeTransaction):
+    trouble: Callable[[tuple[Statement, ...]], None]
+
+    def write(self, statements: object) -> int:
+        listed: tuple[Statement, ...] = tuple(statements)  # type: ignore[arg-type]
+        self.trouble(listed)
+        return super().write(listed)
+
+
+class TroubledStore(FakeStore):
+    """A store whose writes meet trouble."""
+
+    def __init__(self, trouble: Callable[[tuple[Statement, ...]], None]) -> None:
+        super().__init__()
+        self.trouble = trouble
+
+    @contextmanager
+    def transaction(self) -> Iterator[FakeTransaction]:
+        before = {name: dict(table) for name, table in self.tables.items()}
+        tx = TroubledTransaction(self.tables)
+        tx.trouble = self.trouble
+        try:
+            yield tx
+        except BaseException:
+            self.tables = before
+            raise
+
+
+def rows(*run_ids: str) -> list[Row]:
+    coalescer = Coalescer()
+    for number, run_id in enumerate(run_ids):
+        event = (
+            f'{{"eventTime":"2026-01-01T00:00:0{number}Z","eventType":"COMPLETE","run":{{"runId":"{run_id}"}},'
+            f'"job":{{"namespace":"n","name":"j"}},"outputs":[{{"namespace":"n","name":"d"}}]}}'
+        )
+        coalescer.add(event.encode(), source=(0, number))
+    return list(coalescer.rows())
+
+
+def runs_in(statements: tuple[Statement, ...]) -> list[str]:
+    return [
+        row["id"] for statement in statements if statement.name in ("create_runs", "put_runs") for row in statement.rows
+    ]
+
+
+def offsets_in(store: FakeStore) -> str | None:
+    offsets: str | None = store.tables["Writer"].get("consumer", {}).get("offsets")
+    return offsets
+
+
+def graph_of(given: list[Row]) -> bytes:
+    store = FakeStore()
+    GraphWriter(store).apply(given, POSITION)
+    return dumped(store)
+
+
+def test_a_refused_record_is_found_and_the_others_are_written() -> None:
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if "poison" in runs_in(statements):
+            raise StoreRefused("no")
+
+    store = TroubledStore(trouble)
+    given = rows("a", "b", "poison", "c", "d")
+    report = GraphWriter(store).apply(given, POSITION)
+    assert [(one.key, one.code) for one in report.refused] == [(b"poison", "store_refused")]
+    assert report.refused[0].sources == next(row[3] for row in given if row[1] == b"poison")
+    assert dumped(store) == graph_of([row for row in given if row[1] != b"poison"])
+
+
+def test_a_transaction_in_the_way_is_waited_for() -> None:
+    left = iter([StoreBusy("deadlock"), StoreBusy("deadlock")])
+
+    def trouble(_statements: tuple[Statement, ...]) -> None:
+        for fault in left:
+            raise fault
+
+    store = TroubledStore(trouble)
+    given = rows("a", "b")
+    assert GraphWriter(store).apply(given, POSITION).refused == []
+    assert dumped(store) == graph_of(given)
+
+
+def test_what_was_prepared_may_be_written_again() -> None:
+    left = iter([StoreBusy("deadlock")])
+
+    def trouble(_statements: tuple[Statement, ...]) -> None:
+        for fault in left:
+            raise fault
+
+    store, given = TroubledStore(trouble), rows("a", "b", "c")
+    writer = GraphWriter(store, Limits(runs=2))
+    prepared = writer.prepare(given)
+    # What one transaction takes is worked out ahead, what waits behind it is not.
+    assert [(len(portion.rows), portion.ahead is not None) for portion in prepared] == [(2, True), (1, False)]
+    for _ in range(2):
+        assert writer.write(prepared, POSITION).marked
+        assert dumped(store) == graph_of(given)
+
+
+def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
+    sizes = []
+
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if runs := runs_in(statements):
+            sizes.append(len(runs))
+            if len(runs) > 2:
+                raise StoreExhausted("out of memory")
+
+    store = TroubledStore(trouble)
+    given = rows(*"abcdefgh")
+    assert GraphWriter(store, Limits(runs=8)).apply(given, POSITION).refused == []
+    assert max(sizes) == 8
+    assert dumped(store) == graph_of(given)
+
+
+def test_transactions_made_smaller_stay_so_for_a_while_and_then_grow_back() -> None:
+    sizes: list[int] = []
+
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if runs := runs_in(statements):
+            sizes.append(len(runs))
+            if len(sizes) == 1:
+                raise StoreExhausted("out of memory")
+
+    writer = GraphWriter(TroubledStore(trouble), Limits(runs=8))
+    for batch in range(FINE_BEFORE_GROWING + 2):
+        writer.apply(rows(*(f"{batch}-{number}" for number in range(8))), POSITION)
+    assert sizes == [8, *[4, 4] * FINE_BEFORE_GROWING, 8, 8]
+
+
+def test_a_store_that_can_do_nothing_at_all_is_an_error_and_no_dead_letter() -> None:
+    def trouble(_statements: tuple[Statement, ...]) -> None:
+        raise StoreExhausted("out of memory")
+
+    with pytest.raises(StoreExhausted):
+        GraphWriter(TroubledStore(trouble)).apply(rows("a"), POSITION)
+
+
+def test_a_store_that_is_away_leaves_the_batch_to_be_applied_again() -> None:
+    away = iter([ServerUnavailable("Neo4j", "bolt://x", "start it")])
+
+    def trouble(_statements: tuple[Statement, ...]) -> None:
+        for fault in away:
+            raise fault
+
+    store = TroubledStore(trouble)
+    given = rows("a", "b")
+    writer = GraphWriter(store)
+    with pytest.raises(ServerUnavailable):
+        writer.apply(given, POSITION)
+    assert dumped(store) == b""
+    writer.apply(given, POSITION)
+    assert dumped(store) == graph_of(given)
+    assert store.announced == 1
+    assert offsets_in(store) == '{"t":{"0":3}}'
+
+
+def test_a_batch_of_dead_letters_alone_tells_its_offsets_too() -> None:
+    store = FakeStore()
+    assert GraphWriter(store).apply([], POSITION).marked
+    assert offsets_in(store) == '{"t":{"0":3}}'
+
+
+def test_of_a_batch_with_something_refused_the_offsets_are_not_in_before_its_dead_letters_are_sent() -> None:
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if "bad" in runs_in(statements):
+            raise StoreRefused("no")
+
+    store = TroubledStore(trouble)
+    writer = GraphWriter(store)
+    report = writer.apply(rows("a", "bad", "c"), POSITION)
+    assert [one.key for one in report.refused] == [b"bad"]
+    assert (report.marked, offsets_in(store)) == (False, None)
+    writer.mark(POSITION)
+    assert offsets_in(store) == '{"t":{"0":3}}'
+
+
+@pytest.mark.parametrize("runs", [1, 2, 100])
+def test_the_transaction_that_brings_the_last_of_a_batch_says_its_offsets(runs: int) -> None:
+    marked = []
+
+    class Seen(FakeStore):
+        @contextmanager
+        def transaction(self) -> Iterator[FakeTransaction]:
+            with super().transaction() as tx:
+                yield tx
+            marked.append((len(self.tables["Run"]), offsets_in(self)))
+
+    store = Seen()
+    GraphWriter(store, Limits(runs=runs)).apply(rows(*"abcd"), POSITION)
+    assert {count for count, offsets in marked if offsets} == {4}
+    assert {count for count, offsets in marked if not offsets} <= {0, 1, 2, 3}
+
+
+def test_a_position_without_offsets_leaves_those_of_before() -> None:
+    store = FakeStore()
+    GraphWriter(store).apply(rows("a"), POSITION)
+    assert not GraphWriter(store).apply(rows("b"), replace(POSITION, offsets={})).marked
+    assert offsets_in(store) == '{"t":{"0":3}}'
+
+
+def test_a_store_that_refuses_even_nothing_is_an_error() -> None:
+    class RefusingStore(FakeStore):
+        @contextmanager
+        def transaction(self) -> Iterator[FakeTransaction]:
+            with super().transaction() as tx:
+                yield tx
+            raise StoreRefused("no")
+
+    with pytest.raises(StoreRefused):
+        GraphWriter(RefusingStore()).apply([], POSITION)
+
+
+@pytest.mark.end_to_end
+def test_the_graph_knows_the_offsets_of_a_batch_of_dead_letters_alone(servers: Servers) -> None:
+    with opened(servers) as graph:
+        writer = GraphWriter(emptied(graph))
+        writer.apply(rows("a"), POSITION)
+        writer.apply([], BatchPosition("q", 2, {"t": {0: 9}}))
+        assert graph.last_mark() == Mark({"t": {0: 9}}, "q/2")
+
+
+@pytest.mark.end_to_end
+def test_what_was_sent_is_let_go_with_its_transaction(servers: Servers) -> None:
+    """The driver's results stand in cycles; a batch that waited for the collector would be kept for many others."""
+    text = "".join(["sent ", "once"])
+    with opened(servers) as store:
+        before = sys.getrefcount(text)
+        gc.disable()
+        try:
+            with store.transaction() as tx:
+                tx.write([Statement("put_named_jobs", ({"key": "test-sent", "namespace": "n", "name": text},))])
+                assert sys.getrefcount(text) > before
+            assert sys.getrefcount(text) == before
+        finally:
+            gc.enable()
+        emptied(store)

@@ -1,0 +1,190 @@
+"""What a check asks of the graph in memory, as the files ``check_*.cypher`` ask it of Neo4j (see ``fake``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from headwater_avro.names import key_hash
+from headwater_graph.model.values import Row
+
+Tables: TypeAlias = dict[str, dict[Any, Row]]
+
+
+def _key(row: Row) -> list[str]:
+    return [row["namespace"], row["name"]]
+
+
+def _runs(tables: Tables) -> Iterator[Row]:
+    for _, row in sorted(tables["Run"].items()):
+        if row.get("record") is not None:
+            yield {"id": row["id"], "record": row["record"]}
+
+
+def _records(tables: Tables, keys: Sequence[str]) -> Iterator[Row]:
+    found = (tables["Run"].get(key) for key in keys)
+    yield from ({"id": row["id"], "record": row["record"]} for row in found if row and row.get("record") is not None)
+
+
+def _job_events(tables: Tables) -> Iterator[Row]:
+    yield from ({"text": row["text"]} for row in tables["JobEvent"].values())
+
+
+def _dataset_events(tables: Tables) -> Iterator[Row]:
+    yield from ({"text": row["text"]} for row in tables["DatasetVersion"].values() if row.get("text") is not None)
+
+
+def _owed(tables: Tables) -> Iterator[Row]:
+    yield from ({"kind": kind} for kind in {row["kind"] for row in tables["Owed"].values()})
+
+
+def _epoch(tables: Tables) -> Iterator[Row]:
+    yield from tables["Writer"].values()
+
+
+def _jobs(tables: Tables) -> Iterator[Row]:
+    for hash_, row in tables["Job"].items():
+        parents = [_key(tables["Job"][parent]) for child, parent in tables["CHILD_OF"] if child == hash_]
+        told = {name: row.get(name) for name in ("facets", "owners", "streaming")}
+        yield told | {"key": _key(row), "told": row.get("record") is not None, "parents": parents}
+
+
+def _datasets(tables: Tables) -> Iterator[Row]:
+    for hash_, row in tables["Dataset"].items():
+        aliases = [_key(tables["Dataset"][other]) for one, other in tables["ALIAS_OF"] if one == hash_]
+        told = {name: row.get(name) for name in ("facets", "owners", "saysDrop")}
+        yield told | {"key": _key(row), "told": row.get("record") is not None, "aliases": aliases}
+
+
+_OF_RUN = (
+    "id",
+    "job",
+    "state",
+    "started",
+    "ended",
+    "last",
+    "moment",
+    "tie",
+    "streaming",
+    "lineageUnknown",
+    "codeVersion",
+    "conflicts",
+    "error",
+)
+
+
+def _run_nodes(tables: Tables) -> Iterator[Row]:
+    parents: dict[str, list[str]] = {}
+    for child, parent in tables["CHILD_OF"]:
+        parents.setdefault(child, []).append(parent)
+    for hash_, row in tables["Run"].items():
+        named = parents.get(hash_, [])
+        owner = tables["RUN_OF"].get(hash_)
+        yield {name: row.get(name) for name in _OF_RUN} | {
+            "placeholder": row.get("record") is None,
+            "removed": row.get("removed"),
+            "made": row.get("made"),
+            "runOf": [_key(tables["Job"][owner["job"]])] if owner else [],
+            "parents": [tables["Run"][parent]["id"] for parent in named if parent in tables["Run"]],
+            "parentJobs": [_key(tables["Job"][parent]) for parent in named if parent in tables["Job"]],
+        }
+
+
+def _job_versions(tables: Tables) -> Iterator[Row]:
+    for id_, row in tables["JobVersion"].items():
+        yield {
+            name: row.get(name)
+            for name in (
+                "tie",
+                "codeMoment",
+                "codeTie",
+                "lastRun",
+                "lastRunAt",
+                "lastRunState",
+                "lastRunStreaming",
+                "keptNumber",
+            )
+        } | {
+            "id": id_,
+            "from": row["moment"],
+            "to": row.get("end"),
+            "of": [_key(tables["Job"][row["job"]])],
+            "inputs": [_key(tables["Dataset"][key]) for key in row["inputs"]],
+            "outputs": [_key(tables["Dataset"][key]) for key in row["outputs"]],
+        }
+
+
+def _dataset_versions(tables: Tables) -> Iterator[Row]:
+    for row in tables["DatasetVersion"].values():
+        yield {name: row.get(name) for name in ("id", "dataset", "tie", "drops", "kept")} | {"at": row["moment"]}
+
+
+def _pasts(tables: Tables, keys: Sequence[str]) -> Iterator[Row]:
+    yield from ({"past": tables["Job"][key]["past"]} for key in keys if tables["Job"].get(key, {}).get("past"))
+
+
+def _kept_job_versions(tables: Tables) -> Iterator[Row]:
+    for row in tables["JobVersion"].values():
+        if row.get("keptNumber") is not None:
+            yield row | {"job": _key(tables["Job"][row["job"]])}
+
+
+def _kept_dataset_versions(tables: Tables) -> Iterator[Row]:
+    for row in tables["DatasetVersion"].values():
+        if row.get("kept"):
+            yield row | {"dataset": _key(tables["Dataset"][row["dataset"]])}
+
+
+def _placed_events(tables: Tables) -> Iterator[Row]:
+    for row in tables["JobEvent"].values():
+        yield {name: row.get(name) for name in ("text", "job", "moment", "version")}
+
+
+def _fields(tables: Tables) -> Iterator[Row]:
+    for path, row in tables["Field"].items():
+        yield {"path": list(path), "of": [_key(tables["Dataset"][row["of"]])] if row["of"] in tables["Dataset"] else []}
+
+
+def _reads(tables: Tables) -> Iterator[Row]:
+    for (run, _), row in tables["READ_BY"].items():
+        exact = row["external"] is not None
+        yield {
+            "run": tables["Run"][run]["id"],
+            "version": row["version"],
+            "dataset": row["dataset"],
+            "moment": None if exact else row["moment"],
+            "exactMoment": row["moment"] if exact else None,
+            "externalKey": key_hash("external", row["external"]) if exact else None,
+        }
+
+
+def _edges(tables: Tables) -> Iterator[Row]:
+    for type_ in ("FEEDS", "PRODUCES"):
+        for row in tables[type_].values():
+            ends = {"job": _key(tables["Job"][row["job"]]), "dataset": _key(tables["Dataset"][row["dataset"]])}
+            yield ends | {"type": type_, "since": row["since"]}
+
+
+CHECK_SCANS: dict[str, Callable[..., Iterator[Row]]] = {
+    "check_runs": _runs,
+    "check_records": _records,
+    "check_job_events": _job_events,
+    "check_dataset_events": _dataset_events,
+    "check_owed": _owed,
+    "check_epoch": _epoch,
+    "read_horizon": lambda tables: iter([{"horizon": row.get("horizon")} for row in tables["Writer"].values()]),
+    "check_jobs": _jobs,
+    "check_datasets": _datasets,
+    "check_run_nodes": _run_nodes,
+    "check_job_versions": _job_versions,
+    "check_dataset_versions": _dataset_versions,
+    "check_pasts": _pasts,
+    "check_kept_job_versions": _kept_job_versions,
+    "check_kept_dataset_versions": _kept_dataset_versions,
+    "check_placed_events": _placed_events,
+    "check_fields": _fields,
+    "check_reads": _reads,
+    "check_edges": _edges,
+    # What is kept twice in Neo4j is kept once here.
+    "check_glances": lambda _: iter(()),
+}

@@ -1,0 +1,237 @@
+"""What retention asks of the graph in memory and does to it, as ``retain_*.cypher`` and their writes do (see ``fake``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from headwater_graph.model.values import Row
+
+from .scans import moment_of
+
+Tables: TypeAlias = dict[str, dict[Any, Row]]
+
+_ENDED = ("COMPLETE", "ABORT", "FAIL")
+
+
+def _goes(row: Row, horizon: int) -> bool:
+    return row.get("state") in _ENDED and row["last"] < horizon
+
+
+def _stays(row: Row | None, horizon: int) -> bool:
+    return row is not None and row.get("record") is not None and not _goes(row, horizon)
+
+
+# ---- questions -----------------------------------------------------------------------------------------------------
+
+
+def _keys(label: str) -> Callable[..., Iterator[Row]]:
+    def find(tables: Tables, after: str, limit: int) -> Iterator[Row]:
+        for key in sorted(key for key in tables[label] if key > after)[:limit]:
+            yield {"key": key} | {name: tables[label][key][name] for name in ("namespace", "name")}
+
+    return find
+
+
+def _job_versions(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
+    rows = [row for row in tables["JobVersion"].values() if row["job"] in keys and row.get("moment") is not None]
+    for row in sorted(rows, key=lambda row: (row["job"], moment_of(row))):
+        if row["moment"] < horizon:
+            told = {name: row[name] for name in ("job", "id", "moment", "madeBy")}
+            yield told | {"text": moment_of(row)[1], "number": row.get("keptNumber")}
+
+
+def _first_runs(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
+    for key in keys:
+        runs = [row for row in tables["Run"].values() if row.get("job") == key and row.get("moment") is not None]
+        found = [moment_of(row) for row in runs if row["moment"] < horizon and _stays(row, horizon)]
+        if found:
+            yield {"job": key, "moment": min(found)[0], "id": min(found)[1]}
+
+
+def _makers(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
+    yield from ({"id": tables["Run"][key]["id"]} for key in keys if _stays(tables["Run"].get(key), horizon))
+
+
+def _runs(tables: Tables, horizon: int, limit: int) -> Iterator[Row]:
+    going = [(key, row) for key, row in tables["Run"].items() if _goes(row, horizon)]
+    for key, row in going[:limit]:
+        children = [child for child, parent in tables["CHILD_OF"] if parent == key]
+        read = [edge["version"] for (run, _), edge in tables["READ_BY"].items() if run == key]
+        yield {name: row[name] for name in ("key", "id", "moment", "last")} | {
+            "version": tables["RAN"].get(key, {}).get("version"),
+            "named": any(_stays(tables["Run"][child], horizon) for child in children),
+            "parents": [parent for child, parent in tables["CHILD_OF"] if child == key],
+            "unmade": [id_ for id_ in read if tables["DatasetVersion"][id_]["moment"] is None],
+        }
+
+
+def _job_events(tables: Tables, keys: Sequence[str], horizon: int, limit: int) -> Iterator[Row]:
+    found = [row for row in tables["JobEvent"].values() if row["job"] in keys and row["moment"] < horizon]
+    yield from ({name: row[name] for name in ("key", "moment", "text")} for row in found[:limit])
+
+
+def _dataset_versions(tables: Tables, keys: Sequence[str], horizon: int, limit: int) -> Iterator[Row]:
+    found = [
+        {name: row[name] for name in ("dataset", "id", "moment", "madeBy")}
+        for row in tables["DatasetVersion"].values()
+        if row["dataset"] in keys and row["moment"] is not None and row["moment"] < horizon
+        if not _is_held(tables, row, horizon)
+    ]
+    yield from found[:limit]
+
+
+def _is_held(tables: Tables, version: Row, horizon: int) -> bool:
+    dataset = tables["Dataset"][version["dataset"]]
+    if dataset.get("current") == version["id"] or _touched(tables, version, horizon):
+        return True
+    later = [
+        row
+        for row in tables["DatasetVersion"].values()
+        if row["dataset"] == version["dataset"] and row["moment"] is not None and moment_of(row) > moment_of(version)
+    ]
+    last_kept = not version["drops"] and not any(not row["drops"] for row in later)
+    return not any(row["moment"] < horizon for row in later) or bool(dataset.get("saysDrop") and last_kept)
+
+
+def _touched(tables: Tables, version: Row, horizon: int) -> bool:
+    makers = [run for run, id_ in tables["WROTE"] if id_ == version["id"]]
+    readers = [run for (run, _), edge in tables["READ_BY"].items() if edge["version"] == version["id"]]
+    return any(_stays(tables["Run"].get(run), horizon) for run in (*makers, *readers))
+
+
+def _unmade_versions(tables: Tables, horizon: int) -> Iterator[Row]:
+    current = {row.get("current") for row in tables["Dataset"].values()}
+    for id_, row in tables["DatasetVersion"].items():
+        read = any(edge["version"] == id_ for edge in tables["READ_BY"].values())
+        if row["moment"] is None and read and id_ not in current and not _touched(tables, row, horizon):
+            yield {"id": id_}
+
+
+def _orphans(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
+    made = {id_ for run, id_ in tables["WROTE"] if tables["Run"].get(run, {}).get("record") is not None}
+    for id_, row in tables["DatasetVersion"].items():
+        old = row["moment"] is not None and row["moment"] < horizon and not row.get("kept")
+        if row["dataset"] in keys and old and row["madeBy"] is not None and id_ not in made:
+            yield {"id": id_, "madeBy": row["madeBy"]}
+
+
+FINDS: dict[str, Callable[..., Iterator[Row]]] = {
+    "retain_job_keys": _keys("Job"),
+    "retain_dataset_keys": _keys("Dataset"),
+    "retain_job_versions": _job_versions,
+    "retain_first_runs": _first_runs,
+    "retain_makers": _makers,
+    "retain_runs": _runs,
+    "retain_job_events": _job_events,
+    "retain_dataset_versions": _dataset_versions,
+    "retain_unmade_versions": _unmade_versions,
+    "retain_orphans": _orphans,
+}
+
+
+# ---- writes --------------------------------------------------------------------------------------------------------
+
+
+def change(tables: Tables, label: str, key: str, **members: object) -> None:
+    """Set properties of a node, if it is there."""
+    if key in tables[label]:
+        tables[label][key] = tables[label][key] | members
+
+
+def put_writer(tables: Tables, row: Row) -> None:
+    """Set properties of the node ``Writer``."""
+    tables["Writer"]["consumer"] = tables["Writer"].get("consumer", {}) | row
+
+
+def _put_dataset_past(tables: Tables, row: Row) -> None:
+    change(tables, "Dataset", row["dataset"], past=row["past"])
+    change(tables, "DatasetVersion", row["version"], kept=row["kept"])
+
+
+def _keep_job_version(tables: Tables, row: Row) -> None:
+    version = tables["JobVersion"][row["id"]]
+    told = {"keptNumber": row["number"], "keptRuns": version.get("keptRuns") or 0}
+    if version["codeMoment"] is not None and version["codeMoment"] < row["horizon"]:
+        moment, text = moment_of(version)
+        told |= {"codeMoment": moment, "codeTie": text}
+    tables["JobVersion"][row["id"]] = version | told
+
+
+def _count_removed_runs(tables: Tables, row: Row) -> None:
+    version = tables["JobVersion"][row["id"]]
+    if version.get("lastRun") == row["lastRun"]:
+        change(tables, "JobVersion", row["id"], lastRunState=None, lastRunStreaming=None)
+    if version.get("keptNumber") is None:
+        change(tables, "JobVersion", row["id"], runs=version["runs"] - row["runs"])
+        return
+    before = (version.get("keptLastMoment"), version.get("keptLastRun"))
+    last = max([(row["lastMoment"], row["lastRun"]), *([before] if before[0] is not None else [])])
+    told = {"keptRuns": version["keptRuns"] + row["runs"], "keptLastMoment": last[0], "keptLastRun": last[1]}
+    change(tables, "JobVersion", row["id"], **told)
+
+
+def _remove_run(tables: Tables, row: Row) -> None:
+    _untie_run(tables, row["key"])
+    for edge in [edge for edge in tables["CHILD_OF"] if edge[1] == row["key"]]:
+        del tables["CHILD_OF"][edge]
+    del tables["Run"][row["key"]]
+
+
+def _bare_run(tables: Tables, row: Row) -> None:
+    _untie_run(tables, row["key"])
+    tables["Run"][row["key"]] = {name: tables["Run"][row["key"]][name] for name in ("key", "id")}
+
+
+def _untie_run(tables: Tables, run: str) -> None:
+    for name in ("RUN_OF", "RAN"):
+        tables[name].pop(run, None)
+    for name in ("WROTE", "READ_BY", "CHILD_OF"):
+        for edge in [edge for edge in tables[name] if edge[0] == run]:
+            del tables[name][edge]
+
+
+def _put_removed_run(tables: Tables, row: Row) -> None:
+    known = tables["Run"].setdefault(row["key"], {"key": row["key"], "id": row["id"]})
+    tables["Run"][row["key"]] = known | {"removed": True, "made": row.get("made") or known.get("made")}
+    version = tables["DatasetVersion"].get(row.get("version"))
+    if version is not None:
+        tables["WROTE"][(row["key"], version["id"])] = version
+
+
+def _remove_dataset_version(tables: Tables, row: Row) -> None:
+    del tables["DatasetVersion"][row["id"]]
+    assert not any(edge["version"] == row["id"] for edge in tables["READ_BY"].values()), (
+        "a version removed under a reader"
+    )
+    for edge in [edge for edge in tables["WROTE"] if edge[1] == row["id"]]:
+        del tables["WROTE"][edge]
+
+
+def _drop_removed_run(tables: Tables, row: Row) -> None:
+    if row.get("job"):
+        change(tables, "Run", row["key"], made=None)
+    run = tables["Run"].get(row["key"])
+    if run is None or not run.get("removed") or run.get("made") or any(one == row["key"] for one, _ in tables["WROTE"]):
+        return
+    change(tables, "Run", row["key"], removed=None)
+    if not any(parent == row["key"] for _, parent in tables["CHILD_OF"]):
+        del tables["Run"][row["key"]]
+
+
+RETAIN_WRITES: dict[str, Callable[[Tables, Row], None]] = {
+    "put_horizon": put_writer,
+    "put_run_horizons": lambda tables, row: change(tables, "Run", row["key"], horizon=row["horizon"]),
+    "put_kept_runs": lambda tables, row: change(tables, "JobVersion", row["id"], runs=row["runs"]),
+    "put_job_pasts": lambda tables, row: change(tables, "Job", row["job"], past=row["past"]),
+    "put_dataset_pasts": _put_dataset_past,
+    "keep_job_versions": _keep_job_version,
+    "keep_dataset_versions": lambda tables, row: change(tables, "DatasetVersion", row["id"], kept=True),
+    "count_removed_runs": _count_removed_runs,
+    "remove_runs": _remove_run,
+    "bare_runs": _bare_run,
+    "put_removed_runs": _put_removed_run,
+    "remove_job_events": lambda tables, row: tables["JobEvent"].__delitem__(row["key"]),
+    "remove_dataset_versions": _remove_dataset_version,
+    "drop_removed_runs": _drop_removed_run,
+}

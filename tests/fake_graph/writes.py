@@ -1,0 +1,223 @@
+"""What each write does to the graph in memory, as its Cypher file does to Neo4j (see ``fake``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from headwater_avro.names import key_hash
+from headwater_graph.model.values import Row
+
+from .fields import cut_columns, cut_some_columns, drop_unnamed_field, link_fields, put_field
+from .retention import RETAIN_WRITES, change, put_writer
+
+Tables: TypeAlias = dict[str, dict[Any, Row]]
+
+
+def _merge(label: str, *names: str, id_: str = "key") -> Callable[[Tables, Row], None]:
+    """A write that merges a node and sets the named properties, or all of the row's."""
+
+    def apply(tables: Tables, row: Row) -> None:
+        known = tables[label].get(row[id_], {})
+        tables[label][row[id_]] = known | ({name: row[name] for name in names} if names else row)
+
+    return apply
+
+
+def _set(label: str, of: str, **names: str) -> Callable[[Tables, Row], None]:
+    """A write that sets properties (name=row member) of a node that is there."""
+
+    def apply(tables: Tables, row: Row) -> None:
+        if row[of] in tables[label]:
+            tables[label][row[of]] = tables[label][row[of]] | {name: row[member] for name, member in names.items()}
+
+    return apply
+
+
+def _link(type_: str, from_: str, to: str) -> Callable[[Tables, Row], None]:
+    def apply(tables: Tables, row: Row) -> None:
+        tables[type_][(row[from_], row[to])] = row
+
+    return apply
+
+
+def _unlink(type_: str, from_: str, to: str) -> Callable[[Tables, Row], None]:
+    def apply(tables: Tables, row: Row) -> None:
+        tables[type_].pop((row[from_], row[to]), None)
+
+    return apply
+
+
+def _named(label: str) -> Callable[[Tables, Row], None]:
+    def apply(tables: Tables, row: Row) -> None:
+        tables[label].setdefault(row["key"], row)
+
+    return apply
+
+
+def _drop_unnamed(label: str, type_: str) -> Callable[[Tables, Row], None]:
+    def apply(tables: Tables, row: Row) -> None:
+        node = tables[label].get(row["key"])
+        bare = node is not None and node.get("record") is None and not node.get("removed")
+        if bare and not any(to == row["key"] for _, to in tables[type_]):
+            del tables[label][row["key"]]
+
+    return apply
+
+
+def _create_run(tables: Tables, row: Row) -> None:
+    assert row["key"] not in tables["Run"], "a run created twice"
+    assert row["job"] in tables["Job"], "a run of a job that is not there"
+    tables["Run"][row["key"]] = row
+    tables["RUN_OF"][row["key"]] = {"run": row["key"], "job": row["job"]}
+
+
+def _create_dataset_version(tables: Tables, row: Row) -> None:
+    assert row["id"] not in tables["DatasetVersion"], "a version created twice"
+    _put_dataset_version(tables, row)
+
+
+def _put_dataset_version(tables: Tables, row: Row) -> None:
+    tables["DatasetVersion"][row["id"]] = tables["DatasetVersion"].get(row["id"], {}) | row
+    if row["run"] is not None:
+        tables["WROTE"][(row["run"], row["id"])] = row
+
+
+def _unmake_dataset_version(tables: Tables, row: Row) -> None:
+    version = tables["DatasetVersion"][row["id"]]
+    tables["WROTE"].pop((version["run"], row["id"]), None)
+    gone = {"moment": None, "madeBy": None, "external": None, "run": None}
+    tables["DatasetVersion"][row["id"]] = version | gone
+
+
+def _put_unmade_version(tables: Tables, row: Row) -> None:
+    blank = dict.fromkeys(("moment", "madeBy", "text", "run", "state", "schema", "drops"))
+    tables["DatasetVersion"].setdefault(row["id"], blank | row)
+
+
+def _drop_unread_version(tables: Tables, row: Row) -> None:
+    version = tables["DatasetVersion"].get(row["id"])
+    read = any(edge["version"] == row["id"] for edge in tables["READ_BY"].values())
+    if version is not None and version["moment"] is None and not version.get("kept") and not read:
+        del tables["DatasetVersion"][row["id"]]
+
+
+def _put_read(tables: Tables, row: Row) -> None:
+    assert row["version"] in tables["DatasetVersion"], "a read of a version that is not there"
+    tables["READ_BY"][(row["run"], row["dataset"])] = row
+
+
+def _put_ran(tables: Tables, row: Row) -> None:
+    assert row["version"] in tables["JobVersion"], "a run placed in a version that is not there"
+    tables["RAN"][row["run"]] = row
+
+
+def _cut_ran(tables: Tables, row: Row) -> None:
+    tables["RAN"].pop(row["run"], None)
+
+
+def _drop_job_version(tables: Tables, row: Row) -> None:
+    tables["JobVersion"].pop(row["id"], None)
+    assert not any(edge["version"] == row["id"] for edge in tables["RAN"].values()), "a version dropped under its runs"
+
+
+def _count_runs(tables: Tables, row: Row) -> None:
+    version = tables["JobVersion"].get(row["id"])
+    if version is not None:
+        tables["JobVersion"][row["id"]] = version | {"runs": version.get("runs", 0) + row["runs"]}
+
+
+def _add_runs(tables: Tables, row: Row) -> None:
+    _count_runs(tables, row)
+    _put_last_run(tables, row)
+
+
+def _put_last_run(tables: Tables, row: Row) -> None:
+    run = tables["Run"].get(key_hash("run", row["lastRun"]), {}) if row["lastRun"] is not None else {}
+    stands = {"lastRunState": run.get("state"), "lastRunStreaming": run.get("streaming")}
+    change(tables, "JobVersion", row["id"], lastRun=row["lastRun"], lastRunAt=row["lastRunAt"], **stands)
+
+
+def _put_last_run_state(tables: Tables, row: Row) -> None:
+    if tables["JobVersion"].get(row["version"], {}).get("lastRun") == row["run"]:
+        change(tables, "JobVersion", row["version"], lastRunState=row["state"], lastRunStreaming=row["streaming"])
+
+
+def _cut_current_edges(tables: Tables, row: Row) -> None:
+    for type_ in ("FEEDS", "PRODUCES"):
+        for key in [key for key in tables[type_] if key[0] == row["job"]]:
+            del tables[type_][key]
+
+
+def _put_column(tables: Tables, row: Row) -> None:
+    tables["DERIVES"][tuple(str(value) for value in row.values())] = row
+
+
+def _cut_owed(tables: Tables, row: Row) -> None:
+    tables["Owed"].pop(row["key"], None)
+
+
+def _put_child(tables: Tables, row: Row) -> None:
+    tables["CHILD_OF"][(row.get("run") or row["key"], row["parent"])] = row
+
+
+def _cut_child(tables: Tables, row: Row) -> None:
+    tables["CHILD_OF"].pop((row.get("run") or row["key"], row["parent"]), None)
+
+
+WRITES: dict[str, Callable[[Tables, Row], None]] = {
+    "put_offsets": put_writer,
+    "put_jobs": _merge("Job"),
+    "put_named_jobs": _named("Job"),
+    "drop_unnamed_jobs": _drop_unnamed("Job", "CHILD_OF"),
+    "put_job_parents": _put_child,
+    "cut_job_parents": _cut_child,
+    "put_datasets": _merge("Dataset"),
+    "put_named_datasets": _named("Dataset"),
+    "drop_unnamed_datasets": _drop_unnamed("Dataset", "ALIAS_OF"),
+    "put_aliases": _link("ALIAS_OF", "key", "alias"),
+    "cut_aliases": _unlink("ALIAS_OF", "key", "alias"),
+    "create_runs": _create_run,
+    "put_runs": _merge("Run"),
+    "put_named_runs": _named("Run"),
+    "drop_unnamed_runs": _drop_unnamed("Run", "CHILD_OF"),
+    "put_run_job": lambda tables, row: tables["RUN_OF"].__setitem__(row["run"], row),
+    "cut_run_job": lambda tables, row: tables["RUN_OF"].__delitem__(row["run"]),
+    "put_run_parents": _put_child,
+    "put_run_parent_jobs": _put_child,
+    "cut_run_parents": _cut_child,
+    "put_dataset_versions": _put_dataset_version,
+    "create_dataset_versions": _create_dataset_version,
+    "unmake_dataset_versions": _unmake_dataset_version,
+    "put_unmade_versions": _put_unmade_version,
+    "drop_unread_versions": _drop_unread_version,
+    "put_reads": _put_read,
+    "cut_reads": _unlink("READ_BY", "run", "dataset"),
+    "put_current_dataset_versions": _set("Dataset", "dataset", current="version"),
+    "put_dropped": _set("Dataset", "dataset", dropped="dropped"),
+    "put_job_events": _merge("JobEvent"),
+    "place_job_events": _set("JobEvent", "key", version="version"),
+    "put_job_versions": _merge("JobVersion", id_="id"),
+    "doom_job_versions": lambda tables, row: _merge("JobVersion", id_="id")(tables, row | {"moment": None}),
+    "drop_job_versions": _drop_job_version,
+    "end_job_versions": _set("JobVersion", "id", end="end"),
+    "put_last_runs": _put_last_run,
+    "put_last_run_states": _put_last_run_state,
+    "count_runs": _count_runs,
+    "add_runs": _add_runs,
+    "put_ran": _put_ran,
+    "cut_ran": _cut_ran,
+    "put_current_job_versions": _set("Job", "job", current="version"),
+    "cut_current_edges": _cut_current_edges,
+    "put_feeds": _link("FEEDS", "job", "dataset"),
+    "put_produces": _link("PRODUCES", "job", "dataset"),
+    "cut_columns": cut_columns,
+    "cut_some_columns": cut_some_columns,
+    "drop_unnamed_fields": drop_unnamed_field,
+    "put_columns": _put_column,
+    "put_fields": put_field,
+    "link_fields": link_fields,
+    "put_fold_states": _set("Job", "job", fold="fold"),
+    "put_owed": _merge("Owed"),
+    "cut_owed": _cut_owed,
+} | RETAIN_WRITES

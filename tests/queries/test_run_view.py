@@ -1,0 +1,40 @@
+"""What a run told is read as its graph is made: facets of datasets that went with a later snapshot don't count (SPEC 2.7)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.rules.coalesce import Coalescer
+
+SNAPSHOT = {"processingType": "STREAMING", "emissionPattern": {"eventContentMode": "COMPLETE_SNAPSHOT"}}
+
+
+def record(*events: dict[str, Any]) -> bytes:
+    coalescer = Coalescer()
+    for minute, event in enumerate(events):
+        common = {"eventTime": f"2026-01-01T00:{minute:02}:00Z", "eventType": "RUNNING", "run": {"runId": "r"}}
+        coalescer.add(json.dumps(common | {"job": {"namespace": "n", "name": "j"}} | event).encode())
+    (row,) = coalescer.rows()
+    return row[2]
+
+
+def listing(name: str) -> list[dict[str, Any]]:
+    return [{"namespace": "n", "name": name, "facets": {"schema": {"of": name}}, "inputFacets": {"rows": {"n": 1}}}]
+
+
+def test_a_snapshot_run_shows_the_datasets_of_its_last_listing() -> None:
+    job = {"job": {"namespace": "n", "name": "j", "facets": {"jobType": SNAPSHOT}}}
+    told = told_by_run(record({"inputs": listing("gone")} | job, {"inputs": listing("stays")}))
+    assert told.inputs == {("n", "stays"): ({"schema": {"of": "stays"}}, {"rows": {"n": 1}})}
+    plain = told_by_run(record({"inputs": listing("gone")}, {"inputs": listing("stays")}))
+    assert list(plain.inputs) == [("n", "gone"), ("n", "stays")]
+
+
+def test_deleted_facets_are_absent_and_a_placeholder_tells_nothing() -> None:
+    job = {"job": {"namespace": "n", "name": "j", "facets": {"sql": {"query": "x"}}}}
+    gone = {"job": {"namespace": "n", "name": "j", "facets": {"sql": {"_deleted": True}}}}
+    assert told_by_run(record(job)).job == {"sql": {"query": "x"}}
+    assert told_by_run(record(job, gone)).job == {}
+    assert told_by_run(None).value() == {}
