@@ -67,7 +67,7 @@ def rows(*run_ids: str) -> list[Row]:
 
 def runs_in(statements: tuple[Statement, ...]) -> list[str]:
     return [
-        row["id"] for statement in statements if statement.name in ("create_runs", "put_runs") for row in statement.rows
+        row["id"] for statement in statements if statement.name in ("create_runs", "upsert_runs") for row in statement.rows
     ]
 
 
@@ -257,7 +257,7 @@ def test_what_was_sent_is_let_go_with_its_transaction(servers: Servers) -> None:
         gc.disable()
         try:
             with store.transaction() as tx:
-                tx.write([Statement("put_named_jobs", ({"key": "test-sent", "namespace": "n", "name": text},))])
+                tx.write([Statement("upsert_named_jobs", ({"key": "test-sent", "namespace": "n", "name": text},))])
                 assert sys.getrefcount(text) > before
             assert sys.getrefcount(text) == before
         finally:

@@ -123,8 +123,8 @@ def killed_half_way(graph: Neo4jStore, servers: Servers, arguments: list[str]) -
 
 
 def epoch(graph: Neo4jStore) -> int:
-    return next((row["epoch"] for row in graph.scan("check_epoch")), 0)
+    return next((row["epoch"] for row in graph.scan("check/epoch")), 0)
 
 
 def owed(graph: Neo4jStore) -> bool:
-    return any(True for _ in graph.scan("check_owed"))
+    return any(True for _ in graph.scan("check/deferred_work"))

@@ -52,7 +52,7 @@ def event(run: str, second: int, kind: str, *outputs: str, streaming: bool = Fal
 def standing(store: AnyStore) -> list[Standing]:
     """How the versions of the job stand, by their last runs."""
     found = [
-        (row["lastRun"], row["lastRunState"], bool(row["lastRunStreaming"])) for row in store.scan("check_job_versions")
+        (row["lastRun"], row["lastRunState"], bool(row["lastRunStreaming"])) for row in store.scan("check/job_versions")
     ]
     return sorted(found, key=str)
 

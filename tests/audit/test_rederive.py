@@ -206,7 +206,7 @@ def test_one_wrong_thing_is_named(wrong: str) -> None:
 def test_a_graph_that_still_owes_work_is_not_checked() -> None:
     store = full_graph()
     with store.transaction() as tx:
-        tx.write((Statement("put_owed", ({"key": "k", "kind": "reads", "body": b""},)),))
+        tx.write((Statement("upsert_deferred_work", ({"key": "k", "kind": "reads", "body": b""},)),))
     with pytest.raises(ConfigError, match="still owes work"):
         list(check(store))
 
@@ -214,7 +214,7 @@ def test_a_graph_that_still_owes_work_is_not_checked() -> None:
 def test_a_graph_under_rebuild_is_not_checked() -> None:
     store = full_graph()
     with store.transaction() as tx:
-        tx.write((Statement("put_owed", (REBUILD,)),))
+        tx.write((Statement("upsert_deferred_work", (REBUILD,)),))
     with pytest.raises(ConfigError, match="graph rebuild"):
         list(check(store))
 
@@ -224,7 +224,7 @@ class WrittenMeanwhile(FakeStore):
 
     def scan(self, name: str, **parameters: object) -> Iterator[dict[str, Any]]:
         yield from super().scan(name, **parameters)
-        if name == "scan_columns":
+        if name == "scan/columns":
             feed(
                 self,
                 [b'{"eventTime":"2026-01-02T00:00:00Z","run":{"runId":"late"},"job":{"namespace":"j","name":"b"}}'],

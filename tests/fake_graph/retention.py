@@ -117,16 +117,16 @@ def _orphans(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]
 
 
 FINDS: dict[str, Callable[..., Iterator[Row]]] = {
-    "retain_job_keys": _keys("Job"),
-    "retain_dataset_keys": _keys("Dataset"),
-    "retain_job_versions": _job_versions,
-    "retain_first_runs": _first_runs,
-    "retain_makers": _makers,
-    "retain_runs": _runs,
-    "retain_job_events": _job_events,
-    "retain_dataset_versions": _dataset_versions,
-    "retain_unmade_versions": _unmade_versions,
-    "retain_orphans": _orphans,
+    "retain/job_keys": _keys("Job"),
+    "retain/dataset_keys": _keys("Dataset"),
+    "retain/job_versions": _job_versions,
+    "retain/first_runs": _first_runs,
+    "retain/makers": _makers,
+    "retain/runs": _runs,
+    "retain/job_events": _job_events,
+    "retain/dataset_versions": _dataset_versions,
+    "retain/unmade_versions": _unmade_versions,
+    "retain/orphans": _orphans,
 }
 
 
@@ -220,18 +220,18 @@ def _drop_removed_run(tables: Tables, row: Row) -> None:
 
 
 RETAIN_WRITES: dict[str, Callable[[Tables, Row], None]] = {
-    "put_horizon": put_writer,
-    "put_run_horizons": lambda tables, row: change(tables, "Run", row["key"], horizon=row["horizon"]),
-    "put_kept_runs": lambda tables, row: change(tables, "JobVersion", row["id"], runs=row["runs"]),
-    "put_job_pasts": lambda tables, row: change(tables, "Job", row["job"], past=row["past"]),
-    "put_dataset_pasts": _put_dataset_past,
-    "keep_job_versions": _keep_job_version,
-    "keep_dataset_versions": lambda tables, row: change(tables, "DatasetVersion", row["id"], kept=True),
-    "count_removed_runs": _count_removed_runs,
-    "remove_runs": _remove_run,
-    "bare_runs": _bare_run,
-    "put_removed_runs": _put_removed_run,
-    "remove_job_events": lambda tables, row: tables["JobEvent"].__delitem__(row["key"]),
-    "remove_dataset_versions": _remove_dataset_version,
-    "drop_removed_runs": _drop_removed_run,
+    "set_horizon": put_writer,
+    "set_run_horizons": lambda tables, row: change(tables, "Run", row["key"], horizon=row["horizon"]),
+    "set_retained_runs": lambda tables, row: change(tables, "JobVersion", row["id"], runs=row["runs"]),
+    "set_retained_lineage": lambda tables, row: change(tables, "Job", row["job"], past=row["past"]),
+    "set_retained_reads": _put_dataset_past,
+    "set_retained_job_versions": _keep_job_version,
+    "set_retained_dataset_versions": lambda tables, row: change(tables, "DatasetVersion", row["id"], kept=True),
+    "set_removed_run_counts": _count_removed_runs,
+    "delete_runs": _remove_run,
+    "set_placeholder_runs": _bare_run,
+    "upsert_removed_runs": _put_removed_run,
+    "delete_job_events": lambda tables, row: tables["JobEvent"].__delitem__(row["key"]),
+    "delete_dataset_versions": _remove_dataset_version,
+    "delete_removed_runs": _drop_removed_run,
 }

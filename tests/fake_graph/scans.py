@@ -69,11 +69,11 @@ def _scan_edges(tables: Tables) -> Iterator[Row]:
 
 
 SCANS: dict[str, Callable[..., Iterator[Row]]] = {
-    "scan_jobs": _scan_jobs,
-    "scan_job_versions": _scan_job_versions,
-    "scan_runs": _scan_runs,
-    "scan_datasets": _scan_datasets,
-    "scan_dataset_versions": _scan_dataset_versions,
-    "scan_edges": _scan_edges,
-    "scan_columns": lambda tables: iter(tables["DERIVES"].values()),
+    "scan/jobs": _scan_jobs,
+    "scan/job_versions": _scan_job_versions,
+    "scan/runs": _scan_runs,
+    "scan/datasets": _scan_datasets,
+    "scan/dataset_versions": _scan_dataset_versions,
+    "scan/edges": _scan_edges,
+    "scan/columns": lambda tables: iter(tables["DERIVES"].values()),
 }

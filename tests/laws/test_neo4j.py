@@ -42,7 +42,7 @@ def test_any_delivery_gives_the_dump_of_the_whole_set_at_once_in_neo4j(data: st.
         feed(graph, batch, limits)
     expected, actual = model_dump(messages), dumped(graph)
     assert actual == expected, differences(expected, actual)
-    assert not list(graph.scan("check_glances"))
+    assert not list(graph.scan("check/summaries"))
 
 
 @settings(max_examples=80, phases=(Phase.explicit, Phase.reuse, Phase.generate))

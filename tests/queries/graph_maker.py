@@ -214,7 +214,7 @@ class GraphMaker:
                 session.run(_edges_text(*shape), rows=rows).consume()
             for label in ("Job", "Dataset") if self.glances else ():
                 rows = [{"key": key} for kind, key in self.nodes if kind == label]
-                session.run(*asked(f"write_put_{label.lower()}_glances", {"rows": rows})).consume()
+                session.run(*asked(f"write/set_{label.lower()}_summaries", {"rows": rows})).consume()
 
 
 def _edges_text(label: str, kind: str, other: str) -> str:

@@ -15,10 +15,10 @@ from ..servers import Servers
 from .empty import emptied, opened
 
 # A name is a text: the server finds out when it carries the statement out.
-REFUSED = Statement("put_named_jobs", ({"key": "k2", "namespace": "n", "name": {"no": "text"}},))
+REFUSED = Statement("upsert_named_jobs", ({"key": "k2", "namespace": "n", "name": {"no": "text"}},))
 
 
-@pytest.mark.parametrize("name", names("write_"))
+@pytest.mark.parametrize("name", names("write"))
 def test_every_write_has_a_result_to_wait_for_later(name: str) -> None:
     text, _ = asked(name, {})
     assert text.count("\nRETURN ") == 1
@@ -47,7 +47,7 @@ def test_what_is_refused_is_told_by_the_next_question(store: Neo4jStore) -> None
 
 @pytest.mark.end_to_end
 def test_what_is_refused_last_is_told_by_the_commit_and_nothing_of_it_stays(store: Neo4jStore) -> None:
-    good = Statement("put_named_jobs", ({"key": "k1", "namespace": "n", "name": "good"},))
+    good = Statement("upsert_named_jobs", ({"key": "k1", "namespace": "n", "name": "good"},))
     with pytest.raises(StoreRefused, match="Property values"), store.transaction() as tx:
         tx.write([good, REFUSED])
     with store.driver.session(database=store.settings.database) as session:

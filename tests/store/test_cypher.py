@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.statements import asked, cypher, names, schema_statements
+from headwater_graph.store.statements import FOLDERS, asked, cypher, names, schema_statements
 
 from ..servers import Servers
 from .empty import opened
 
-READS_AND_WRITES = names("read_") + names("write_")
+READS_AND_WRITES = names("read") + names("write")
 SCANS = (
     "NodeByLabelScan",
     "AllNodesScan",
@@ -26,7 +26,7 @@ SCANS = (
     "UndirectedRelationshipIndexScan",
 )
 # What is owed is nothing or little, and asked for as a whole.
-MAY_SCAN = ("read_owed",)
+MAY_SCAN = ("read/deferred_work",)
 
 
 @pytest.mark.parametrize("name", READS_AND_WRITES)
@@ -44,7 +44,7 @@ def test_a_file_says_which_parameters_it_takes(name: str) -> None:
         assert members <= set(re.findall(r"\w+", told[1])), name
 
 
-@pytest.mark.parametrize("name", names(""))
+@pytest.mark.parametrize("name", [name for folder in FOLDERS for name in names(folder)])
 def test_every_index_that_a_statement_names_is_one_to_seek_in(name: str) -> None:
     # While a graph is young its statistics lag behind, and the planner takes a scan of the index for as good as a seek.
     assert cypher(name).count("USING INDEX") == cypher(name).count("USING INDEX SEEK")
@@ -61,7 +61,7 @@ def test_what_is_found_by_its_key_names_its_seek(name: str) -> None:
 
 
 def test_what_is_sent_is_not_written_out_for_a_log() -> None:
-    _, parameters = asked("read_runs", {"rows": [{"key": "of a run"}]})
+    _, parameters = asked("read/runs", {"rows": [{"key": "of a run"}]})
     assert parameters == {"given": {"rows": [{"key": "of a run"}]}}
     assert "of a run" not in repr(parameters)
 
@@ -92,7 +92,7 @@ def test_the_server_finds_everything_by_an_index(name: str, graph: Neo4jStore) -
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("name", [name for name in names("read_") if "LIMIT" in cypher(name)])
+@pytest.mark.parametrize("name", [name for name in names("read") if "LIMIT" in cypher(name)])
 def test_what_asks_for_the_next_few_reads_no_more_than_these_even_while_statistics_are_empty(
     name: str, graph: Neo4jStore
 ) -> None:

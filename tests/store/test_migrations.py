@@ -90,7 +90,7 @@ def test_while_it_is_led_there_an_older_headwater_takes_it_for_a_newer_one(graph
 
 def test_it_waits_for_whoever_is_writing(graph: Neo4jStore) -> None:
     run(graph, "MATCH (s:HeadwaterSchema) SET s.version = $version", version=schema.VERSION)
-    told = Statement("put_named_jobs", ({"key": "test-last", "namespace": "n", "name": "last"},))
+    told = Statement("upsert_named_jobs", ({"key": "test-last", "namespace": "n", "name": "last"},))
     steps = (*MIGRATIONS, STEPS[0])
     with ThreadPoolExecutor(1) as thread:
         with graph.transaction() as tx:
@@ -141,7 +141,7 @@ def test_the_command_shows_first_and_does_it_when_told(graph: Neo4jStore, monkey
 
 
 def test_who_writes_notices_at_its_next_transaction(graph: Neo4jStore) -> None:
-    told = Statement("put_named_jobs", ({"key": "test-late", "namespace": "n", "name": "late"},))
+    told = Statement("upsert_named_jobs", ({"key": "test-late", "namespace": "n", "name": "late"},))
     for version in (schema.VERSION + 1, 1):
         run(graph, "MATCH (s:HeadwaterSchema) SET s.version = $version", version=version)
         with pytest.raises(ConfigError, match=f"schema version {version}"), graph.transaction() as tx:

@@ -79,8 +79,8 @@ def used_by(graph: Neo4jStore, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 def test_the_usual_statements_are_those_of_ordinary_batches(graph: Neo4jStore, monkeypatch: pytest.MonkeyPatch) -> None:
     # Offsets are those of Kafka. The lock is taken by every transaction; the others of a dataset that no run makes.
     used = used_by(graph, monkeypatch)
-    assert set(USUAL) - used == {"write_put_offsets"}
-    assert used - set(USUAL) <= {"write_lock", "read_last_exact_read", "read_inexact_read"}
+    assert set(USUAL) - used == {"write/set_offsets"}
+    assert used - set(USUAL) <= {"write/lock", "read/last_exact_read", "read/inexact_read"}
 
 
 def test_warming_up_writes_nothing(graph: Neo4jStore) -> None:

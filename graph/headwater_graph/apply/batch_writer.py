@@ -56,7 +56,7 @@ class BatchPosition:
     def mark(self) -> tuple[Statement, ...]:
         """What says in the graph that the batch is done; nothing where the position has no offsets."""
         row = {"offsets": msgspec.json.encode(self.offsets).decode(), "done": done(self.query_id, self.batch_id)}
-        return (Statement("put_offsets", (row,)),) if self.offsets else ()
+        return (Statement("set_offsets", (row,)),) if self.offsets else ()
 
 
 @dataclass(frozen=True, slots=True)

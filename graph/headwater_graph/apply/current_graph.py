@@ -104,15 +104,15 @@ class _EdgeRows:
 
     def statements(self) -> Iterator[Statement]:
         for name, rows in (
-            ("cut_current_edges", self.cut),
-            ("put_feeds", self.feeds),
-            ("put_produces", self.produces),
-            ("cut_columns", self.columns_cut),
-            ("put_fields", self.fields),
-            ("put_columns", self.columns),
-            ("drop_unnamed_fields", self.fields_left),
-            ("put_owed", self.owed),
-            ("put_fold_states", self.states),
+            ("unlink_current_edges", self.cut),
+            ("link_feeds", self.feeds),
+            ("link_produces", self.produces),
+            ("unlink_columns", self.columns_cut),
+            ("upsert_fields", self.fields),
+            ("link_columns", self.columns),
+            ("delete_unnamed_fields", self.fields_left),
+            ("upsert_deferred_work", self.owed),
+            ("set_fold_states", self.states),
         ):
             if rows:
                 yield Statement(name, tuple(rows))

@@ -54,9 +54,9 @@ def settle_versions(tx: Transaction, entities: Entities, events: Iterable[Datase
     _load(tx, entities, chain(touched.points, *(change.new.inputs for change in entities.changes.values())))
     tx.write(
         (
-            Statement("unmake_dataset_versions", tuple(touched.gone)),
+            Statement("set_unmade_dataset_versions", tuple(touched.gone)),
             Statement("create_dataset_versions", tuple(touched.new)),
-            Statement("put_dataset_versions", tuple(touched.put)),
+            Statement("upsert_dataset_versions", tuple(touched.put)),
         )
     )
     cut, asked = _own_reads(entities.changes.values())
@@ -108,7 +108,7 @@ def _concerned(tx: Transaction, entities: Entities, touched: Touched, limits: Li
         found += _taken(dataset, reads, limits)
         if len(reads) > limits.rows:
             owed.append(owe_exact(dataset, external, reads[limits.rows - 1].moment))
-    tx.write([Statement("put_owed", tuple(owed))] if owed else [])
+    tx.write([Statement("upsert_deferred_work", tuple(owed))] if owed else [])
     return found
 
 
@@ -157,10 +157,10 @@ def resolve(tx: Transaction, entities: Entities, asked: list[Read], cut: list[Ro
     lost |= {row["id"] for row in touched.gone}
     tx.write(
         (
-            Statement("cut_reads", tuple({"run": row["run"], "dataset": row["dataset"]} for row in cut)),
-            Statement("put_unmade_versions", tuple(_unmade_row(id_, one) for id_, one in sorted(puts.items()))),
-            Statement("put_reads", tuple(_read_row(one, id_) for one, id_ in changed)),
-            Statement("drop_unread_versions", tuple({"id": id_} for id_ in sorted(lost))),
+            Statement("unlink_reads", tuple({"run": row["run"], "dataset": row["dataset"]} for row in cut)),
+            Statement("upsert_unmade_versions", tuple(_unmade_row(id_, one) for id_, one in sorted(puts.items()))),
+            Statement("link_reads", tuple(_read_row(one, id_) for one, id_ in changed)),
+            Statement("delete_unread_versions", tuple({"id": id_} for id_ in sorted(lost))),
         )
     )
     reread = {one.dataset: True for one, _ in changed if one.external is None}
@@ -252,7 +252,7 @@ def _settle_datasets(
             current = made.id if made else before or initial_version_id(dataset)
         if current != before:
             rows.append({"dataset": dataset_hash(dataset), "version": current})
-    tx.write((Statement("put_current_dataset_versions", tuple(rows)),))
+    tx.write((Statement("link_current_dataset_versions", tuple(rows)),))
     _settle_dropped(tx, entities, touched.points.keys() | entities.drop_told)
 
 
@@ -282,7 +282,7 @@ def _settle_dropped(tx: Transaction, entities: Entities, datasets: Iterable[Key]
         if dataset not in entities.drop_told and not (stored and stored.says_drop):
             continue
         rows.append(dropped_row(tx, dataset, _dataset_record(entities, dataset)))
-    tx.write((Statement("put_dropped", tuple(rows)),))
+    tx.write((Statement("set_dropped", tuple(rows)),))
 
 
 def dropped_row(tx: Transaction, dataset: Key, record: DatasetRecord) -> Row:

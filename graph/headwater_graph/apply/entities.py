@@ -55,7 +55,7 @@ def settle_entities(tx: Transaction, told: Told) -> Entities:
             *_join_datasets(named.datasets, entities),
             *_known_run_statements(entities),
             *_run_parent_statements(entities.changes.values()),
-            _put("put_run_horizons", _horizon_rows(tx, entities)),
+            _put("set_run_horizons", _horizon_rows(tx, entities)),
         )
     )
     return entities
@@ -80,7 +80,7 @@ def put_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key, D
     _load_named(tx, Named(jobs, datasets), entities)
     statements = [*_join_jobs(jobs, entities), *_join_datasets(datasets, entities)]
     drops = [{"dataset": dataset_hash(key), "dropped": True} for key in sorted(entities.drop_told)]
-    tx.write((*statements, _put("put_dropped", drops)))
+    tx.write((*statements, _put("set_dropped", drops)))
 
 
 def _join_runs(tx: Transaction, told: Told, entities: Entities) -> None:
@@ -129,11 +129,11 @@ def _join_jobs(told: dict[Key, JobRecord], entities: Entities) -> list[Statement
             children.extend([{"key": job_hash(key), "parent": job_hash(new)}] if new else [])
             parents.extend([new] if new else [])
     return [
-        _put("put_jobs", rows),
-        *_placeholders("put_named_jobs", parents, job_hash),
-        _put("cut_job_parents", cut),
-        _put("put_job_parents", children),
-        _put("drop_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
+        _put("upsert_jobs", rows),
+        *_placeholders("upsert_named_jobs", parents, job_hash),
+        _put("unlink_job_parents", cut),
+        _put("link_job_parents", children),
+        _put("delete_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
     ]
 
 
@@ -193,12 +193,12 @@ def _join_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[S
         aliases += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in now if alias not in old]
         named += [alias for alias in now if alias not in old]
     return [
-        _put("put_datasets", rows),
-        *_placeholders("put_named_datasets", named, dataset_hash),
+        _put("upsert_datasets", rows),
+        *_placeholders("upsert_named_datasets", named, dataset_hash),
         _put("link_fields", [*new, *({"key": dataset_hash(alias)} for alias in dict.fromkeys(named))]),
-        _put("cut_aliases", cut),
-        _put("put_aliases", aliases),
-        _put("drop_unnamed_datasets", [{"key": row["alias"]} for row in cut]),
+        _put("unlink_aliases", cut),
+        _put("link_aliases", aliases),
+        _put("delete_unnamed_datasets", [{"key": row["alias"]} for row in cut]),
     ]
 
 
@@ -217,7 +217,7 @@ def _new_run_statements(entities: Entities) -> list[Statement]:
     new = [change for id_, change in entities.changes.items() if id_ in entities.unheard]
     jobs = (change.new.job for change in new if change.new.job not in entities.stored_jobs)
     return [
-        *_placeholders("put_named_jobs", jobs, job_hash),
+        *_placeholders("upsert_named_jobs", jobs, job_hash),
         _put("create_runs", [change.row for change in new]),
     ]
 
@@ -227,10 +227,10 @@ def _known_run_statements(entities: Entities) -> list[Statement]:
     known = [change for id_, change in entities.changes.items() if id_ not in entities.unheard]
     moves = [change for change in known if change.old is None or change.old.job != change.new.job]
     return [
-        _put("put_runs", [change.row for change in known]),
-        _put("put_last_run_states", _state_rows(known)),
-        _put("cut_run_job", [{"run": change.row["key"]} for change in moves if change.old is not None]),
-        _put("put_run_job", [{"run": change.row["key"], "job": change.row["job"]} for change in moves]),
+        _put("upsert_runs", [change.row for change in known]),
+        _put("set_last_run_states", _state_rows(known)),
+        _put("unlink_run_job", [{"run": change.row["key"]} for change in moves if change.old is not None]),
+        _put("link_run_job", [{"run": change.row["key"], "job": change.row["job"]} for change in moves]),
     ]
 
 
@@ -262,13 +262,13 @@ def _run_parent_statements(changes: Iterable[Change]) -> list[Statement]:
             named_jobs.append(new.parent.job)
             parent_jobs.append({"run": run_hash(new.id), "parent": job_hash(new.parent.job)})
     return [
-        _put("put_named_runs", list({row["key"]: row for row in named_runs}.values())),
-        *_placeholders("put_named_jobs", named_jobs, job_hash),
-        _put("cut_run_parents", cut),
-        _put("put_run_parents", parents),
-        _put("put_run_parent_jobs", parent_jobs),
-        _put("drop_unnamed_runs", [{"key": row["parent"]} for row in cut]),
-        _put("drop_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
+        _put("upsert_named_runs", list({row["key"]: row for row in named_runs}.values())),
+        *_placeholders("upsert_named_jobs", named_jobs, job_hash),
+        _put("unlink_run_parents", cut),
+        _put("link_run_parents", parents),
+        _put("link_run_parent_jobs", parent_jobs),
+        _put("delete_unnamed_runs", [{"key": row["parent"]} for row in cut]),
+        _put("delete_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
     ]
 
 

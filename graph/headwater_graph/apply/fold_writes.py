@@ -36,23 +36,23 @@ def write_folds(tx: Transaction, folds: list[Fold]) -> None:
     ]
     tx.write(
         (
-            Statement("end_job_versions", tuple({"id": row["id"], "end": row["end"]} for row in ends)),
-            Statement("put_last_runs", tuple(row for row in ends if "lastRun" in row)),
-            Statement("put_current_job_versions", tuple(current)),
+            Statement("set_job_version_ends", tuple({"id": row["id"], "end": row["end"]} for row in ends)),
+            Statement("set_last_runs", tuple(row for row in ends if "lastRun" in row)),
+            Statement("link_current_job_versions", tuple(current)),
         )
     )
 
 
 _ORDER = (
-    "put_job_versions",
-    "cut_ran",
-    "put_ran",
-    "place_job_events",
-    "doom_job_versions",
-    "drop_job_versions",
-    "count_runs",
-    "add_runs",
-    "put_owed",
+    "upsert_job_versions",
+    "unlink_ran",
+    "link_ran",
+    "set_job_event_versions",
+    "set_obsolete_job_versions",
+    "delete_job_versions",
+    "set_run_counts",
+    "set_added_runs",
+    "upsert_deferred_work",
 )
 
 
@@ -82,16 +82,16 @@ def _statements(fold: Fold) -> list[Statement]:
         else []
     )
     return [
-        Statement("put_job_versions", tuple(version_row(version) for version in fold.put.values())),
-        Statement("cut_ran", tuple(cuts)),
-        Statement("put_ran", tuple(runs)),
-        Statement("place_job_events", tuple(events)),
-        Statement("doom_job_versions", ({"id": doomed},) if doomed else ()),
-        Statement("drop_job_versions", tuple({"id": id_} for id_ in sorted(dropped))),
-        Statement("add_runs", _added_runs(fold))
+        Statement("upsert_job_versions", tuple(version_row(version) for version in fold.put.values())),
+        Statement("unlink_ran", tuple(cuts)),
+        Statement("link_ran", tuple(runs)),
+        Statement("set_job_event_versions", tuple(events)),
+        Statement("set_obsolete_job_versions", ({"id": doomed},) if doomed else ()),
+        Statement("delete_job_versions", tuple({"id": id_} for id_ in sorted(dropped))),
+        Statement("set_added_runs", _added_runs(fold))
         if fold.appended
-        else Statement("count_runs", _count_rows(moved, dropped)),
-        Statement("put_owed", tuple(owed)),
+        else Statement("set_run_counts", _count_rows(moved, dropped)),
+        Statement("upsert_deferred_work", tuple(owed)),
     ]
 
 

@@ -104,8 +104,8 @@ def leave(tx: Transaction, changes: Iterable[JobChange]) -> None:
     counter = Counter(version for _, version in left)
     tx.write(
         (
-            Statement("cut_ran", tuple({"run": run_hash(run_id)} for run_id, _ in left)),
-            Statement("count_runs", tuple({"id": id_, "runs": -fewer} for id_, fewer in counter.items())),
+            Statement("unlink_ran", tuple({"run": run_hash(run_id)} for run_id, _ in left)),
+            Statement("set_run_counts", tuple({"id": id_, "runs": -fewer} for id_, fewer in counter.items())),
         )
     )
 
@@ -122,7 +122,7 @@ def event_rows(events: Iterable[JobEvent]) -> Statement:
         }
         for event in events
     ]
-    return Statement("put_job_events", tuple(rows))
+    return Statement("upsert_job_events", tuple(rows))
 
 
 def event_hash(text: str) -> str:

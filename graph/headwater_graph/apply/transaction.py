@@ -137,7 +137,7 @@ def drain(tx: Transaction, owed: Owed, limits: Limits) -> Settled:
     """
     if owed.kind == work.REBUILD["kind"]:
         raise work.RebuildUnfinished
-    tx.write((Statement("cut_owed", ({"key": owed.key},)),))
+    tx.write((Statement("delete_deferred_work", ({"key": owed.key},)),))
     match owed.kind:
         case "fold":
             return _drain_fold(tx, work.fold_body(owed.body), limits)
@@ -171,7 +171,7 @@ def _drain_reads(tx: Transaction, body: work.ReadsBody, limits: Limits) -> None:
     (reads,) = tx.readers_between([(dataset, after, until)], limits.rows + 1)
     if len(reads) > limits.rows:
         reads = reads[: limits.rows]
-        tx.write((Statement("put_owed", (work.owe_reads(dataset, reads[-1].moment, until),)),))
+        tx.write((Statement("upsert_deferred_work", (work.owe_reads(dataset, reads[-1].moment, until),)),))
     _resolve_again(tx, [Read(one.run_id, one.moment, dataset, None, one.version, one.version) for one in reads])
 
 
@@ -180,7 +180,7 @@ def _drain_exact(tx: Transaction, body: work.ExactBody, limits: Limits) -> None:
     (reads,) = tx.exact_readers([(dataset, external, after)], limits.rows + 1)
     if len(reads) > limits.rows:
         reads = reads[: limits.rows]
-        tx.write((Statement("put_owed", (work.owe_exact(dataset, external, reads[-1].moment),)),))
+        tx.write((Statement("upsert_deferred_work", (work.owe_exact(dataset, external, reads[-1].moment),)),))
     _resolve_again(tx, [Read(one.run_id, one.moment, dataset, external, one.version, one.version) for one in reads])
 
 
@@ -197,17 +197,17 @@ def _drain_columns(tx: Transaction, body: work.ColumnsBody, limits: Limits) -> N
 
     owner = owner_of(body.job, body.output)
     if body.to_cut > 0:
-        tx.write((Statement("cut_some_columns", ({"owner": owner, "limit": limits.rows},)),))
+        tx.write((Statement("unlink_some_columns", ({"owner": owner, "limit": limits.rows},)),))
         left = work.ColumnsBody(body.job, body.output, max(0, body.to_cut - limits.rows), 0)
-        tx.write((Statement("put_owed", (work.owe_columns(left),)),))
+        tx.write((Statement("upsert_deferred_work", (work.owe_columns(left),)),))
         return
     job = _job_now(tx, body.job)
     current = job.version is not None and body.output in job.version.outputs
     told = told_columns(tx, job, body.output) if current else None
     edges = told.edges() if told else {}
     rows = column_rows(job, body.output, edges, body.done, limits.rows)
-    statements = [Statement("put_fields", tuple(field_rows(fields_of(rows)))), Statement("put_columns", tuple(rows))]
+    statements = [Statement("upsert_fields", tuple(field_rows(fields_of(rows)))), Statement("link_columns", tuple(rows))]
     if sum(map(len, edges.values())) > body.done + limits.rows:
         left = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
-        statements.append(Statement("put_owed", (work.owe_columns(left),)))
+        statements.append(Statement("upsert_deferred_work", (work.owe_columns(left),)))
     tx.write(statements)

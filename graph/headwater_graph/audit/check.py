@@ -67,12 +67,12 @@ def differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[D
 
 def _stale_glances(store: Scans) -> Iterator[Difference]:
     """The glances that are not of what their nodes are now (headwater_graph.store.node_summary)."""
-    for row in store.scan("check_glances"):
+    for row in store.scan("check/summaries"):
         yield Difference("+", (canonical({"kind": "glance", "of": [row["kind"], *row["key"]]}) + "\n").encode())
 
 
 def _refuse_unsettled(store: Scans) -> None:
-    owed = {row["kind"] for row in store.scan("check_owed")}
+    owed = {row["kind"] for row in store.scan("check/deferred_work")}
     if "rebuild" in owed:
         raise ConfigError(
             "the graph is being rebuilt, or a rebuild was broken off: run `headwater graph rebuild` first"
@@ -83,4 +83,4 @@ def _refuse_unsettled(store: Scans) -> None:
 
 
 def _epoch(store: Scans) -> int:
-    return next((row["epoch"] for row in store.scan("check_epoch")), 0)
+    return next((row["epoch"] for row in store.scan("check/epoch")), 0)

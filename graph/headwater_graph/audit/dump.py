@@ -24,7 +24,7 @@ class Scanner(Protocol):
     """What can be dumped: a store that yields the rows of each scan."""
 
     def scan(self, name: str) -> Iterator[Row]:
-        """Yield the rows of a scan: ``scan_jobs``, ``scan_job_versions``, ``scan_runs`` and so on."""
+        """Yield the rows of a scan: ``scan/jobs``, ``scan/job_versions``, ``scan/runs`` and so on."""
 
 
 def dump(store: Scanner, *, in_memory: int = IN_MEMORY) -> Iterator[bytes]:
@@ -193,11 +193,11 @@ def _column_edges(rows: Iterator[Row]) -> Iterator[Line]:
 
 
 _RENDERERS: tuple[tuple[str, Callable[[Iterator[Row]], Iterator[Line]]], ...] = (
-    ("scan_jobs", _jobs),
-    ("scan_job_versions", _job_versions),
-    ("scan_runs", _runs),
-    ("scan_datasets", _datasets),
-    ("scan_dataset_versions", _dataset_versions),
-    ("scan_edges", _edges),
-    ("scan_columns", _column_edges),
+    ("scan/jobs", _jobs),
+    ("scan/job_versions", _job_versions),
+    ("scan/runs", _runs),
+    ("scan/datasets", _datasets),
+    ("scan/dataset_versions", _dataset_versions),
+    ("scan/edges", _edges),
+    ("scan/columns", _column_edges),
 )

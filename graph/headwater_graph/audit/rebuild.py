@@ -84,7 +84,7 @@ def rebuild(
     _put_kept(store, limits, progress)
     told = _settle_again(store, limits, progress)
     with store.transaction() as tx:
-        tx.write((Statement("cut_owed", ({"key": REBUILD["key"]},)),))
+        tx.write((Statement("delete_deferred_work", ({"key": REBUILD["key"]},)),))
     return Rebuilt(jobs, datasets, told)
 
 
@@ -95,7 +95,7 @@ def _mark(store: Store, limits: Limits) -> bool:
         if owed:
             drain(tx, owed[0], limits)
         else:
-            tx.write((Statement("put_owed", (REBUILD,)),))
+            tx.write((Statement("upsert_deferred_work", (REBUILD,)),))
     return not owed
 
 
@@ -120,14 +120,14 @@ def _sweep(store: Store, name: str, limits: Limits, progress: Progress) -> None:
 def _put_names(store: RebuiltStore, limits: Limits, progress: Progress) -> tuple[int, int]:
     """Write jobs and datasets from their records; returns how many of each."""
     jobs, datasets = 0, 0
-    for portion in _named(store, "scan_jobs", limits):
+    for portion in _named(store, "scan/jobs", limits):
         with store.transaction() as tx:
             put_names(
                 cast("Transaction", _Nameless(tx)), {key: unpack(record, JobRecord) for key, record in portion}, {}
             )
         jobs += len(portion)
         progress("names", jobs)
-    for portion in _named(store, "scan_datasets", limits):
+    for portion in _named(store, "scan/datasets", limits):
         with store.transaction() as tx:
             put_names(
                 cast("Transaction", _Nameless(tx)), {}, {key: unpack(record, DatasetRecord) for key, record in portion}
@@ -159,14 +159,14 @@ def _named(store: Scans, scan: str, limits: Limits) -> Iterator[list[tuple[Key, 
 def _put_kept(store: RebuiltStore, limits: Limits, progress: Progress) -> None:
     """Put what retention keeps (SPEC 7): of a job or dataset all at once, for as many as one transaction takes."""
     jobs: dict[Key, list[JobVersion]] = {}
-    for row in store.scan("check_kept_job_versions"):
+    for row in store.scan("check/retained_job_versions"):
         key = (row["job"][0], row["job"][1])
         jobs.setdefault(key, []).append(version_of(row, key))
     for count, page in enumerate(_portions(sorted(jobs), limits.runs), 1):
         with store.transaction() as tx:
             put_kept_jobs(tx, {key: sorted(jobs[key], key=lambda one: one.since) for key in page}, limits)
         progress("kept versions of jobs", count)
-    datasets = by_dataset(store.scan("check_kept_dataset_versions"))
+    datasets = by_dataset(store.scan("check/retained_dataset_versions"))
     for count, page in enumerate(_portions(sorted(datasets), limits.runs), 1):
         with store.transaction() as tx:
             put_kept_datasets(tx, {key: datasets[key] for key in page})
@@ -214,12 +214,12 @@ def _settle_again(store: RebuiltStore, limits: Limits, progress: Progress) -> in
 
 
 def _recorded(store: Scans) -> Iterator[tuple[Kind, Moment, int]]:
-    for row in store.scan("check_runs"):
+    for row in store.scan("check/runs"):
         moment = read_run(row["id"], unpack(row["record"], RunRecord)).moment
         yield "run", moment or (EARLIEST[0], row["id"]), len(row["record"])
-    for row in store.scan("check_job_events"):
+    for row in store.scan("check/job_events"):
         yield "job_event", (read_event(row["text"].encode()).time, row["text"]), len(row["text"])
-    for row in store.scan("check_dataset_events"):
+    for row in store.scan("check/dataset_events"):
         yield "dataset_event", (read_event(row["text"].encode()).time, row["text"]), len(row["text"])
 
 
@@ -227,7 +227,7 @@ def _rows(store: Scans, recorded: Spill[Recorded], limits: Limits) -> Iterator[R
     """Yield what is recorded, oldest first; records are read a page at a time."""
     for page in _pages(((key[1], one) for key, one in recorded), limits.bytes):
         keys = [run_hash(text) for text, one in page if one.kind == "run"]
-        found = {row["id"]: row["record"] for row in store.scan("check_records", keys=keys)}
+        found = {row["id"]: row["record"] for row in store.scan("check/records", keys=keys)}
         for text, one in page:
             yield one.kind, text.encode(), found[text] if one.kind == "run" else text.encode(), b""
 

@@ -35,7 +35,7 @@ Step: TypeAlias = Callable[[Transaction, int, str, Limits], str | None]
 def begin_retention(tx: Transaction, horizon: int) -> None:
     """Set the horizon; what lies before it is owed from now on."""
     owed = owe_retain(RetainBody(horizon, 0, ""))
-    tx.write((Statement("put_horizon", ({"horizon": horizon},)), Statement("put_owed", (owed,))))
+    tx.write((Statement("set_horizon", ({"horizon": horizon},)), Statement("upsert_deferred_work", (owed,))))
 
 
 def retain_on(tx: Transaction, body: RetainBody, limits: Limits) -> None:
@@ -47,7 +47,7 @@ def retain_on(tx: Transaction, body: RetainBody, limits: Limits) -> None:
         left = RetainBody(body.horizon, body.step + 1, "")
     else:
         return
-    tx.write((Statement("put_owed", (owe_retain(left),)),))
+    tx.write((Statement("upsert_deferred_work", (owe_retain(left),)),))
 
 
 def pages(find: Find, name: str, after: str, limits: Limits) -> dict[str, Key]:
@@ -73,8 +73,8 @@ class Old:
 def old_versions(find: Find, keys: Iterable[str], horizon: int) -> Iterator[tuple[str, list[Old], list[Old]]]:
     """Yield (job, versions that go, versions from before the horizon that stay) of jobs that have any such versions."""
     hashes = list(keys)
-    firsts = {row["job"]: (row["moment"], row["id"]) for row in find("retain_first_runs", keys=hashes, horizon=horizon)}
-    rows = find("retain_job_versions", keys=hashes, horizon=horizon)
+    firsts = {row["job"]: (row["moment"], row["id"]) for row in find("retain/first_runs", keys=hashes, horizon=horizon)}
+    rows = find("retain/job_versions", keys=hashes, horizon=horizon)
     for job, group in groupby(rows, key=lambda row: row["job"]):
         versions = list(_numbered(group))
         cut = firsts.get(job, (horizon, ""))
@@ -91,16 +91,16 @@ def _numbered(rows: Iterable[Row]) -> Iterator[Old]:
 
 def _keep_jobs(tx: Transaction, horizon: int, after: str, limits: Limits) -> str | None:
     """Keep the versions whose makers go but which stay, and what current edges stand on."""
-    jobs = pages(tx.find, "retain_job_keys", after, limits)
+    jobs = pages(tx.find, "retain/job_keys", after, limits)
     stay = [one for _, _, listed in old_versions(tx.find, jobs, horizon) for one in listed]
     makers = [run_hash(one.made_by) for one in stay if one.made_by is not None]
-    known = {row["id"] for row in tx.find("retain_makers", keys=makers, horizon=horizon)}
+    known = {row["id"] for row in tx.find("retain/makers", keys=makers, horizon=horizon)}
     kept = [one for one in stay if one.made_by not in known]
     rows = [{"id": one.id, "number": one.number, "horizon": horizon} for one in kept]
     tx.write(
         (
-            Statement("keep_job_versions", tuple(rows)),
-            Statement("put_job_pasts", tuple(_past_rows(tx, jobs.values(), horizon))),
+            Statement("set_retained_job_versions", tuple(rows)),
+            Statement("set_retained_lineage", tuple(_past_rows(tx, jobs.values(), horizon))),
         )
     )
     return max(jobs, default=None)
@@ -165,21 +165,21 @@ def _item_goes(item: StoredItem, horizon: int) -> bool:
 
 def _cut_jobs(tx: Transaction, horizon: int, after: str, limits: Limits) -> str | None:
     """Remove JobEvents and versions, and let the makers of kept ones be placeholders."""
-    jobs = pages(tx.find, "retain_job_keys", after, limits)
+    jobs = pages(tx.find, "retain/job_keys", after, limits)
     listed = list(old_versions(tx.find, jobs, horizon))
     gone = [one for _, old, _ in listed for one in old][: limits.rows]
-    events = list(tx.find("retain_job_events", keys=list(jobs), horizon=horizon, limit=limits.rows))
+    events = list(tx.find("retain/job_events", keys=list(jobs), horizon=horizon, limit=limits.rows))
     kept = [one for _, _, stay in listed for one in stay if one.kept and one.made_by is not None]
     makers = [{"key": run_hash(one.made_by), "id": one.made_by, "made": True} for one in kept if one.made_by]
     bare = [{"key": run_hash(one.made_by), "job": True} for one in gone if one.made_by is not None]
     counted = [(jobs[job], one) for job, _, stay in listed for one in stay if not one.kept]
     tx.write(
         (
-            Statement("remove_job_events", tuple({"key": row["key"]} for row in events)),
-            Statement("drop_job_versions", tuple({"id": one.id} for one in gone)),
-            Statement("drop_removed_runs", tuple(bare)),
-            Statement("put_removed_runs", tuple(makers)),
-            Statement("put_last_runs", tuple(_last_rows(tx, counted))),
+            Statement("delete_job_events", tuple({"key": row["key"]} for row in events)),
+            Statement("delete_job_versions", tuple({"id": one.id} for one in gone)),
+            Statement("delete_removed_runs", tuple(bare)),
+            Statement("upsert_removed_runs", tuple(makers)),
+            Statement("set_last_runs", tuple(_last_rows(tx, counted))),
         )
     )
     return after if limits.rows in (len(gone), len(events)) else max(jobs, default=None)
@@ -199,17 +199,17 @@ def _last_rows(tx: Transaction, versions: list[tuple[Key, Old]]) -> Iterator[Row
 
 def _remove_runs(tx: Transaction, horizon: int, after: str, limits: Limits) -> str | None:
     """Remove runs; placeholders stay of those that are named as parents by runs which stay."""
-    rows = list(tx.find("retain_runs", horizon=horizon, limit=max(1, limits.rows // 5)))
+    rows = list(tx.find("retain/runs", horizon=horizon, limit=max(1, limits.rows // 5)))
     parents = tuple({"key": parent} for parent in dict.fromkeys(key for row in rows for key in row["parents"]))
     unmade = dict.fromkeys(id_ for row in rows for id_ in row["unmade"])
     tx.write(
         (
-            Statement("count_removed_runs", tuple(_counts(rows))),
-            Statement("bare_runs", tuple({"key": row["key"]} for row in rows if row["named"])),
-            Statement("remove_runs", tuple({"key": row["key"]} for row in rows if not row["named"])),
-            Statement("drop_unnamed_runs", parents),
-            Statement("drop_unnamed_jobs", parents),
-            Statement("drop_unread_versions", tuple({"id": id_} for id_ in unmade)),
+            Statement("set_removed_run_counts", tuple(_counts(rows))),
+            Statement("set_placeholder_runs", tuple({"key": row["key"]} for row in rows if row["named"])),
+            Statement("delete_runs", tuple({"key": row["key"]} for row in rows if not row["named"])),
+            Statement("delete_unnamed_runs", parents),
+            Statement("delete_unnamed_jobs", parents),
+            Statement("delete_unread_versions", tuple({"id": id_} for id_ in unmade)),
         )
     )
     return after if rows else None
@@ -230,7 +230,7 @@ def _counts(rows: Iterable[Row]) -> Iterator[Row]:
 
 def _keep_datasets(tx: Transaction, _horizon: int, after: str, limits: Limits) -> str | None:
     """Keep the initial or external versions that are current, whoever read them."""
-    datasets = pages(tx.find, "retain_dataset_keys", after, limits)
+    datasets = pages(tx.find, "retain/dataset_keys", after, limits)
     rows: list[Row] = []
     left: list[Row] = []
     for key, stored in tx.datasets(datasets.values()).items():
@@ -242,7 +242,7 @@ def _keep_datasets(tx: Transaction, _horizon: int, after: str, limits: Limits) -
             left.append({"id": unmade_id(key, stored.past.external)})
         if past is not None:
             rows.append(_past_row(key, past, past))
-    tx.write((Statement("put_dataset_pasts", tuple(rows)), Statement("drop_unread_versions", tuple(left))))
+    tx.write((Statement("set_retained_reads", tuple(rows)), Statement("delete_unread_versions", tuple(left))))
     return max(datasets, default=None)
 
 
@@ -269,24 +269,24 @@ def _past_read(tx: Transaction, dataset: Key, stored: StoredDataset) -> PastRead
 
 def _cut_datasets(tx: Transaction, horizon: int, after: str, limits: Limits) -> str | None:
     """Remove versions, and keep those that stay without their makers."""
-    datasets = pages(tx.find, "retain_dataset_keys", after, limits)
+    datasets = pages(tx.find, "retain/dataset_keys", after, limits)
     keys = list(datasets)
-    gone = list(tx.find("retain_dataset_versions", keys=keys, horizon=horizon, limit=limits.rows))
+    gone = list(tx.find("retain/dataset_versions", keys=keys, horizon=horizon, limit=limits.rows))
     bare = [{"key": run_hash(row["madeBy"])} for row in gone if row["madeBy"] is not None]
     tx.write(
         (
-            Statement("remove_dataset_versions", tuple({"id": row["id"]} for row in gone)),
-            Statement("drop_removed_runs", tuple(bare)),
+            Statement("delete_dataset_versions", tuple({"id": row["id"]} for row in gone)),
+            Statement("delete_removed_runs", tuple(bare)),
         )
     )
     if len(gone) == limits.rows:
         return after
-    orphans = [(row["id"], row["madeBy"]) for row in tx.find("retain_orphans", keys=keys, horizon=horizon)]
+    orphans = [(row["id"], row["madeBy"]) for row in tx.find("retain/orphans", keys=keys, horizon=horizon)]
     makers = [{"key": run_hash(made_by), "id": made_by, "version": id_} for id_, made_by in orphans]
     tx.write(
         (
-            Statement("keep_dataset_versions", tuple({"id": id_} for id_, _ in orphans)),
-            Statement("put_removed_runs", tuple(makers)),
+            Statement("set_retained_dataset_versions", tuple({"id": id_} for id_, _ in orphans)),
+            Statement("upsert_removed_runs", tuple(makers)),
         )
     )
     return max(datasets, default=None)

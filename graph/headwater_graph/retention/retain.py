@@ -24,11 +24,11 @@ ALL = 2**31
 """A limit that nothing reaches."""
 
 REMOVALS = {
-    "remove_runs": "runs",
-    "bare_runs": "runs",
-    "drop_job_versions": "job versions",
-    "remove_dataset_versions": "dataset versions",
-    "remove_job_events": "job events",
+    "delete_runs": "runs",
+    "set_placeholder_runs": "runs",
+    "delete_job_versions": "job versions",
+    "delete_dataset_versions": "dataset versions",
+    "delete_job_events": "job events",
 }
 """What statements remove."""
 
@@ -64,20 +64,20 @@ def would_go(store: RetainedStore, horizon: int, limits: Limits | None = None) -
 
     Raises ConfigError where the horizon would move back.
     """
-    _refuse_back(next((row["horizon"] for row in store.scan("read_horizon")), None), horizon)
+    _refuse_back(next((row["horizon"] for row in store.scan("read/horizon")), None), horizon)
     found = {kind: Going() for kind in ("runs", "job versions", "job events", "dataset versions")}
-    for row in store.scan("retain_runs", horizon=horizon, limit=ALL):
+    for row in store.scan("retain/runs", horizon=horizon, limit=ALL):
         found["runs"].add(row["id"], row["last"])
-    for page in _pages(store, "retain_job_keys", limits or Limits()):
+    for page in _pages(store, "retain/job_keys", limits or Limits()):
         for _, old, _ in old_versions(store.scan, page, horizon):
             for one in old:
                 found["job versions"].add(one.id, one.since[0])
-        for row in store.scan("retain_job_events", keys=page, horizon=horizon, limit=ALL):
+        for row in store.scan("retain/job_events", keys=page, horizon=horizon, limit=ALL):
             found["job events"].add(row["key"], row["moment"])
-    for page in _pages(store, "retain_dataset_keys", limits or Limits()):
-        for row in store.scan("retain_dataset_versions", keys=page, horizon=horizon, limit=ALL):
+    for page in _pages(store, "retain/dataset_keys", limits or Limits()):
+        for row in store.scan("retain/dataset_versions", keys=page, horizon=horizon, limit=ALL):
             found["dataset versions"].add(row["id"], row["moment"])
-    for row in store.scan("retain_unmade_versions", horizon=horizon):
+    for row in store.scan("retain/unmade_versions", horizon=horizon):
         found["dataset versions"].add(row["id"], None)
     return found
 

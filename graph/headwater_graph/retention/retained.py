@@ -28,12 +28,12 @@ def put_kept_jobs(tx: Transaction, jobs: dict[Key, list[JobVersion]], limits: Li
     current = [{"job": job_hash(job), "version": listed[-1].id} for job, listed in jobs.items()]
     tx.write(
         (
-            Statement("put_job_versions", tuple(map(version_row, versions))),
-            Statement("put_kept_runs", tuple({"id": one.id, "runs": _kept(one).runs} for one in versions)),
-            Statement("put_last_runs", tuple(map(_last_row, versions))),
-            Statement("end_job_versions", tuple(ends)),
-            Statement("put_removed_runs", tuple(makers)),
-            Statement("put_current_job_versions", tuple(current)),
+            Statement("upsert_job_versions", tuple(map(version_row, versions))),
+            Statement("set_retained_runs", tuple({"id": one.id, "runs": _kept(one).runs} for one in versions)),
+            Statement("set_last_runs", tuple(map(_last_row, versions))),
+            Statement("set_job_version_ends", tuple(ends)),
+            Statement("upsert_removed_runs", tuple(makers)),
+            Statement("link_current_job_versions", tuple(current)),
         )
     )
     stored = tx.jobs(jobs)
@@ -57,16 +57,16 @@ def _last_row(version: JobVersion) -> Row:
 
 
 def put_kept_datasets(tx: Transaction, datasets: dict[Key, list[Row]]) -> None:
-    """Put the kept versions of datasets (rows of ``check_kept_dataset_versions``), and what is current and dropped of them."""
+    """Put the kept versions of datasets (rows of ``check/retained_dataset_versions``), and what is current and dropped of them."""
     rows = [row for listed in datasets.values() for row in listed]
     made = [row for row in rows if row["moment"] is not None]
     makers = tuple({"key": run_hash(row["madeBy"]), "id": row["madeBy"]} for row in made)
     unmade = [row for row in rows if row["moment"] is None]
     tx.write(
         (
-            Statement("put_removed_runs", makers),
-            Statement("put_dataset_versions", tuple(map(_made_row, made))),
-            Statement("put_unmade_versions", tuple(map(_unmade_row, unmade))),
+            Statement("upsert_removed_runs", makers),
+            Statement("upsert_dataset_versions", tuple(map(_made_row, made))),
+            Statement("upsert_unmade_versions", tuple(map(_unmade_row, unmade))),
         )
     )
     stored = tx.datasets(datasets)
@@ -75,10 +75,10 @@ def put_kept_datasets(tx: Transaction, datasets: dict[Key, list[Row]]) -> None:
     tx.write(
         (
             Statement(
-                "put_current_dataset_versions",
+                "link_current_dataset_versions",
                 tuple({"dataset": dataset_hash(key), "version": id_} for key, id_ in current.items()),
             ),
-            Statement("put_dropped", tuple(_dropped_row(tx, key, stored[key]) for key in datasets)),
+            Statement("set_dropped", tuple(_dropped_row(tx, key, stored[key]) for key in datasets)),
         )
     )
 

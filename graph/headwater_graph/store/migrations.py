@@ -59,7 +59,7 @@ def _put_glances(label: str, variable: str) -> str:
         CALL ({variable}) {{
           OPTIONAL MATCH ({variable})-[:CURRENT]->(v:{label}Version)
           WITH {variable},
-          {cypher(f"glance_of_{label.lower()}")}
+          {cypher(f"fragments/{label.lower()}_summary")}
           AS glance
           SET {variable}.glance = glance
         }} IN TRANSACTIONS OF 10000 ROWS

@@ -78,7 +78,7 @@ class Neo4jStore:
             self.driver.session(database=self.settings.database) as session,
             session.begin_transaction(metadata={"writer": self.holder}, timeout=self.settings.write_timeout) as tx,
         ):
-            locked = tx.run(*asked("write_lock", {"holder": self.holder, "batch": self.batch}))
+            locked = tx.run(*asked("write/lock", {"holder": self.holder, "batch": self.batch}))
             writer = next(locked)
             # A migration may have been made since this writer began.
             schema.check(writer["schema"])
@@ -156,21 +156,21 @@ class Neo4jTransaction:
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
-        found = self._many("read_runs", [{"key": key_hash("run", id_)} for id_ in ids])
+        found = self._many("read/runs", [{"key": key_hash("run", id_)} for id_ in ids])
         return {
             row["id"]: StoredRun(row["record"], row["version"], bool(row["removed"]), row["horizon"]) for row in found
         }
 
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
         jobs = {}
-        for row in self._many("read_jobs", [{"key": key_hash("job", *key)} for key in keys]):
+        for row in self._many("read/jobs", [{"key": key_hash("job", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
             jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["past"])
         return jobs
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
         datasets = {}
-        for row in self._many("read_datasets", [{"key": key_hash("dataset", *key)} for key in keys]):
+        for row in self._many("read/datasets", [{"key": key_hash("dataset", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
             past = past_read(row["past"])
             datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]), past)
@@ -181,14 +181,14 @@ class Neo4jTransaction:
             {"number": number, "dataset": key_hash("dataset", *dataset), "run": run_id} | moment_row(moment)
             for number, (dataset, moment, run_id) in enumerate(asked)
         ]
-        return self._made_of("read_made_before", rows)
+        return self._made_of("read/made_before", rows)
 
     def made_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
         rows = [
             {"number": number, "dataset": key_hash("dataset", *dataset)} | moment_row(moment)
             for number, (dataset, moment) in enumerate(asked)
         ]
-        return self._made_of("read_made_after", rows)
+        return self._made_of("read/made_after", rows)
 
     def exact_before(self, asked: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
         rows = [
@@ -201,7 +201,7 @@ class Neo4jTransaction:
             | moment_row(moment)
             for number, (dataset, external, moment, run_id) in enumerate(asked)
         ]
-        return self._made_of("read_exact_before", rows)
+        return self._made_of("read/exact_before", rows)
 
     def _made_of(self, name: str, rows: list[Row]) -> list[Made | None]:
         found = {row["number"]: _made(row) for row in self._many(name, rows)}
@@ -219,7 +219,7 @@ class Neo4jTransaction:
             }
             for number, (dataset, after, until) in enumerate(asked)
         ]
-        return self._reads_of("read_readers_between", rows, limit)
+        return self._reads_of("read/readers_between", rows, limit)
 
     def exact_readers(self, asked: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
         rows = [
@@ -233,7 +233,7 @@ class Neo4jTransaction:
             }
             for number, (dataset, external, after) in enumerate(asked)
         ]
-        return self._reads_of("read_exact_readers", rows, limit)
+        return self._reads_of("read/exact_readers", rows, limit)
 
     def _reads_of(self, name: str, rows: list[Row], limit: int) -> list[list[StoredRead]]:
         found: list[list[StoredRead]] = [[] for _ in rows]
@@ -242,35 +242,35 @@ class Neo4jTransaction:
         return found
 
     def last_exact_read(self, dataset: Key) -> StoredRead | None:
-        rows = self._rows("read_last_exact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0])
+        rows = self._rows("read/last_exact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0])
         return _read(rows[0]) if rows else None
 
     def inexact_read(self, dataset: Key) -> bool:
-        return bool(self._rows("read_inexact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0]))
+        return bool(self._rows("read/inexact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0]))
 
     def kept_after(self, dataset: Key, time: int) -> bool:
-        return bool(self._rows("read_kept_after", dataset=key_hash("dataset", *dataset), time=time))
+        return bool(self._rows("read/live_version_after", dataset=key_hash("dataset", *dataset), time=time))
 
     def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
         found: list[list[StoredItem]] = [[] for _ in asked]
         rows = job_rows(asked)
-        for row in self._many("read_runs_from", rows, limit=limit):
+        for row in self._many("read/runs_from", rows, limit=limit):
             found[row["number"]].append(_run_item(row))
-        for row in self._many("read_job_events_from", rows, limit=limit):
+        for row in self._many("read/job_events_from", rows, limit=limit):
             found[row["number"]].append(_event_item(row))
         return [sorted(items, key=lambda item: item.moment)[:limit] for items in found]
 
     def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
         asked = job_rows([(job, moment)])
-        found = [_run_item(row) for row in self._many("read_runs_before", asked, limit=limit)]
-        found += [_event_item(row) for row in self._many("read_job_events_before", asked, limit=limit)]
+        found = [_run_item(row) for row in self._many("read/runs_before", asked, limit=limit)]
+        found += [_event_item(row) for row in self._many("read/job_events_before", asked, limit=limit)]
         return sorted(found, key=lambda item: item.moment, reverse=True)[:limit]
 
     def versions_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        return self._versions_of("read_versions_before", asked)
+        return self._versions_of("read/versions_before", asked)
 
     def versions_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        return self._versions_of("read_versions_after", asked)
+        return self._versions_of("read/versions_after", asked)
 
     def _versions_of(self, name: str, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
         found = {row["number"]: row for row in self._many(name, job_rows(asked))}
@@ -281,22 +281,22 @@ class Neo4jTransaction:
         for row, (_, _, last) in zip(rows, asked, strict=True):
             row |= {"last": last[0], "lastTie": last[1][:TIE_LENGTH], "lastText": last[1]}
         found: list[list[JobVersion]] = [[] for _ in asked]
-        for record in self._many("read_versions_between", rows):
+        for record in self._many("read/versions_between", rows):
             version = _version(record, asked[record["number"]][0])
             found[record["number"]] += [version] if version else []
         return found
 
     def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
-        rows = self._many("read_last_runs_before", job_rows(asked))
+        rows = self._many("read/last_runs_before", job_rows(asked))
         found = {row["number"]: (row["id"], (row["moment"], row["id"])) for row in rows}
         return [found.get(number) for number in range(len(asked))]
 
     def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
-        paths: list[Any] = list(self._many("read_fields_joined", [{"owner": one} for one in owners]))
+        paths: list[Any] = list(self._many("read/fields_joined", [{"owner": one} for one in owners]))
         return {(path[0], path[1], path[2]) for path in paths}
 
     def owed(self, limit: int) -> list[Owed]:
-        return [Owed(row["key"], row["kind"], row["body"]) for row in self._rows("read_owed", limit=limit)]
+        return [Owed(row["key"], row["kind"], row["body"]) for row in self._rows("read/deferred_work", limit=limit)]
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ class Neo4jTransaction:
             rows = formed(statement)
             # Its outcome is awaited by whatever is sent next, the commit at the latest: meanwhile the next rows are made and
             # packed.
-            self._run(f"write_{statement.name}", {"rows": rows})
+            self._run(f"write/{statement.name}", {"rows": rows})
             self._touched.note(statement)
             written += len(rows)
         return written
@@ -317,10 +317,10 @@ class Neo4jTransaction:
         """Make anew the glances of all that was written: once each, at the end (see ``glances``)."""
         for kind in ("job", "dataset"):
             if rows := self._touched.rows(kind):
-                self._run(f"write_put_{kind}_glances", {"rows": rows})
+                self._run(f"write/set_{kind}_summaries", {"rows": rows})
 
     def sweep(self, name: str, after: str, limit: int) -> str | None:
-        (row,) = self._rows(f"rebuild_{name}", after=after, limit=limit)
+        (row,) = self._rows(f"rebuild/{name}", after=after, limit=limit)
         return None if row["next"] is None else str(row["next"])
 
     def find(self, name: str, **parameters: object) -> list[Row]:

@@ -40,28 +40,28 @@ def glances_of(texts: Iterable[str]) -> list[Glance]:
 
 
 TOUCHED: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "put_jobs": (("job", "key", "key"),),
-    "put_named_jobs": (("job", "key", "key"),),
-    "put_current_job_versions": (("job", "key", "job"),),
-    "put_job_versions": (("job", "key", "job"),),
-    "add_runs": (("job", "version", "id"),),
-    "count_runs": (("job", "version", "id"),),
-    "put_last_runs": (("job", "version", "id"),),
-    "put_last_run_states": (("job", "version", "version"),),
-    "count_removed_runs": (("job", "version", "id"),),
-    "put_kept_runs": (("job", "version", "id"),),
-    "put_datasets": (("dataset", "key", "key"),),
-    "put_named_datasets": (("dataset", "key", "key"),),
-    "put_current_dataset_versions": (("dataset", "key", "dataset"),),
-    "put_dataset_versions": (("dataset", "key", "dataset"),),
-    "unmake_dataset_versions": (("dataset", "version", "id"),),
-    "put_dropped": (("dataset", "key", "dataset"),),
-    "put_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
-    "cut_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
+    "upsert_jobs": (("job", "key", "key"),),
+    "upsert_named_jobs": (("job", "key", "key"),),
+    "link_current_job_versions": (("job", "key", "job"),),
+    "upsert_job_versions": (("job", "key", "job"),),
+    "set_added_runs": (("job", "version", "id"),),
+    "set_run_counts": (("job", "version", "id"),),
+    "set_last_runs": (("job", "version", "id"),),
+    "set_last_run_states": (("job", "version", "version"),),
+    "set_removed_run_counts": (("job", "version", "id"),),
+    "set_retained_runs": (("job", "version", "id"),),
+    "upsert_datasets": (("dataset", "key", "key"),),
+    "upsert_named_datasets": (("dataset", "key", "key"),),
+    "link_current_dataset_versions": (("dataset", "key", "dataset"),),
+    "upsert_dataset_versions": (("dataset", "key", "dataset"),),
+    "set_unmade_dataset_versions": (("dataset", "version", "id"),),
+    "set_dropped": (("dataset", "key", "dataset"),),
+    "link_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
+    "unlink_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
 }
 """Whose glance each write touches: of which kind, named by key or by a version of its own, in which member of a row.
 
-A version that goes was current no longer, or ``put_current_…`` follows in its transaction.
+A version that goes was current no longer, or ``link_current_…`` follows in its transaction.
 """
 
 
@@ -78,6 +78,6 @@ class Touched:
             names.update((row[member], None) for row in statement.rows if row[member] is not None)
 
     def rows(self, kind: str) -> list[Row]:
-        """Return the rows of ``put_job_glances`` or ``put_dataset_glances``, and forget them."""
+        """Return the rows of ``set_job_summaries`` or ``set_dataset_summaries``, and forget them."""
         named = [(by, self.names.pop((kind, by), {})) for by in ("key", "version")]
         return [{by: name} for by, names in named for name in names]

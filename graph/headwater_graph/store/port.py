@@ -104,7 +104,7 @@ class Transaction(Protocol):
         """
 
     def find(self, name: str, **parameters: object) -> list[Row]:
-        """Return the rows of one of retention's questions, ``retain_...``; ``horizon`` is one of its parameters."""
+        """Return the rows of one of retention's questions, of the folder ``retain``; ``horizon`` is one of its parameters."""
 
 
 class Store(Protocol):

@@ -13,9 +13,9 @@ _FOLDER = resources.files("headwater_graph") / "cypher"
 
 @cache
 def cypher(name: str) -> str:
-    """Return the text of ``cypher/<name>.cypher``; where it says ``{{other}}``, the text of that stands."""
+    """Return the text of ``cypher/<name>.cypher``; a line ``{{fragments/other}}`` is replaced by the text of that file."""
     text = (_FOLDER / f"{name}.cypher").read_text()
-    return re.sub(r"\{\{(\w+)\}\}\n", lambda other: cypher(other[1]), text)
+    return re.sub(r"\{\{([\w/]+)\}\}\n", lambda other: cypher(other[1]), text)
 
 
 def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -36,8 +36,8 @@ def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]
 @cache
 def _asked(name: str) -> str:
     text = re.sub(r"\$(\w+)", r"$given.\1", cypher(name))
-    options = "CYPHER replan=skip\n" if name.startswith(("read_", "write_")) else ""
-    only_writes = name.startswith("write_") and "\nRETURN " not in text
+    options = "CYPHER replan=skip\n" if name.startswith(("read/", "write/")) else ""
+    only_writes = name.startswith("write/") and "\nRETURN " not in text
     return options + text + ("\nRETURN count(*) AS done" if only_writes else "")
 
 
@@ -48,10 +48,14 @@ class _Given(dict[str, Any]):
         return f"{{{', '.join(self)}}}"
 
 
-def names(prefix: str) -> tuple[str, ...]:
-    """Return the names of all statements that begin with a prefix: ``read_``, ``write_`` or ``scan_``."""
-    found = (file.name.removesuffix(".cypher") for file in _FOLDER.iterdir())
-    return tuple(sorted(name for name in found if name.startswith(prefix)))
+FOLDERS = ("read", "write", "check", "scan", "retain", "rebuild")
+"""The folders of statements, each named by what its statements do."""
+
+
+def names(folder: str) -> tuple[str, ...]:
+    """Return the names of all statements of a folder, such as ``read/runs``."""
+    files = (_FOLDER / folder).iterdir()
+    return tuple(sorted(f"{folder}/{file.name.removesuffix('.cypher')}" for file in files))
 
 
 def schema_statements() -> tuple[str, ...]:

@@ -18,7 +18,7 @@ _decode = msgspec.json.Decoder(Offsets).decode
 
 def holder_before(driver: neo4j.Driver, database: str, writer: str) -> str | None:
     """Return the name of the one whose transaction another writer's waits for; None: nobody else writes now."""
-    records, _, _ = driver.execute_query(cypher("show_writers"), database_=database)
+    records, _, _ = driver.execute_query(cypher("read/writers"), database_=database)
     return next((str(row["writer"]) for row in records if not row["waits"] and row["writer"] != writer), None)
 
 
@@ -32,5 +32,5 @@ class Mark:
 
 def last_mark(driver: neo4j.Driver, database: str) -> Mark:
     """Return what the last consumer said when its last batch was done; an empty mark where none ever was."""
-    records, _, _ = driver.execute_query(cypher("read_horizon"), database_=database)
+    records, _, _ = driver.execute_query(cypher("read/horizon"), database_=database)
     return Mark(_decode(records[0]["offsets"] or "{}"), records[0]["done"] or "") if records else Mark()

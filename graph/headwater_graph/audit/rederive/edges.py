@@ -58,7 +58,7 @@ def telling_jobs(store: Scans, currents: Iterable[Current]) -> Iterator[TellingJ
 def _past_tellers(store: Scans, portion: Iterable[Current]) -> dict[Moment, Teller]:
     """Return by moment those who are gone, but told what current edges stand on (SPEC 7)."""
     keys = [job_hash(current.folded.version.job) for current in portion]
-    rows = store.scan("check_pasts", keys=keys)
+    rows = store.scan("check/retained_reads", keys=keys)
     return {teller.moment: teller for row in rows for teller in past_of(row["past"])}
 
 
@@ -75,7 +75,7 @@ def _tellers(store: Scans, items: Iterable[Item]) -> Iterator[tuple[Item, Teller
             yield item, teller_of_event(cast("JobEvent", read_event(item.moment[1].encode())))
         else:
             runs[item.run_id] = item
-    for row in store.scan("check_records", keys=[run_hash(run_id) for run_id in runs]) if runs else ():
+    for row in store.scan("check/records", keys=[run_hash(run_id) for run_id in runs]) if runs else ():
         record = unpack(row["record"], RunRecord)
         teller = teller_of_run(read_run(row["id"], record), record)
         assert teller is not None

@@ -27,7 +27,7 @@ class Scans(Protocol):
     """A store that yields the rows of its scans."""
 
     def scan(self, name: str, **parameters: object) -> Iterator[Row]:
-        """Yield the rows of a scan: ``scan_jobs``, ``check_runs`` and so on."""
+        """Yield the rows of a scan: ``scan/jobs``, ``check/runs`` and so on."""
 
 
 Stands: TypeAlias = tuple[str, bool]
@@ -96,11 +96,11 @@ class Facts:
     def __enter__(self) -> Self:
         self._read_names()
         self._read_kept()
-        for row in self.store.scan("check_runs"):
+        for row in self.store.scan("check/runs"):
             self._add_run(row["id"], unpack(row["record"], RunRecord))
-        for row in self.store.scan("check_job_events"):
+        for row in self.store.scan("check/job_events"):
             self._add_job_event(cast("JobEvent", read_event(row["text"].encode())))
-        for row in self.store.scan("check_dataset_events"):
+        for row in self.store.scan("check/dataset_events"):
             self._add_dataset_event(cast("DatasetEvent", read_event(row["text"].encode())))
         return self
 
@@ -110,14 +110,14 @@ class Facts:
     # -- jobs and datasets ----------------------------------------------------------------------------------------
 
     def _read_names(self) -> None:
-        for row in self.store.scan("scan_jobs"):
+        for row in self.store.scan("scan/jobs"):
             self._add_past(_key(row["key"]), past_of(row["past"]))
             if row["record"]:
                 record = unpack(row["record"], JobRecord)
                 self._name_jobs([_key(row["key"])])
                 if record.parent:
                     self.jobs.setdefault(read.key_from(record.parent[2]), False)
-        for row in self.store.scan("scan_datasets"):
+        for row in self.store.scan("scan/datasets"):
             past = past_read(row["past"])
             if past is not None:
                 self.past_reads[_key(row["key"])] = past
@@ -137,13 +137,13 @@ class Facts:
     # -- what retention keeps -------------------------------------------------------------------------------------
 
     def _read_kept(self) -> None:
-        for row in self.store.scan("check_kept_job_versions"):
+        for row in self.store.scan("check/retained_job_versions"):
             version = version_of(row, _key(row["job"]))
             item = _bare_item(version.job, version.since, version.made_by)
             self._put_item(ToldItem(item, opens=version), "a")
             if version.made_by is not None:
                 self.of_runs.add((run_hash(version.made_by), REMOVED), [version.made_by, "job"])
-        for row in self.store.scan("check_kept_dataset_versions"):
+        for row in self.store.scan("check/retained_dataset_versions"):
             if row["moment"] is not None:
                 self._add_kept(row)
 

@@ -160,13 +160,13 @@ class RederivedGraph:
     def scan(self, name: str) -> Iterator[Row]:
         """Yield the rows of one of the dump's scans."""
         scans: dict[str, Callable[[], Iterator[Row]]] = {
-            "scan_jobs": self._jobs,
-            "scan_job_versions": self._job_versions,
-            "scan_runs": self._runs,
-            "scan_datasets": self._datasets,
-            "scan_dataset_versions": self._dataset_versions,
-            "scan_edges": lambda: chain.from_iterable(map(edge_rows, self.telling_jobs())),
-            "scan_columns": lambda: chain.from_iterable(map(column_rows, self.telling_jobs())),
+            "scan/jobs": self._jobs,
+            "scan/job_versions": self._job_versions,
+            "scan/runs": self._runs,
+            "scan/datasets": self._datasets,
+            "scan/dataset_versions": self._dataset_versions,
+            "scan/edges": lambda: chain.from_iterable(map(edge_rows, self.telling_jobs())),
+            "scan/columns": lambda: chain.from_iterable(map(column_rows, self.telling_jobs())),
         }
         return scans[name]()
 
@@ -175,12 +175,12 @@ class RederivedGraph:
         return telling_jobs(self.store, self.currents.values())
 
     def _jobs(self) -> Iterator[Row]:
-        for key, record in self.records("scan_jobs", self.facts.jobs):
+        for key, record in self.records("scan/jobs", self.facts.jobs):
             current = self.currents.get(key)
             yield {"key": key, "record": record, "current": current.folded.version.id if current else None}
 
     def _datasets(self) -> Iterator[Row]:
-        for key, record in self.records("scan_datasets", self.facts.datasets):
+        for key, record in self.records("scan/datasets", self.facts.datasets):
             aliases = self.facts.aliases.get(key, [])
             current = self._current_versions.get(key)
             yield {"key": key, "record": record, "current": current, "dropped": self._dropped(key), "aliases": aliases}
@@ -243,7 +243,7 @@ class RederivedGraph:
     def runs(self) -> Iterator[tuple[str, bytes | None, dict[str, list[PartOfRun]]]]:
         """Yield (runId, record, parts by kind) of every run; placeholders, which only parent facets name, have no record."""
         parts_of_runs = ((run, list(parts)) for run, parts in self.facts.of_runs.groups())
-        for row, told in _paired(self.store.scan("check_runs"), parts_of_runs):
+        for row, told in _paired(self.store.scan("check/runs"), parts_of_runs):
             parts: dict[str, list[PartOfRun]] = {}
             for key, part in told:
                 parts.setdefault(key[1], []).append(part)

@@ -69,7 +69,7 @@ def _digest(text: str) -> str:
 
 
 def _jobs(graph: RederivedGraph) -> Iterator[Row]:
-    for key, packed in graph.records("scan_jobs", graph.facts.jobs):
+    for key, packed in graph.records("scan/jobs", graph.facts.jobs):
         record = unpack(packed, JobRecord) if packed else JobRecord()
         facets = facets_text(record.facets)
         yield told_of_job(facets) | {
@@ -81,7 +81,7 @@ def _jobs(graph: RederivedGraph) -> Iterator[Row]:
 
 
 def _datasets(graph: RederivedGraph) -> Iterator[Row]:
-    for key, packed in graph.records("scan_datasets", graph.facts.datasets):
+    for key, packed in graph.records("scan/datasets", graph.facts.datasets):
         record = unpack(packed, DatasetRecord) if packed else DatasetRecord()
         aliases = read.aliases_of(read.living(record.facets, "symlinks"))
         facets = facets_text(record.facets)
@@ -198,13 +198,13 @@ def _current_edges(graph: RederivedGraph) -> Iterator[Row]:
 
 
 _KINDS: tuple[tuple[str, str, Callable[[RederivedGraph], Iterable[Row]]], ...] = (
-    ("Job", "check_jobs", _jobs),
-    ("Dataset", "check_datasets", _datasets),
-    ("Run", "check_run_nodes", _runs),
-    ("JobVersion", "check_job_versions", _job_versions),
-    ("DatasetVersion", "check_dataset_versions", _dataset_versions),
-    ("JobEvent", "check_placed_events", _job_events),
-    ("Field", "check_fields", _fields),
-    ("READ_BY", "check_reads", _reads),
-    ("FEEDS or PRODUCES", "check_edges", _current_edges),
+    ("Job", "check/jobs", _jobs),
+    ("Dataset", "check/datasets", _datasets),
+    ("Run", "check/run_nodes", _runs),
+    ("JobVersion", "check/job_versions", _job_versions),
+    ("DatasetVersion", "check/dataset_versions", _dataset_versions),
+    ("JobEvent", "check/placed_events", _job_events),
+    ("Field", "check/fields", _fields),
+    ("READ_BY", "check/reads", _reads),
+    ("FEEDS or PRODUCES", "check/edges", _current_edges),
 )

@@ -8,7 +8,7 @@ MATCH (d:Dataset {key: key})
   USING INDEX SEEK d:Dataset(key)
 OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
 WITH d,
-{{glance_of_dataset}}
+{{fragments/dataset_summary}}
   AS glance
 WHERE coalesce(d.glance, '') <> coalesce(glance, '')
 SET d.glance = glance

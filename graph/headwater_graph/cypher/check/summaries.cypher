@@ -3,7 +3,7 @@
 MATCH (j:Job)
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
 WITH j.namespace AS namespace, j.name AS name, j.glance AS glance,
-{{glance_of_job}}
+{{fragments/job_summary}}
   AS now
 WHERE coalesce(glance, '') <> coalesce(now, '')
 RETURN 'job' AS kind, [namespace, name] AS key
@@ -11,7 +11,7 @@ UNION ALL
 MATCH (d:Dataset)
 OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
 WITH d.namespace AS namespace, d.name AS name, d.glance AS glance,
-{{glance_of_dataset}}
+{{fragments/dataset_summary}}
   AS now
 WHERE coalesce(glance, '') <> coalesce(now, '')
 RETURN 'dataset' AS kind, [namespace, name] AS key

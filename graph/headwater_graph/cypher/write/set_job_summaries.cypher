@@ -8,7 +8,7 @@ MATCH (j:Job {key: key})
   USING INDEX SEEK j:Job(key)
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
 WITH j,
-{{glance_of_job}}
+{{fragments/job_summary}}
   AS glance
 WHERE coalesce(j.glance, '') <> coalesce(glance, '')
 SET j.glance = glance
