@@ -43,7 +43,7 @@ BEHIND = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class OffsetRanges:
     """Some batches one after the other: messages, seconds, and CPU seconds by group of processes."""
 
     messages: int
@@ -65,25 +65,25 @@ class Stretch:
 class Ingest:
     """What the consumer did: the whole, what came first from cold servers, and what came behind the warm-up."""
 
-    whole: Stretch
-    cold: Stretch
-    sustained: Stretch
+    whole: OffsetRanges
+    cold: OffsetRanges
+    sustained: OffsetRanges
     usage: dict[str, Usage]
     last: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CommittedOffsets:
     """How far a consumer has come: messages, the time in seconds, CPU seconds by group of processes."""
 
     messages: int
     time: float
     cpu: dict[str, float]
 
-    def until(self, end: Mark) -> Stretch:
+    def until(self, end: CommittedOffsets) -> OffsetRanges:
         """Return what lies between this and a later mark."""
         cpu = {name: seconds - self.cpu.get(name, 0) for name, seconds in end.cpu.items()}
-        return Stretch(end.messages - self.messages, end.time - self.time, cpu)
+        return OffsetRanges(end.messages - self.messages, end.time - self.time, cpu)
 
 
 def fill(bootstrap_servers: str, workload: Workload) -> float:
@@ -119,7 +119,7 @@ def consume(home: Path, warm_up: int, events: int) -> Ingest:
     if consumer.returncode:
         raise SystemExit(f"the consumer ended with {consumer.returncode}: {lines[-3:]}")
 
-    def reached(messages: int) -> Mark:
+    def reached(messages: int) -> CommittedOffsets:
         return next(mark for mark in marks if mark.messages >= messages)
 
     first, end = marks[0], marks[-1]
@@ -127,11 +127,13 @@ def consume(home: Path, warm_up: int, events: int) -> Ingest:
     return Ingest(first.until(end), first.until(reached(events)), sustained, usage, batches[-1])
 
 
-def _followed(log: Iterable[str], usage: dict[str, Usage]) -> tuple[list[str], list[dict[str, Any]], list[Mark]]:
+def _followed(
+    log: Iterable[str], usage: dict[str, Usage]
+) -> tuple[list[str], list[dict[str, Any]], list[CommittedOffsets]]:
     """Follow a consumer's log: all lines, what is told of each batch, and a mark before the first and at the end of each."""
     lines: list[str] = []
     batches: list[dict[str, Any]] = []
-    marks: list[Mark] = []
+    marks: list[CommittedOffsets] = []
     for line in log:
         lines.append(line)
         told: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
@@ -139,10 +141,10 @@ def _followed(log: Iterable[str], usage: dict[str, Usage]) -> tuple[list[str], l
             continue
         seconds, ended = told["seconds"], datetime.fromisoformat(told["time"]).timestamp()
         if not marks:
-            marks.append(Mark(0, ended - seconds["read"] - seconds["total"], {}))
+            marks.append(CommittedOffsets(0, ended - seconds["read"] - seconds["total"], {}))
         batches.append(told)
         cpu = {name: used.seconds for name, used in usage.items()}
-        marks.append(Mark(marks[-1].messages + told["messages"], ended, cpu))
+        marks.append(CommittedOffsets(marks[-1].messages + told["messages"], ended, cpu))
         print(f"  batch {told['batch']}: {told['messages']} messages in {seconds['total']:.1f} s", flush=True)
     return lines, batches, marks
 

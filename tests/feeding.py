@@ -25,9 +25,9 @@ def feed(store: Store, messages: Iterable[bytes], limits: Limits | None = None) 
             continue
     writer, position = GraphWriter(store, limits), BatchPosition("test", 0, {})
     report = writer.apply(coalescer.rows(), position)
-    while report.parted:
-        sources = {at for one in report.parted for at in unpack_sources(one.sources)}
-        rows, _ = part((message for message in told if message.position in sources), report.parted)
+    while report.split_runs:
+        sources = {at for one in report.split_runs for at in unpack_sources(one.sources)}
+        rows, _ = part((message for message in told if message.position in sources), report.split_runs)
         report = report.then(writer.apply(rows, position))
     return report
 

@@ -18,7 +18,7 @@ from headwater_consumer.archive.replay import messages_since
 from headwater_consumer.archive.replay import replay as send_again
 from headwater_consumer.archive.storage import storage_at
 from headwater_consumer.archive.topic import KafkaTopic
-from headwater_consumer.archive.writer import GROUP, Kept, Rolling, keep
+from headwater_consumer.archive.writer import GROUP, RetainedPast, Rolling, keep
 from headwater_consumer.config import ConsumerSettings
 from headwater_consumer.kafka.brokers import Client, kafka_client, partitions_of, prepare_topics
 
@@ -69,7 +69,7 @@ def archive(
     return 0
 
 
-def _tell_kept(kept: Kept, topic: str, as_json: bool) -> None:
+def _tell_kept(kept: RetainedPast, topic: str, as_json: bool) -> None:
     gaps = [{"partition": gap.partition, "from": gap.begin, "to": gap.end - 1} for gap in kept.gaps]
     if as_json:
         click.echo(json.dumps({"topic": topic, "messages": kept.messages, "files": kept.files, "missing": gaps}))

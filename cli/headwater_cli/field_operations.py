@@ -12,7 +12,7 @@ from headwater_avro.errors import ConfigError
 from headwater_graph.queries.fields.field_operations_facet import INFLUENCES, FieldOperation
 from headwater_graph.queries.fields.operations import OperationsAnswer, Step, field_operations, find_field
 from headwater_graph.queries.lineage.traversal import Limits
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 
 from .formats import STATE_COLOURS, Paint, json_text, plain
 from .querying import paint, say, the_graph
@@ -44,7 +44,7 @@ def _say_operations(
         raise ConfigError("operations are those of the last runs: leave --as-of, --past, --active-since, --columns out")
     with the_graph() as graph:
         dataset, asked = find_field(graph, key, columns)
-        answer = field_operations(graph, told_by_run, dataset, asked, Limits(depth, nodes=nodes))
+        answer = field_operations(graph, run_view, dataset, asked, Limits(depth, nodes=nodes))
     say(json_text(answer.value()) if form == "json" else operations_text(answer, paint()))
 
 

@@ -112,5 +112,5 @@ def rebuild() -> None:
 
 
 def _settled(store: Neo4jStore) -> None:
-    if store.owes():
+    if store.has_deferred_work():
         raise HeadwaterError("the graph still owes work that a running `headwater consume` does: try again when it has")

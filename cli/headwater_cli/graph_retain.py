@@ -15,7 +15,7 @@ from headwater_avro.times import format_time, micros_of
 from .querying import now, read_time, where_the_graph_is
 
 if TYPE_CHECKING:
-    from headwater_graph.retention.retain import Going
+    from headwater_graph.retention.retain import Removal
 
 
 @click.command()
@@ -29,12 +29,12 @@ def retain(older_than: str, applied: bool, as_json: bool) -> None:
     letters (before_horizon). What is current stays. It can run beside a consumer; broken off, the next one goes on with it.
     """
     from headwater_graph.retention.retain import retain as remove
-    from headwater_graph.retention.retain import shown, would_go
+    from headwater_graph.retention.retain import shown, would_remove
     from headwater_graph.store.neo4j_store import Neo4jStore
 
     horizon = _horizon(older_than)
     with Neo4jStore(where_the_graph_is(), holder="headwater graph retain") as store:
-        going = would_go(store, horizon)
+        going = would_remove(store, horizon)
         if not as_json:
             _show(horizon, going)
         removed = remove(store, horizon, progress=_say) if applied else None
@@ -54,7 +54,7 @@ def _horizon(text: str) -> int:
     return micros_of(time)
 
 
-def _show(horizon: int, going: dict[str, Going]) -> None:
+def _show(horizon: int, going: dict[str, Removal]) -> None:
     click.echo(f"before {format_time(horizon)}:")
     for kind, one in going.items():
         times = f"  {format_time(one.oldest)} to {format_time(one.newest)}" if one.oldest and one.newest else ""

@@ -12,9 +12,9 @@ import click
 from headwater_avro.errors import ConfigError
 from headwater_graph.queries.catalog.finding import Wanted, find, find_run
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.runs.run_diff import Change, RunDiff, last_that_worked, run_diff
+from headwater_graph.queries.runs.run_diff import RunChange, RunDiff, last_that_worked, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import Child, RunDetails, RunFilter, RunLine, VersionUse, list_runs, show_run
 
 from .completion import names_of, runs
@@ -119,7 +119,7 @@ def duration(seconds: float | None) -> str:
 def show_command(run_id: str, facets: bool, form: str) -> None:
     """Show one run: RUN is its id or the beginning of it."""
     with the_graph() as graph:
-        details = show_run(graph, find_run(graph, run_id), now(), told_by_run)
+        details = show_run(graph, find_run(graph, run_id), now(), run_view)
     say(json_text(details.value()) if form == "json" else "\n".join(_shown(details, facets, paint())))
 
 
@@ -223,7 +223,7 @@ def diff_command(run_ids: tuple[str, ...], form: str) -> None:
     with the_graph() as graph:
         last = find_run(graph, run_ids[-1])
         first = find_run(graph, run_ids[0]) if len(run_ids) == 2 else last_that_worked(graph, last)
-        diff = run_diff(graph, first, last, now(), told_by_run)
+        diff = run_diff(graph, first, last, now(), run_view)
     say(json_text(diff.value()) if form == "json" else "\n".join(_diff_lines(diff, paint())))
 
 
@@ -243,7 +243,7 @@ def _diff_lines(diff: RunDiff, colours: Paint) -> Iterator[str]:
     yield from (_change_line("", change) for change in diff.settings)
 
 
-def _change_line(word: str, change: Change) -> str:
+def _change_line(word: str, change: RunChange) -> str:
     what, before, after = change
     return f"  {word}{what}: {_value_text(before)} to {_value_text(after)}"
 

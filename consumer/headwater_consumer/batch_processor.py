@@ -27,14 +27,14 @@ from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterSink, now
 from headwater_consumer.kafka.messages import Messages, Position
-from headwater_consumer.lock_watch import HeldBy, told_while_held
+from headwater_consumer.lock_watch import HeldBy, reporting_lock_holder
 from headwater_consumer.metrics import BatchSummary
 from headwater_consumer.partition import DEAD, TALLY, UNREAD, Rejected, Tally
 from headwater_graph.rules.coalesce import Row, unpack_sources
 from headwater_graph.store.connection import StoreBusy, StoreExhausted
 
 if TYPE_CHECKING:
-    from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Parted, Refused
+    from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, SplitRun
     from headwater_graph.apply.merged import Portion
 
 Result = TypeVar("Result")
@@ -128,7 +128,7 @@ class Batch:
     seconds: dict[str, float]
 
 
-class BatchCycle:
+class BatchProcessor:
     """The steps of a batch, with what they need; called with a frame of tagged rows and the batch's number.
 
     :meth:`read` and :meth:`write` are its two halves: what needs no graph, and what does.
@@ -212,11 +212,11 @@ class BatchCycle:
         self._offsets = _merged(self._offsets, batch.tagged.offsets())
         position = BatchPosition(query_id=batch.query_id, batch_id=batch.batch_id, offsets=self._offsets)
         again = self._read_again(batch.tagged.unread(), dead)
-        with told_while_held(self._status, self._held_by):
+        with reporting_lock_holder(self._status, self._held_by):
             prepared = [*batch.prepared, *self._writer.prepare(again)]
             report = self._patiently(lambda: self._writer.write(prepared, position))
-            while report.parted:
-                report = report.then(self._write_parted(report.parted, replace(position, offsets={}), dead))
+            while report.split_runs:
+                report = report.then(self._write_split_runs(report.split_runs, replace(position, offsets={}), dead))
             self._bury_refused(report.refused, dead)
             if self._offsets and not report.marked:
                 self._patiently(lambda: self._writer.mark(position))
@@ -232,11 +232,11 @@ class BatchCycle:
         self._bury_by_position(refused, dead)
         return rows
 
-    def _write_parted(self, parted: list[Parted], position: BatchPosition, dead: Counter[str]) -> BatchReport:
+    def _write_split_runs(self, split_runs: list[SplitRun], position: BatchPosition, dead: Counter[str]) -> BatchReport:
         from headwater_consumer.horizon_split import part
 
-        sources = [source for one in parted for source in unpack_sources(one.sources)]
-        rows, older = self._patiently(lambda: part(self._messages.fetch(sources), parted, self._schemas))
+        sources = [source for one in split_runs for source in unpack_sources(one.sources)]
+        rows, older = self._patiently(lambda: part(self._messages.fetch(sources), split_runs, self._schemas))
         self._bury_by_position(older, dead)
         prepared = self._writer.prepare(rows)
         return self._patiently(lambda: self._writer.write(prepared, position))
@@ -307,7 +307,7 @@ class BatchCycle:
             dead=dict(dead),
             late_runs=report.late_runs,
             refolded_versions=report.refolded_versions,
-            owed=report.owed_left,
+            deferred=report.deferred_left,
             seconds=seconds,
         )
         self._status.batch_written(summary)

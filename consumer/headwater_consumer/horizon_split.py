@@ -9,7 +9,7 @@ from headwater_avro.framing import unframed
 from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_consumer.kafka.messages import Message, Position
 from headwater_consumer.partition import headers_of
-from headwater_graph.apply.batch_writer import Parted
+from headwater_graph.apply.batch_writer import SplitRun
 from headwater_graph.rules.coalesce import Coalescer, Row
 
 Reasons = dict[Position, tuple[RejectionCode, str]]
@@ -17,13 +17,13 @@ Reasons = dict[Position, tuple[RejectionCode, str]]
 
 
 def part(
-    messages: Iterable[Message], parted: Iterable[Parted], schemas: Schemas = NO_REGISTRY
+    messages: Iterable[Message], split_runs: Iterable[SplitRun], schemas: Schemas = NO_REGISTRY
 ) -> tuple[list[Row], Reasons]:
     """Return what is left of the runs' messages, joined, and those that are older than their bounds.
 
     Raises ServerUnavailable while the schema registry can't tell what a framed message is.
     """
-    coalescer = Coalescer({one.run_id: one.bound for one in parted})
+    coalescer = Coalescer({one.run_id: one.bound for one in split_runs})
     refused: Reasons = {}
     for message in messages:
         try:

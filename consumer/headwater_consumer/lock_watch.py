@@ -18,7 +18,7 @@ LOOK = 1.0
 
 
 @contextmanager
-def told_while_held(status: Status, held_by: HeldBy | None, every: float = LOOK) -> Iterator[None]:
+def reporting_lock_holder(status: Status, held_by: HeldBy | None, every: float = LOOK) -> Iterator[None]:
     """Within this, the status says that it waits, and for whom, as long as somebody else holds the graph."""
     if held_by is None:
         yield

@@ -44,7 +44,7 @@ class BatchSummary:
     dead: Mapping[str, int]
     late_runs: int
     refolded_versions: int
-    owed: int
+    deferred: int
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -60,7 +60,7 @@ class BatchSummary:
             "dead": sum(self.dead.values()),
             "late_runs": self.late_runs,
             "refolded_versions": self.refolded_versions,
-            "owed": self.owed,
+            "owed": self.deferred,
             "seconds": {phase: round(seconds, 3) for phase, seconds in self.seconds.items()},
         }
 
@@ -81,7 +81,7 @@ class Metrics:
             "headwater_batch_seconds", "Duration of a batch", ["phase"], registry=registry, buckets=BUCKETS
         )
         self.lag = Gauge("headwater_lag_messages", "Messages not yet in the graph", ["partition"], registry=registry)
-        self.owed = Gauge("headwater_owed", "Work left for later transactions", registry=registry)
+        self.deferred = Gauge("headwater_owed", "Work left for later transactions", registry=registry)
         self.last = Gauge("headwater_last_batch_timestamp_seconds", "When a batch was written", registry=registry)
         self.waiting = Gauge("headwater_waiting", "1 while a server is waited for", registry=registry)
         for code in REJECTION_CODES:
@@ -99,7 +99,7 @@ class Metrics:
         self.batches.inc()
         for phase, seconds in batch.seconds.items():
             self.seconds.labels(phase).observe(seconds)
-        self.owed.set(batch.owed)
+        self.deferred.set(batch.deferred)
         self.last.set(at)
 
     def text(self) -> bytes:

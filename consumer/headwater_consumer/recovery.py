@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headwater_consumer.kafka.messages import Messages
 from headwater_graph.apply.batch_writer import done
-from headwater_graph.store.writer_node import Mark, Offsets
+from headwater_graph.store.writer_node import CommittedOffsets, Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Stretch: TypeAlias = dict[int, tuple[int, int]]
+OffsetRanges: TypeAlias = dict[int, tuple[int, int]]
 """{partition: (first offset, offset after the last)} of a topic."""
 
 
@@ -79,7 +79,7 @@ class _Files:
             stream.close()
 
 
-def lacking(topic: str, mark: Mark, checkpoint: Checkpoint, messages: Messages) -> Stretch:
+def missing_ranges(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint, messages: Messages) -> OffsetRanges:
     """Return where messages of the topic are that the checkpoint counts as done and the graph may lack.
 
     Of a partition that the graph does not name it has nothing. Unless it says that the last batch is done, that one is lacking,
@@ -88,7 +88,7 @@ def lacking(topic: str, mark: Mark, checkpoint: Checkpoint, messages: Messages) 
     """
     is_done = mark.done == done(checkpoint.query, checkpoint.batch)
     written, begun, before = (offsets.get(topic, {}) for offsets in (mark.offsets, checkpoint.begun, checkpoint.before))
-    found: Stretch = {}
+    found: OffsetRanges = {}
     for partition, end in sorted(checkpoint.committed.get(topic, {}).items()):
         origin = begun.get(partition, 0)
         begin = written.get(partition, origin)
@@ -99,12 +99,12 @@ def lacking(topic: str, mark: Mark, checkpoint: Checkpoint, messages: Messages) 
     return found
 
 
-def portions(stretch: Mapping[int, tuple[int, int]], at_once: int) -> Iterator[Stretch]:
+def portions(ranges: Mapping[int, tuple[int, int]], at_once: int) -> Iterator[OffsetRanges]:
     """Divide a stretch into ones of about so many offsets, each a like share of all partitions: so their times stay near."""
-    parts = -(-sum(end - begin for begin, end in stretch.values()) // at_once)
+    parts = -(-sum(end - begin for begin, end in ranges.values()) // at_once)
     for part in range(parts):
         shares = {
             partition: (begin + (end - begin) * part // parts, begin + (end - begin) * (part + 1) // parts)
-            for partition, (begin, end) in stretch.items()
+            for partition, (begin, end) in ranges.items()
         }
         yield {partition: share for partition, share in shares.items() if share[0] < share[1]}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_avro.registry import NO_REGISTRY, Schemas, schemas_of
-from headwater_consumer.batch_processor import BatchCycle, Writer
+from headwater_consumer.batch_processor import BatchProcessor, Writer
 from headwater_consumer.health import HealthServer, Status
 from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, prepare_topics
 from headwater_consumer.kafka.dead_letters import KafkaDeadLetters
@@ -76,14 +76,14 @@ def consume(
         exits.enter_context(_stopped_by_signals(stop))
         dead_letters = KafkaDeadLetters(settings.dead_letter_topic, kafka)
         messages = KafkaMessages(settings.kafka_topic, kafka)
-        cycle = BatchCycle(
+        cycle = BatchProcessor(
             writer, dead_letters, messages, status, stop=stop, schemas=schemas, held_by=graph.held_by if graph else None
         )
         checkpoint = checkpoint_of(settings, kafka)
         stream = Stream(session, settings, cycle, status, kafka, checkpoint=checkpoint, stop=stop)
         logger.info("consuming", extra={"topic": settings.kafka_topic, "kafka": settings.kafka_bootstrap_servers})
         if graph is not None:
-            stream.catch_up(graph.last_mark(), messages)
+            stream.catch_up(graph.committed_offsets(), messages)
         stream.run(available_now=available_now)
     logger.info("stopped")
 

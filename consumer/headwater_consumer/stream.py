@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from headwater_avro.errors import HeadwaterError, ServerUnavailable
-from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchCycle, Draining
+from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchProcessor, Draining
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import Client, partitions_of
 from headwater_consumer.partition import READ_DDL, TAGGED_DDL, tag_partition, tag_partition_with
 from headwater_consumer.progress import ProgressLog
-from headwater_consumer.recovery import Checkpoint, Stretch, lacking, portions, read_checkpoint
+from headwater_consumer.recovery import Checkpoint, OffsetRanges, missing_ranges, portions, read_checkpoint
 from headwater_consumer.write_behind import WriteBehind
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from headwater_consumer.config import ConsumerSettings
     from headwater_consumer.kafka.messages import Messages
-    from headwater_graph.store.writer_node import Mark
+    from headwater_graph.store.writer_node import CommittedOffsets
 
 logger = logging.getLogger("headwater.consumer")
 
@@ -63,12 +63,12 @@ def tagged_stream(spark: SparkSession, settings: ConsumerSettings) -> DataFrame:
     return _tagged(messages, settings).observe(QUERY, *counts)
 
 
-def tagged_again(spark: SparkSession, settings: ConsumerSettings, stretch: Stretch) -> DataFrame:
+def tagged_again(spark: SparkSession, settings: ConsumerSettings, ranges: OffsetRanges) -> DataFrame:
     """Return the tagged rows of a part of the topic."""
     topic = settings.kafka_topic
-    begins, ends = ({str(at): bounds[side] for at, bounds in stretch.items()} for side in (0, 1))
+    begins, ends = ({str(at): bounds[side] for at, bounds in ranges.items()} for side in (0, 1))
     options = {
-        "assign": json.dumps({topic: sorted(stretch)}),
+        "assign": json.dumps({topic: sorted(ranges)}),
         "startingOffsets": json.dumps({topic: begins}),
         "endingOffsets": json.dumps({topic: ends}),
     }
@@ -103,7 +103,7 @@ class Stream:
         self,
         spark: SparkSession,
         settings: ConsumerSettings,
-        cycle: BatchCycle,
+        cycle: BatchProcessor,
         status: Status,
         kafka: Client,
         *,
@@ -133,17 +133,17 @@ class Stream:
         finally:
             self._spark.streams.removeListener(progress)
 
-    def catch_up(self, mark: Mark, messages: Messages) -> None:
+    def catch_up(self, mark: CommittedOffsets, messages: Messages) -> None:
         """Bring into the graph what it lacks of what the checkpoint counts as done; ``mark`` tells what it has.
 
         Returns early when asked to stop. Raises ServerUnavailable where Kafka goes away, and what a batch fails by.
         """
         known = read_checkpoint(self._spark, self._checkpoint)
         self._cycle.go_on_from(mark.offsets)
-        self._read_again(lacking(self._settings.kafka_topic, mark, known, messages), known)
+        self._read_again(missing_ranges(self._settings.kafka_topic, mark, known, messages), known)
 
-    def _read_again(self, stretch: Stretch, known: Checkpoint) -> None:
-        parts = list(portions(stretch, self._settings.max_offsets_per_trigger))
+    def _read_again(self, ranges: OffsetRanges, known: Checkpoint) -> None:
+        parts = list(portions(ranges, self._settings.max_offsets_per_trigger))
         for number, part in enumerate(parts, 1):
             if self._stop.is_set():
                 return

@@ -11,13 +11,13 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from headwater_consumer.batch_processor import BatchCycle
+from headwater_consumer.batch_processor import BatchProcessor
 
 
 class WriteBehind:
     """Hands batches from the thread that reads to the one that writes, one at a time and in their order."""
 
-    def __init__(self, cycle: BatchCycle) -> None:
+    def __init__(self, cycle: BatchProcessor) -> None:
         self._cycle = cycle
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headwater-writer")
         self._reading = threading.Lock()

@@ -16,7 +16,7 @@ from headwater_graph.apply.limits import Limits
 from headwater_graph.model.values import Statement
 from headwater_graph.rules.coalesce import Coalescer, Row
 from headwater_graph.store.connection import StoreBusy, StoreExhausted
-from headwater_graph.store.writer_node import Mark
+from headwater_graph.store.writer_node import CommittedOffsets
 
 from ..fake_graph.store import FakeStore, FakeTransaction
 from ..feeding import dumped
@@ -67,7 +67,10 @@ def rows(*run_ids: str) -> list[Row]:
 
 def runs_in(statements: tuple[Statement, ...]) -> list[str]:
     return [
-        row["id"] for statement in statements if statement.name in ("create_runs", "upsert_runs") for row in statement.rows
+        row["id"]
+        for statement in statements
+        if statement.name in ("create_runs", "upsert_runs")
+        for row in statement.rows
     ]
 
 
@@ -245,7 +248,7 @@ def test_the_graph_knows_the_offsets_of_a_batch_of_dead_letters_alone(servers: S
         writer = GraphWriter(emptied(graph))
         writer.apply(rows("a"), POSITION)
         writer.apply([], BatchPosition("q", 2, {"t": {0: 9}}))
-        assert graph.last_mark() == Mark({"t": {0: 9}}, "q/2")
+        assert graph.committed_offsets() == CommittedOffsets({"t": {0: 9}}, "q/2")
 
 
 @pytest.mark.end_to_end

@@ -114,17 +114,17 @@ def killed_half_way(graph: Neo4jStore, servers: Servers, arguments: list[str]) -
     before = epoch(graph)
     command = [sys.executable, "-m", "tests.apply.dying_writer", *arguments]
     with subprocess.Popen(command, cwd=ROOT, env=os.environ | account) as process:
-        while not (owed(graph) and epoch(graph) >= before + 4):
+        while not (deferred(graph) and epoch(graph) >= before + 4):
             assert process.poll() is None, "the writer was done before it was killed"
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
-    assert owed(graph), "all was done before the writer died"
+    assert deferred(graph), "all was done before the writer died"
 
 
 def epoch(graph: Neo4jStore) -> int:
     return next((row["epoch"] for row in graph.scan("check/epoch")), 0)
 
 
-def owed(graph: Neo4jStore) -> bool:
+def deferred(graph: Neo4jStore) -> bool:
     return any(True for _ in graph.scan("check/deferred_work"))

@@ -21,7 +21,7 @@ from ..servers import Servers
 from ..store.empty import emptied, opened
 
 AnyStore = FakeStore | Neo4jStore
-Standing = tuple[str | None, str | None, bool]
+Precedence = tuple[str | None, str | None, bool]
 """The last run of a version, its state, whether it streams."""
 
 
@@ -49,7 +49,7 @@ def event(run: str, second: int, kind: str, *outputs: str, streaming: bool = Fal
     return json.dumps(told).encode()
 
 
-def standing(store: AnyStore) -> list[Standing]:
+def precedence(store: AnyStore) -> list[Precedence]:
     """How the versions of the job stand, by their last runs."""
     found = [
         (row["lastRun"], row["lastRunState"], bool(row["lastRunStreaming"])) for row in store.scan("check/job_versions")
@@ -57,11 +57,11 @@ def standing(store: AnyStore) -> list[Standing]:
     return sorted(found, key=str)
 
 
-def told(store: AnyStore, *batches: list[bytes]) -> list[Standing]:
+def told(store: AnyStore, *batches: list[bytes]) -> list[Precedence]:
     for batch in batches:
         feed(store, batch)
         assert list(check(store)) == []
-    return standing(store)
+    return precedence(store)
 
 
 def test_a_streaming_run_that_ends_stands_otherwise_without_a_fold(store: AnyStore) -> None:
@@ -93,17 +93,17 @@ def test_a_late_run_leaves_the_last_as_it_stands(store: AnyStore) -> None:
 def test_how_a_removed_run_stood_is_forgotten_with_it(store: AnyStore) -> None:
     feed(store, [event("old", 1, "FAIL", "out"), event("new", 9, "COMPLETE", "other")])
     retain(store, parse_time("2026-01-01T00:00:20Z"))
-    assert standing(store) == [("new", None, False)]
+    assert precedence(store) == [("new", None, False)]
     assert list(check(store)) == []
     rebuild(store)
-    assert standing(store) == [("new", None, False)]
+    assert precedence(store) == [("new", None, False)]
 
 
 @pytest.mark.end_to_end
 def test_a_graph_written_before_versions_knew_it_is_led_there(servers: Servers) -> None:
     with opened(servers) as store:
         feed(emptied(store), [event("r", 1, "START", "out", streaming=True), event("other", 2, "FAIL", "more")])
-        before = standing(store)
+        before = precedence(store)
         assert {state for _, state, _ in before} == {"RUNNING", "FAIL"}
         store.driver.execute_query(
             "MATCH (v:JobVersion), (s:HeadwaterSchema) REMOVE v.lastRunState, v.lastRunStreaming SET s.version = 1",
@@ -111,6 +111,6 @@ def test_a_graph_written_before_versions_knew_it_is_led_there(servers: Servers) 
         )
         assert list(check(store))
         assert [version for version, _ in schema.migrate(store.settings)] == [2, 3]
-        assert standing(store) == before
+        assert precedence(store) == before
         assert list(check(store)) == []
         emptied(store)

@@ -15,7 +15,7 @@ from headwater_consumer.archive.lines import Damaged, line_of, message_of
 from headwater_consumer.archive.parts import Part, gaps, part_named, parts_of
 from headwater_consumer.archive.reader import check_archive, messages_in, messages_of
 from headwater_consumer.archive.storage import UNFINISHED, Bucket, Folder, Memory, Storage, storage_at
-from headwater_consumer.archive.writer import Keeper, Kept, Rolling, keep
+from headwater_consumer.archive.writer import Keeper, RetainedPast, Rolling, keep
 from headwater_consumer.kafka.messages import Message
 
 from .source import BEGIN, DAY, GivenTopic, message
@@ -33,7 +33,7 @@ MESSAGES = st.builds(
 )
 
 
-def kept(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> Kept:
+def kept(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> RetainedPast:
     return keep(topic, "events", storage, rolling or Rolling(), stop=threading.Event(), follow=False)
 
 
@@ -72,7 +72,7 @@ def test_what_is_kept_is_what_came_and_is_kept_once() -> None:
     ]
     topic = GivenTopic([*odd, *(message(offset, partition=1) for offset in range(7))])
     storage = Memory()
-    assert kept(topic, storage) == Kept(10, 2, ())
+    assert kept(topic, storage) == RetainedPast(10, 2, ())
     assert sorted(read(storage), key=lambda each: each.position) == sorted(
         topic.messages.values(), key=lambda e: e.position
     )

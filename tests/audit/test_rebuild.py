@@ -11,7 +11,7 @@ from headwater_avro.errors import ServerUnavailable
 from headwater_graph.apply.deferred import RebuildUnfinished
 from headwater_graph.apply.limits import Limits
 from headwater_graph.apply.merged import told
-from headwater_graph.apply.transaction import settle
+from headwater_graph.apply.transaction import apply_batch
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
@@ -112,7 +112,7 @@ def test_a_portion_that_follows_one_settled_before_the_rebuild_began_waits_too(e
     with pytest.raises(Killed):
         rebuild(store, SMALL)
     with pytest.raises(RebuildUnfinished), store.transaction() as tx:
-        settle(tx, told([run("new", 1, side(), side("out"))]), SMALL)
+        apply_batch(tx, told([run("new", 1, side(), side("out"))]), SMALL)
 
 
 def test_the_error_survives_a_process_border() -> None:
@@ -123,4 +123,4 @@ def test_the_progress_of_a_rebuild_is_told(everything: FakeStore) -> None:
     steps: list[tuple[str, int]] = []
     rebuild(copied(everything, FakeStore()), SMALL, lambda what, done: steps.append((what, done)))
     assert {what for what, _ in steps} >= {"edges", "runs", "names"}
-    assert steps[0] == ("owed", 1)
+    assert steps[0] == ("deferred_work", 1)

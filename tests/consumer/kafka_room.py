@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Producer
 
-from headwater_consumer.batch_processor import BatchCycle
+from headwater_consumer.batch_processor import BatchProcessor
 from headwater_consumer.config import ConsumerSettings, load
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import kafka_client
@@ -23,7 +23,7 @@ from headwater_consumer.stream import Stream
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, done
 from headwater_graph.apply.merged import Portion
 from headwater_graph.rules.coalesce import Row
-from headwater_graph.store.writer_node import Mark
+from headwater_graph.store.writer_node import CommittedOffsets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,11 +59,11 @@ class CollectingWriter:
     def mark(self, position: BatchPosition) -> None:
         self.marks.append(position)
 
-    def last_mark(self) -> Mark:
+    def committed_offsets(self) -> CommittedOffsets:
         return (
-            Mark(self.marks[-1].offsets, done(self.marks[-1].query_id, self.marks[-1].batch_id))
+            CommittedOffsets(self.marks[-1].offsets, done(self.marks[-1].query_id, self.marks[-1].batch_id))
             if self.marks
-            else Mark()
+            else CommittedOffsets()
         )
 
     @property
@@ -76,7 +76,7 @@ def report(**told: Any) -> BatchReport:
     nothing: dict[str, Any] = {
         "late_runs": 0,
         "refolded_versions": 0,
-        "owed_left": 0,
+        "deferred_left": 0,
         "phase_seconds": {},
         "refused": [],
     }
@@ -125,14 +125,14 @@ class Room:
     def consume(self, **flags: Any) -> None:
         """Run the stream until what is on the topic is with the writer."""
         stream = self.stream(**flags)
-        stream.catch_up(self.writer.last_mark(), KafkaMessages(self.topic, self.client))
+        stream.catch_up(self.writer.committed_offsets(), KafkaMessages(self.topic, self.client))
         stream.run(available_now=True)
 
     def stream(self, **flags: Any) -> Stream:
         settings = self.settings(**flags)
         dead_letters = KafkaDeadLetters(settings.dead_letter_topic, self.client)
         messages = KafkaMessages(self.topic, self.client)
-        cycle = BatchCycle(self.writer, dead_letters, messages, self.status, stop=self.stop, first_wait=0.1)
+        cycle = BatchProcessor(self.writer, dead_letters, messages, self.status, stop=self.stop, first_wait=0.1)
         return Stream(
             self.spark,
             settings,

@@ -35,7 +35,7 @@ class SlowWriter:
             for _, key, _, _ in portion.rows:
                 self._write(f"run {key.decode()}")
         self._write(f"end {position.batch_id}")
-        return BatchReport(late_runs=0, refolded_versions=0, owed_left=0, phase_seconds={}, refused=[], marked=True)
+        return BatchReport(late_runs=0, refolded_versions=0, deferred_left=0, phase_seconds={}, refused=[], marked=True)
 
     def mark(self, position: BatchPosition) -> None:
         self._write(f"mark {position.batch_id}")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from headwater_avro.errors import ServerUnavailable
-from headwater_consumer.batch_processor import BatchCycle, Draining, Tagged
+from headwater_consumer.batch_processor import BatchProcessor, Draining, Tagged
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.dead_letters import CollectedDeadLetters, DeadLetter
 from headwater_consumer.kafka.messages import KeptMessages, Message
@@ -49,7 +49,7 @@ class Bench:
         self.status = Status(self.metrics)
         self.stop = threading.Event()
         self.order: list[str] = []
-        self.cycle = BatchCycle(
+        self.cycle = BatchProcessor(
             self, self._Sink(self), KeptMessages(kept), self.status, stop=self.stop, first_wait=0.001
         )
 
@@ -196,7 +196,7 @@ def test_a_refused_message_that_is_gone_from_kafka_holds_nothing_up(caplog: pyte
 
 def test_what_the_writer_tells_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
-    told = report(late_runs=2, refolded_versions=3, owed_left=4, phase_seconds={"fold": 0.5})
+    told = report(late_runs=2, refolded_versions=3, deferred_left=4, phase_seconds={"fold": 0.5})
     monkeypatch.setattr(bench.writer, "write", lambda prepared, position: told)
     bench.run([message(0, b"{bad"), message(1, run_event("one"))])
     assert bench.sample("headwater_late_runs_total") == 2

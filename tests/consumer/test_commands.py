@@ -181,7 +181,7 @@ def consume(**environ: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_kafka_that_is_away_at_the_start_is_one_line_and_exit_code_3(tmp_path: Any) -> None:
-    (tmp_path / "source.jar").touch()
+    (tmp_path / "source.jar").add_run()
     ended = consume(
         HEADWATER_KAFKA_BOOTSTRAP_SERVERS=NOWHERE,
         HEADWATER_NEO4J_URI=f"bolt://{NOWHERE}",

@@ -12,7 +12,7 @@ import pytest
 from headwater_avro.codec import encode_avro
 from headwater_avro.errors import ServerUnavailable
 from headwater_avro.registry import KeptSchemas, RegisteredSchema, RegistrySettings
-from headwater_consumer.batch_processor import BatchCycle, Draining
+from headwater_consumer.batch_processor import BatchProcessor, Draining
 from headwater_consumer.config import HIDDEN, load, read_file
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import TAGGED, TALLY, UNREAD, Limits, tag_partition
@@ -72,7 +72,7 @@ def test_without_a_registry_they_are_dead_letters() -> None:
     assert [kind for kind, _ in kinds(MIXED, None)] == ["dead", "dead", "dead", "run"]
 
 
-def over(bench: Bench, schemas: KeptSchemas) -> BatchCycle:
+def over(bench: Bench, schemas: KeptSchemas) -> BatchProcessor:
     """The bench's cycle with a registry."""
     bench.cycle._schemas = schemas
     return bench.cycle

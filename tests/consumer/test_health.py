@@ -95,9 +95,9 @@ def test_a_consumer_that_waits_is_healthy_not_ready_and_tells_for_what(server: H
 
 
 def test_a_consumer_that_owes_work_is_not_ready(server: HealthServer, status: Status) -> None:
-    status.batch_written(batch(owed=2))
+    status.batch_written(batch(deferred=2))
     assert ask(server, "/readyz")[0] == 503
-    status.batch_written(batch(owed=0))
+    status.batch_written(batch(deferred=0))
     assert ask(server, "/readyz")[0] == 200
 
 

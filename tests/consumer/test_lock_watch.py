@@ -14,7 +14,7 @@ import pytest
 
 from headwater_avro.errors import ServerUnavailable
 from headwater_consumer.health import HealthServer, Status
-from headwater_consumer.lock_watch import told_while_held
+from headwater_consumer.lock_watch import reporting_lock_holder
 from headwater_consumer.metrics import Metrics
 from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
 from headwater_graph.store.neo4j_store import Neo4jStore
@@ -55,7 +55,7 @@ def test_the_holder_is_told_for_as_long_as_there_is_one() -> None:
             raise answer
         return str(answer) if answer else None
 
-    with told_while_held(status, held_by, every=0.001):
+    with reporting_lock_holder(status, held_by, every=0.001):
         assert over.wait(30)
     assert seen[:6] == [
         ("running", None),
@@ -78,7 +78,7 @@ def test_of_two_writers_the_one_that_waits_names_the_other(servers: Servers) -> 
         one, other = (Neo4jStore(graph.settings, holder=name) for name in ("one:1", "other:2"))
 
         def apply() -> None:
-            with told_while_held(status, one.held_by, every=0.05):
+            with reporting_lock_holder(status, one.held_by, every=0.05):
                 GraphWriter(one).apply([], BatchPosition("q", 0, {}))
 
         with one, other:

@@ -7,8 +7,8 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from headwater_consumer.kafka.messages import KafkaMessages, KeptMessages, Message, Messages
-from headwater_consumer.recovery import Checkpoint, Stretch, lacking, portions
-from headwater_graph.store.writer_node import Mark, Offsets
+from headwater_consumer.recovery import Checkpoint, OffsetRanges, missing_ranges, portions
+from headwater_graph.store.writer_node import CommittedOffsets, Offsets
 
 from .kafka_room import Room, run_event
 
@@ -23,8 +23,8 @@ def checkpoint(committed: Offsets, begun: Offsets | None = None) -> Checkpoint:
     return Checkpoint(begun or {}, {TOPIC: {0: 7, 1: 2}}, committed, "q", 3)
 
 
-def lacks(offsets: Offsets, known: Checkpoint, messages: Messages, done: str = "q/3") -> Stretch:
-    return lacking(TOPIC, Mark(offsets, done), known, messages)
+def lacks(offsets: Offsets, known: Checkpoint, messages: Messages, done: str = "q/3") -> OffsetRanges:
+    return missing_ranges(TOPIC, CommittedOffsets(offsets, done), known, messages)
 
 
 COMMITTED = checkpoint({TOPIC: {0: 10, 1: 4}})
@@ -76,10 +76,10 @@ def test_what_kafka_has_no_more_is_passed_over() -> None:
 
 
 def test_portions_take_a_like_share_of_every_partition_and_leave_nothing_out() -> None:
-    stretch = {0: (5, 105), 1: (0, 50), 2: (7, 8)}
-    found = list(portions(stretch, 40))
+    ranges = {0: (5, 105), 1: (0, 50), 2: (7, 8)}
+    found = list(portions(ranges, 40))
     assert [sum(end - begin for begin, end in one.values()) for one in found] == [37, 38, 37, 39]
-    for partition, (begin, end) in stretch.items():
+    for partition, (begin, end) in ranges.items():
         shares = [one[partition] for one in found if partition in one]
         assert [offset for share in shares for offset in range(*share)] == list(range(begin, end))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headwater_avro.errors import StoreRefused
-from headwater_consumer.batch_processor import BatchCycle, Draining
+from headwater_consumer.batch_processor import BatchProcessor, Draining
 from headwater_consumer.write_behind import WriteBehind
 
 SOON = 10.0
@@ -118,4 +118,4 @@ def test_a_batch_that_was_read_when_stopping_was_asked_for_is_not_handed_over(
 
 
 def test_the_fake_has_the_halves_of_the_real_cycle() -> None:
-    assert all(callable(getattr(BatchCycle, half)) for half in ("read", "write", "check_gate"))
+    assert all(callable(getattr(BatchProcessor, half)) for half in ("read", "write", "check_gate"))

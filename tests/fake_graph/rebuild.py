@@ -56,7 +56,7 @@ def _forget(name: str, holder: str, **gone: None) -> Sweep:
 
 
 REBUILD_SWEEPS: dict[str, Sweep] = {
-    "owed": _owed,
+    "deferred_work": _owed,
     "edges": _edges,
     "nodes": _nodes,
     "dataset_versions": _forget("DatasetVersion", "text", moment=None),

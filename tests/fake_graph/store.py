@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from headwater_avro.names import Key, key_hash
-from headwater_graph.model.properties import past_read, version_of
+from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.values import (
+    DeferredWork,
     FieldPath,
     JobVersion,
     Made,
     Moment,
-    Owed,
     Row,
     Statement,
     StoredDataset,
@@ -68,7 +68,7 @@ class FakeStore:
         tables = {label: dict(table) for label, table in self.tables.items()}
         return (SCANS | CHECK_SCANS | FINDS)[name](tables, **parameters)
 
-    def owes(self) -> bool:
+    def has_deferred_work(self) -> bool:
         """Tell whether work is still owed: answers are final when none is."""
         return bool(self.tables["Owed"])
 
@@ -124,7 +124,7 @@ class FakeTransaction:
                 self._latest(key),
                 row.get("current"),
                 bool(row.get("saysDrop")),
-                past_read(row.get("past")),
+                retained_read(row.get("past")),
             )
             for key, row in found.items()
             if row is not None
@@ -254,9 +254,9 @@ class FakeTransaction:
     def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
         return fields_joined(self.tables, owners)
 
-    def owed(self, limit: int) -> list[Owed]:
-        found = [Owed(key, row["kind"], row["body"]) for key, row in self.tables["Owed"].items()]
-        return sorted(found, key=lambda owed: (owed.key != "!", owed.kind, owed.key))[:limit]
+    def deferred(self, limit: int) -> list[DeferredWork]:
+        found = [DeferredWork(key, row["kind"], row["body"]) for key, row in self.tables["Owed"].items()]
+        return sorted(found, key=lambda deferred: (deferred.key != "!", deferred.kind, deferred.key))[:limit]
 
     # -- writes ---------------------------------------------------------------------------------------------------
 

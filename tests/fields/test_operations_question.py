@@ -32,7 +32,7 @@ from headwater_graph.queries.fields.operations import OperationsAnswer, field_op
 from headwater_graph.queries.keys import dataset_key
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GivenAnswers, Row
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.rules.coalesce import Coalescer
 
 RAW, MID, OUT = Source.of("n", "raw"), Source.of("n", "mid"), Source.of("n", "out")
@@ -142,7 +142,7 @@ class Graph:
 
     def ask(self, name: str, *columns: str, **limits: Any) -> OperationsAnswer:
         node = Node(dataset_key("n", name), "dataset", ("n", name))
-        return field_operations(self.reader(), told_by_run, node, columns, Limits(**limits))
+        return field_operations(self.reader(), run_view, node, columns, Limits(**limits))
 
 
 def _record(output: Key, facets: Mapping[str, Any]) -> bytes:

@@ -113,5 +113,5 @@ def facet_teller(steps: list[Step], output: Key) -> Step | None:
 def output_edges(steps: list[Step], entries: list[dict[str, Any]] | None, output: Key) -> set[tuple[str, Influence]]:
     """6.5, 6.6: the column edges of one output of the current version; `entries` are those that its runs tell."""
     explicit = entry_edges([entry for entry in entries or [] if key_of(entry) == output])
-    teller = facet_teller(steps, output)
-    return explicit or facet_edges(teller.output_facets[output]["columnLineage"] if teller else None)
+    lineage_source = facet_teller(steps, output)
+    return explicit or facet_edges(lineage_source.output_facets[output]["columnLineage"] if lineage_source else None)

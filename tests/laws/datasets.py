@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .records import Moment, Run, standing
+from .records import Moment, Run, precedence
 from .wire import Event, Facets, Key, canonical, member, objects, told, valid
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:headwater:ids")
@@ -73,7 +73,7 @@ def run_made(runs: dict[str, Run]) -> Iterator[DatasetVersion]:
 def event_made(events: list[Event]) -> Iterator[DatasetVersion]:
     """5.4: the versions that DatasetEvents make."""
     for event in events:
-        facets = standing(event.dataset_facets)
+        facets = precedence(event.dataset_facets)
         if event.dataset is not None and (schema_of(facets) is not None or external_of(facets)):
             yield DatasetVersion(
                 id=identifier(event.dataset, "event", event.text),

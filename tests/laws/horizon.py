@@ -21,10 +21,10 @@ from .model import (
     dump_of,
     folded,
     last_read,
+    lineage_sources,
     named_datasets,
-    tellers,
 )
-from .records import TERMINAL, Moment, Step, standing
+from .records import TERMINAL, Moment, Step, precedence
 from .wire import Event, Key
 
 
@@ -80,7 +80,7 @@ def retained(told: Told, horizon: int) -> Told:
         kept={job: listed for job, listed in kept.items() if listed},
         made=made,
         read=dict(kept_reads(graph)),
-        tellers={job: list(kept_tellers(graph, job, stay, horizon)) for job in graph.versions},
+        lineage_sources={job: list(kept_tellers(graph, job, stay, horizon)) for job in graph.versions},
         removed=frozenset(maker for maker in makers if maker is not None),
     )
     living = [event for event in told.living if lives(event, stay, horizon, texts)]
@@ -123,7 +123,7 @@ def staying_versions(graph: Graph, stay: set[str], horizon: int) -> Iterator[Dat
         of_same = [one for one in graph.made if one.dataset == version.dataset]
         before = [one for one in of_same if one.moment is not None and one.moment < (horizon, "")]
         held = [max(of_same, key=moment_of), *sorted(before, key=moment_of)[-1:]]
-        if drops(standing(dataset_facets(graph.events, version.dataset))):
+        if drops(precedence(dataset_facets(graph.events, version.dataset))):
             held += sorted((one for one in of_same if not one.drops), key=moment_of)[-1:]
         if version.run in stay or version.id in read or version not in before or version in held:
             yield version
@@ -146,15 +146,15 @@ def kept_reads(graph: Graph) -> Iterator[tuple[Key, tuple[Moment, DatasetVersion
 def kept_tellers(graph: Graph, job: Key, stay: set[str], horizon: int) -> Iterator[Step]:
     """Who goes and tells what is current of a job: entries alone, or the columns of one output alone."""
     current = graph.versions[job][-1]
-    gone = {step.moment for step in graph.past.tellers.get(job, [])}
+    gone = {step.moment for step in graph.past.lineage_sources.get(job, [])}
 
     def goes(step: Step) -> bool:
         return step.moment in gone or (step.run not in stay if step.run is not None else step.moment[0] < horizon)
 
-    explicit = entry_teller(tellers(graph, job, current.step.moment))
+    explicit = entry_teller(lineage_sources(graph, job, current.step.moment))
     if explicit is not None and goes(explicit):
         yield replace(explicit, output_facets={})
     for output in current.outputs:
-        teller = facet_teller(tellers(graph, job), output)
-        if teller is not None and goes(teller):
-            yield replace(teller, entries=(), output_facets={output: teller.output_facets[output]})
+        lineage_source = facet_teller(lineage_sources(graph, job), output)
+        if lineage_source is not None and goes(lineage_source):
+            yield replace(lineage_source, entries=(), output_facets={output: lineage_source.output_facets[output]})

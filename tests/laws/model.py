@@ -16,7 +16,7 @@ from typing import Any
 from .columns import entry_teller, named_inputs, output_edges
 from .datasets import DatasetVersion, drops, event_made, identifier, latest, reads_of, run_made
 from .folding import JobVersion, fold
-from .records import Moment, Run, Step, coalesce, event_step, joined, last_key, parent_of, run_step, standing
+from .records import Moment, Run, Step, coalesce, event_step, joined, last_key, parent_of, precedence, run_step
 from .wire import Event, Facets, Key, canonical, key_of, member, objects, read_event, reject, shown_time
 
 __all__ = ["dump", "reject"]
@@ -34,7 +34,7 @@ class Past:
     kept: dict[Key, list[JobVersion]] = field(default_factory=dict)
     made: list[DatasetVersion] = field(default_factory=list)
     read: dict[Key, tuple[Moment, DatasetVersion]] = field(default_factory=dict)
-    tellers: dict[Key, list[Step]] = field(default_factory=dict)
+    lineage_sources: dict[Key, list[Step]] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
 
 
@@ -142,7 +142,7 @@ def naming(events: list[Event], key: Key) -> Iterator[tuple[Event, Facets]]:
 
 def job_facets(events: list[Event], key: Key) -> Facets:
     """6.8: a job facet counts for the job that its own event names."""
-    return standing(joined((event.order, event.job_facets) for event in events if event.job == key))
+    return precedence(joined((event.order, event.job_facets) for event in events if event.job == key))
 
 
 def job_parent(events: list[Event], key: Key) -> Key | None:
@@ -154,7 +154,7 @@ def job_parent(events: list[Event], key: Key) -> Key | None:
 def dropped(graph: Graph, key: Key) -> bool:
     """7: the joined facet says DROP and no version is later, those aside that say DROP themselves."""
     carrying = [event for event, facets in naming(graph.events, key) if "lifecycleStateChange" in facets]
-    if not drops(standing(dataset_facets(graph.events, key))):
+    if not drops(precedence(dataset_facets(graph.events, key))):
         return False
     said = max(event.order for event in carrying)[0]
     versions = [version for version in graph.made if version.dataset == key and not version.drops]
@@ -177,7 +177,7 @@ def named_datasets(graph: Graph) -> set[Key]:
 
 def symlinks(events: list[Event], key: Key) -> set[Key]:
     """6.7: the keys that a dataset's joined facet `symlinks` gives."""
-    facet = standing(dataset_facets(events, key)).get("symlinks")
+    facet = precedence(dataset_facets(events, key)).get("symlinks")
     found = {key_of(item) for item in objects(member(facet, "identifiers"))}
     return {alias for alias in found if alias is not None}
 
@@ -262,7 +262,7 @@ def dataset_lines(graph: Graph) -> Iterator[Line]:
             "current": current.id if current else None,
             "dropped": dropped(graph, key) or None,
             "aliases": sorted(aliases) or None,
-            "facets": standing(dataset_facets(graph.events, key)),
+            "facets": precedence(dataset_facets(graph.events, key)),
         }
     versions = [*graph.made, *(version for found in graph.reads.values() for version in found.values())]
     versions += [version for _, version in graph.past.read.values()]
@@ -288,8 +288,8 @@ def edge_lines(graph: Graph) -> Iterator[Line]:
     """6.1, 6.2, 6.5, 6.6: `edge` and `columnEdge`, of each job's current version."""
     for job, versions in graph.versions.items():
         current = versions[-1]
-        teller = entry_teller(tellers(graph, job, current.step.moment))
-        entries = list(teller.entries) if teller else None
+        lineage_source = entry_teller(lineage_sources(graph, job, current.step.moment))
+        entries = list(lineage_source.entries) if lineage_source else None
         for key in current.inputs:
             yield edge_line(current, ["dataset", *key], ["job", *job], None)
         for key in current.outputs:
@@ -297,12 +297,12 @@ def edge_lines(graph: Graph) -> Iterator[Line]:
             if entries is not None:
                 fed = sorted(named_inputs([entry for entry in entries if key_of(entry) == key]) & current.inputs)
             yield edge_line(current, ["job", *job], ["dataset", *key], fed)
-            yield from column_lines(current, tellers(graph, job), entries, key)
+            yield from column_lines(current, lineage_sources(graph, job), entries, key)
 
 
-def tellers(graph: Graph, job: Key, since: Moment | None = None) -> list[Step]:
+def lineage_sources(graph: Graph, job: Key, since: Moment | None = None) -> list[Step]:
     """6.5, 6.6: who may tell columns and entries of a job; 7: some are gone."""
-    steps = [*graph.steps.get(job, []), *graph.past.tellers.get(job, [])]
+    steps = [*graph.steps.get(job, []), *graph.past.lineage_sources.get(job, [])]
     return [step for step in steps if since is None or step.moment >= since]
 
 

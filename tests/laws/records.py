@@ -71,7 +71,7 @@ def deleted(facet: Any) -> bool:
     return member(facet, "_deleted") is True
 
 
-def standing(facets: Facets) -> Facets:
+def precedence(facets: Facets) -> Facets:
     """2.4: job or dataset facets without those that are deleted."""
     return {name: facet for name, facet in facets.items() if not deleted(facet)}
 
@@ -110,7 +110,7 @@ def side(events: list[Event], keeping: list[Event], name: str) -> dict[Key, List
     for key in {key for event in keeping for key in side_of(event, name)}:
         naming = [(event.order, side_of(event, name)[key]) for event in events if key in side_of(event, name)]
         record[key] = Listed(
-            standing(joined((order, listed.facets) for order, listed in naming)),
+            precedence(joined((order, listed.facets) for order, listed in naming)),
             joined((order, listed.side_facets) for order, listed in naming),
         )
     return record
@@ -139,7 +139,7 @@ def entries_of(events: Iterable[Event]) -> tuple[dict[str, Any], ...]:
     found = {
         canonical(entry): entry
         for event in events
-        for entry in objects(member(standing(event.job_facets), "lineage", "entries"))
+        for entry in objects(member(precedence(event.job_facets), "lineage", "entries"))
         if key_of(entry) is not None and names_dataset(entry)
     }
     return tuple(found[text] for text in sorted(found))
@@ -155,7 +155,7 @@ def coalesce(run_id: str, events: list[Event]) -> Run:
     job = last_key((event.order, event.job) for event in events if event.job is not None)
     assert job is not None
     run_facets = joined((event.order, event.run_facets) for event in events)
-    job_facets = standing(joined((event.order, event.job_facets) for event in events))
+    job_facets = precedence(joined((event.order, event.job_facets) for event in events))
     mode = member(job_facets, "jobType", "emissionPattern", "eventContentMode")
     keeping = snapshot_events(events) if mode == "COMPLETE_SNAPSHOT" else events
     return Run(
@@ -210,7 +210,7 @@ def run_step(run: Run) -> Step:
 def event_step(event: Event) -> Step:
     """3.6, 4.4: a JobEvent in the fold."""
     assert event.job is not None
-    facets = standing(event.job_facets)
+    facets = precedence(event.job_facets)
     retired = isinstance(facets.get("headwater_retired"), dict)
     inputs, outputs = ({}, {}) if retired else (event.inputs, event.outputs)
     return Step(
@@ -223,6 +223,6 @@ def event_step(event: Event) -> Step:
         inputs=frozenset(inputs),
         outputs=frozenset(outputs),
         code=code_version(facets),
-        output_facets={key: standing(listed.facets) for key, listed in outputs.items()},
+        output_facets={key: precedence(listed.facets) for key, listed in outputs.items()},
         entries=entries_of([event]),
     )

@@ -14,7 +14,7 @@ from headwater_avro.times import parse_time
 from headwater_graph.apply.limits import Limits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
-from headwater_graph.retention.retain import retain, would_go
+from headwater_graph.retention.retain import retain, would_remove
 
 from ..fake_graph.store import FakeStore
 from ..feeding import differences, dumped, feed
@@ -94,7 +94,7 @@ def test_retention_removes_lines_that_were_told_before_and_changes_no_other(data
     feed(store, data.draw(event_sets()))
     before = dumped(store).splitlines()
     horizon = parse_time(data.draw(st.sampled_from(HORIZONS)))
-    told = {kind: going.count for kind, going in would_go(store, horizon).items()}
+    told = {kind: going.count for kind, going in would_remove(store, horizon).items()}
     assert dumped(store).splitlines() == before, "asking changed something"
     events = len(store.tables["JobEvent"])
     removed = retain(store, horizon, data.draw(st.sampled_from(LIMITS)))
@@ -140,7 +140,7 @@ def test_the_horizon_never_moves_back() -> None:
     store = FakeStore()
     later, earlier = parse_time("2026-01-02T00:00:00Z"), parse_time("2026-01-01T00:00:00Z")
     retain(store, later)
-    for ask in (retain, would_go):
+    for ask in (retain, would_remove):
         with pytest.raises(ConfigError, match="only moves forward"):
             ask(store, earlier)
     retain(store, later)

@@ -12,7 +12,7 @@ from headwater_avro.times import parse_time
 from headwater_graph.apply.limits import Limits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
-from headwater_graph.retention.retain import retain, would_go
+from headwater_graph.retention.retain import retain, would_remove
 from headwater_graph.store.neo4j_store import Neo4jStore
 
 from ..feeding import differences, dumped, feed
@@ -52,7 +52,7 @@ def test_what_comes_after_horizons_gives_one_dump_in_neo4j(data: st.DataObject, 
     emptied(graph)
     feed(graph, first)
     for horizon in sorted(data.draw(st.lists(st.sampled_from(HORIZONS), min_size=1, max_size=2)), key=parse_time):
-        going = would_go(graph, parse_time(horizon))
+        going = would_remove(graph, parse_time(horizon))
         removed = retain(graph, parse_time(horizon), data.draw(st.sampled_from(LIMITS)))
         assert (removed["runs"], removed["job versions"]) == (going["runs"].count, going["job versions"].count)
         messages = data.draw(event_sets(6))

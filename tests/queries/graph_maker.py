@@ -14,7 +14,7 @@ from typing import Any
 import neo4j
 
 from headwater_avro.names import dataset_version_id, initial_version_id, job_version_id
-from headwater_graph.model.facet_properties import told_of_dataset, told_of_job
+from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
 from headwater_graph.queries.keys import dataset_key, field_key, job_key, run_key
 from headwater_graph.store.statements import asked
 
@@ -37,7 +37,7 @@ class GraphMaker:
     """Nodes and edges of one namespace; ``store`` writes them all, and glances unless none are wanted."""
 
     namespace: str
-    glances: bool = True
+    summaries: bool = True
     nodes: dict[tuple[str, str], Properties] = field(default_factory=dict)
     edges: dict[tuple[str, str, str, str, str, str], Properties] = field(default_factory=dict)
     _hour: float = 0.0
@@ -45,14 +45,14 @@ class GraphMaker:
     def dataset(self, name: str, **properties: Any) -> str:
         key = dataset_key(self.namespace, name)
         node = {"key": key, "namespace": self.namespace, "name": name, "facets": "{}"}
-        told = told_of_dataset(properties["facets"]) if "facets" in properties else {}
+        told = dataset_properties_of(properties["facets"]) if "facets" in properties else {}
         self.nodes.setdefault(("Dataset", key), node).update(properties | told)
         return key
 
     def job(self, name: str, **properties: Any) -> str:
         key = job_key(self.namespace, name)
         node = {"key": key, "namespace": self.namespace, "name": name, "facets": "{}"}
-        told = told_of_job(properties["facets"]) if "facets" in properties else {}
+        told = job_properties_of(properties["facets"]) if "facets" in properties else {}
         self.nodes.setdefault(("Job", key), node).update(properties | told)
         return key
 
@@ -212,7 +212,7 @@ class GraphMaker:
                 found = [(e, p) for e, p in self.edges.items() if (e[0], e[2], e[3]) == shape]
                 rows = [{"from": e[1], "to": e[4], "told": _plain(p)} for e, p in found]
                 session.run(_edges_text(*shape), rows=rows).consume()
-            for label in ("Job", "Dataset") if self.glances else ():
+            for label in ("Job", "Dataset") if self.summaries else ():
                 rows = [{"key": key} for kind, key in self.nodes if kind == label]
                 session.run(*asked(f"write/set_{label.lower()}_summaries", {"rows": rows})).consume()
 

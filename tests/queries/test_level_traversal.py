@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from headwater_graph.queries.answers import Direction, Node, nearest_first
 from headwater_graph.queries.lineage.level_traversal import Swept, swept
 from headwater_graph.queries.lineage.lineage import Walked
-from headwater_graph.queries.lineage.subgraph import Region
+from headwater_graph.queries.lineage.subgraph import Subgraph
 from headwater_graph.queries.lineage.traversal import Limits, Walk
 
 from .test_traversal import DIRECTIONS, NAMES, Drawn, Job, graphs
@@ -19,7 +19,7 @@ def plain(graph: dict[str, Job]) -> dict[str, Job]:
     return {name: (inputs, outputs, {}) for name, (inputs, outputs, _) in graph.items()}
 
 
-def region_of(graph: dict[str, Job], direction: Direction) -> Region:
+def region_of(graph: dict[str, Job], direction: Direction) -> Subgraph:
     """All of a graph, as one statement would tell it."""
     keys = dict(enumerate([*graph, *sorted({key for job in graph.values() for key in (*job[0], *job[1])})]))
     ids = {key: at for at, key in keys.items()}
@@ -29,7 +29,7 @@ def region_of(graph: dict[str, Job], direction: Direction) -> Region:
         next_to[ids[name]] = [ids[key] for key in far]
         for key in near:
             next_to.setdefault(ids[key], []).append(ids[name])
-    return Region(keys, {at: ("ns", key) for at, key in keys.items()}, next_to, whole=True)
+    return Subgraph(keys, {at: ("ns", key) for at, key in keys.items()}, next_to, whole=True)
 
 
 def walked(graph: dict[str, Job], start: Node, direction: Direction, limits: Limits) -> Walked:
@@ -48,16 +48,16 @@ def told(found: Swept | Walked) -> object:
 def test_what_is_swept_is_what_is_walked(
     graph: dict[str, Job], direction: Direction, depth: int | None, data: st.DataObject
 ) -> None:
-    region = region_of(graph, direction)
-    for key in region.keys.values():
+    subgraph = region_of(graph, direction)
+    for key in subgraph.keys.values():
         start = Node(key, "job" if key in graph else "dataset", ("ns", key))
-        found = swept(region, start, direction, Limits(depth))
+        found = swept(subgraph, start, direction, Limits(depth))
         assert found
         assert told(found) == told(walked(graph, start, direction, Limits(depth)))
     limits = Limits(depth, nodes=data.draw(st.integers(1, 6)), neighbours=data.draw(st.integers(1, 4)))
-    for key in region.keys.values():
+    for key in subgraph.keys.values():
         start = Node(key, "job" if key in graph else "dataset", ("ns", key))
-        within = swept(region, start, direction, limits)
+        within = swept(subgraph, start, direction, limits)
         assert within is None or told(within) == told(walked(graph, start, direction, limits))
 
 
@@ -66,8 +66,8 @@ START = Node("c", "dataset", ("ns", "c"))
 
 
 def test_a_chain_is_swept_and_cut_by_depth_alone() -> None:
-    region = region_of(CHAIN, "upstream")
-    found = swept(region, START, "upstream", Limits(1, neighbours=2, nodes=3))
+    subgraph = region_of(CHAIN, "upstream")
+    found = swept(subgraph, START, "upstream", Limits(1, neighbours=2, nodes=3))
     assert found is not None
     assert [node.key for node in found.nodes] == ["c", "b", "j2"]
     assert [(edge.source, edge.target, edge.kind) for edge in found.edges(found.nodes)] == [
@@ -84,12 +84,12 @@ def test_a_start_that_nobody_told_of_is_not_swept(name: str, direction: Directio
 
 def test_what_is_in_the_way_is_left_to_the_walk() -> None:
     whole = region_of(CHAIN, "upstream")
-    aliased = Region(whole.keys, whole.names, whole.next_to, aliased=frozenset({"a"}), whole=True)
-    listing = Region(whole.keys, whole.names, whole.next_to, listed={(0, 1): frozenset({"a"})}, whole=True)
-    torn = Region({at: key for at, key in whole.keys.items() if key != "a"}, whole.names, whole.next_to, whole=True)
-    partial = Region(whole.keys, whole.names, whole.next_to, whole=False)
-    for region in (aliased, listing, torn, partial):
-        assert swept(region, START, "upstream", Limits()) is None
+    aliased = Subgraph(whole.keys, whole.names, whole.next_to, aliased=frozenset({"a"}), whole=True)
+    listing = Subgraph(whole.keys, whole.names, whole.next_to, listed={(0, 1): frozenset({"a"})}, whole=True)
+    torn = Subgraph({at: key for at, key in whole.keys.items() if key != "a"}, whole.names, whole.next_to, whole=True)
+    partial = Subgraph(whole.keys, whole.names, whole.next_to, whole=False)
+    for subgraph in (aliased, listing, torn, partial):
+        assert swept(subgraph, START, "upstream", Limits()) is None
     for limits in (Limits(0), Limits(nodes=4), Limits(neighbours=1)):
         assert swept(whole, START, "upstream", limits) is None
     assert swept(whole, START, "upstream", Limits(nodes=5)) is not None

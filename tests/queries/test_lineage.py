@@ -284,6 +284,6 @@ def test_an_answer_says_that_the_graph_is_being_settled(
     with driver.session() as session:
         session.run("CREATE (:Owed {key: $key})", key=maker.namespace).consume()
         try:
-            assert ask(reader, maker, "orders").notes == ("the graph is being settled: 1 pieces of work are left",)
+            assert ask(reader, maker, "orders").notes == ("the graph has 1 pieces of deferred work left",)
         finally:
             session.run("MATCH (o:Owed {key: $key}) DELETE o", key=maker.namespace).consume()

@@ -13,7 +13,7 @@ from headwater_graph.queries.catalog.finding import find, find_run
 from headwater_graph.queries.lineage.lineage import Scope, lineage
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.history import JobVersionLine, dataset_versions, job_versions
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import show_run
 from headwater_graph.retention.retain import retain
 from headwater_graph.settings import GraphSettings
@@ -97,7 +97,7 @@ def test_as_of_a_time_before_the_horizon_the_answer_says_what_it_may_lack(reader
 def test_a_version_whose_run_is_gone_names_its_job_and_the_run_that_it_is_gone(reader: Neo4jReader, told: str) -> None:
     made = dataset_versions(reader, find(reader, (told, "shared")))
     assert [(one.made_by, one.job) for one in made] == [(f"{told}-idle-6", (told, "idle"))]
-    gone = show_run(reader, find_run(reader, f"{told}-idle-6"), NOW, told_by_run)
+    gone = show_run(reader, find_run(reader, f"{told}-idle-6"), NOW, run_view)
     assert gone.run.marks == ("removed",)
 
 

@@ -12,7 +12,7 @@ from headwater_graph.model.records import Facets, Listing, Naming, RunRecord, pa
 from headwater_graph.queries.catalog.finding import NotFound, find_run
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 
 from .graph_maker import GraphMaker, at_hour
 
@@ -71,7 +71,7 @@ def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, mak
     maker.store(driver)
     last = last_that_worked(reader, find_run(reader, failed))
     assert last.name == (worked,)
-    diff = run_diff(reader, last, find_run(reader, failed), NOW, told_by_run)
+    diff = run_diff(reader, last, find_run(reader, failed), NOW, run_view)
     assert [fact[0] for fact in diff.facts] == ["state", "job version", "code version"]
     assert diff.sides == (f"inputs changed: + {ns} more",)
     assert diff.read_versions == (
@@ -90,7 +90,7 @@ def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, mak
     )
     assert "gone" not in diff.after.told.job
     assert not diff.is_empty
-    assert run_diff(reader, last, last, NOW, told_by_run).is_empty
+    assert run_diff(reader, last, last, NOW, run_view).is_empty
 
 
 def test_a_job_that_never_worked_says_so(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.rules.coalesce import Coalescer
 
 SNAPSHOT = {"processingType": "STREAMING", "emissionPattern": {"eventContentMode": "COMPLETE_SNAPSHOT"}}
@@ -26,15 +26,15 @@ def listing(name: str) -> list[dict[str, Any]]:
 
 def test_a_snapshot_run_shows_the_datasets_of_its_last_listing() -> None:
     job = {"job": {"namespace": "n", "name": "j", "facets": {"jobType": SNAPSHOT}}}
-    told = told_by_run(record({"inputs": listing("gone")} | job, {"inputs": listing("stays")}))
+    told = run_view(record({"inputs": listing("gone")} | job, {"inputs": listing("stays")}))
     assert told.inputs == {("n", "stays"): ({"schema": {"of": "stays"}}, {"rows": {"n": 1}})}
-    plain = told_by_run(record({"inputs": listing("gone")}, {"inputs": listing("stays")}))
+    plain = run_view(record({"inputs": listing("gone")}, {"inputs": listing("stays")}))
     assert list(plain.inputs) == [("n", "gone"), ("n", "stays")]
 
 
 def test_deleted_facets_are_absent_and_a_placeholder_tells_nothing() -> None:
     job = {"job": {"namespace": "n", "name": "j", "facets": {"sql": {"query": "x"}}}}
     gone = {"job": {"namespace": "n", "name": "j", "facets": {"sql": {"_deleted": True}}}}
-    assert told_by_run(record(job)).job == {"sql": {"query": "x"}}
-    assert told_by_run(record(job, gone)).job == {}
-    assert told_by_run(None).value() == {}
+    assert run_view(record(job)).job == {"sql": {"query": "x"}}
+    assert run_view(record(job, gone)).job == {}
+    assert run_view(None).value() == {}

@@ -13,7 +13,7 @@ from headwater_graph.queries.keys import run_key
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
 
 from .graph_maker import GraphMaker, at_hour
@@ -76,7 +76,7 @@ def test_a_run_shows_what_it_read_and_wrote_version_by_version(
         "report", ["orders"], ["table"], hour=2, error="boom", conflicts='[["x","y"]]', codeVersion="abc"
     )
     maker.store(driver)
-    shown = show_run(reader, find_run(reader, run_id), NOW, told_by_run)
+    shown = show_run(reader, find_run(reader, run_id), NOW, run_view)
     assert [(use.dataset[1], use.made_by, use.at) for use in shown.reads] == [
         ("orders", load, "2026-01-01T01:00:00.000000Z")
     ]
@@ -84,7 +84,7 @@ def test_a_run_shows_what_it_read_and_wrote_version_by_version(
     assert (shown.error, shown.conflicts, shown.code_version) == ("boom", [["x", "y"]], "abc")
     assert shown.made_version
     assert shown.run.marks == ("conflicts",)
-    first = show_run(reader, find_run(reader, load), NOW, told_by_run)
+    first = show_run(reader, find_run(reader, load), NOW, run_view)
     assert [(use.dataset[1], use.made_by, use.at) for use in first.reads] == [("raw", None, None)]
 
 
@@ -95,7 +95,7 @@ def test_children_are_a_tree(reader: Neo4jReader, driver: neo4j.Driver, maker: G
     maker.child(runs["spark"], runs["task2"])
     maker.child(runs["dag"], runs["dag"])
     maker.store(driver)
-    shown = show_run(reader, find_run(reader, runs["dag"]), NOW, told_by_run)
+    shown = show_run(reader, find_run(reader, runs["dag"]), NOW, run_view)
     assert [(c.run.id, [g.run.id for g in c.children]) for c in shown.children] == [
         (runs["task1"], []),
         (runs["task2"], [runs["spark"]]),
@@ -124,9 +124,7 @@ def test_how_long_an_open_run_takes_is_counted_until_now(
 ) -> None:
     run_id = maker.open_run("load", f"{maker.namespace}-open", hour=99)
     maker.store(driver)
-    assert (
-        show_run(reader, find_run(reader, run_id), NOW, told_by_run).run.seconds == timedelta(hours=1).total_seconds()
-    )
+    assert show_run(reader, find_run(reader, run_id), NOW, run_view).run.seconds == timedelta(hours=1).total_seconds()
 
 
 def test_the_run_graph_goes_back_to_the_sources_version_by_version(

@@ -51,7 +51,7 @@ class LevelByLevel:
 @st.composite
 def made(draw: st.DrawFn) -> GraphMaker:
     """Some jobs over eight datasets: cycles, several writers, aliases, explicit inputs, versions that are past."""
-    maker = GraphMaker(f"ns-{uuid.uuid4().hex[:12]}", glances=draw(st.booleans()))
+    maker = GraphMaker(f"ns-{uuid.uuid4().hex[:12]}", summaries=draw(st.booleans()))
     since = draw(st.sampled_from([0.0, -17_000_000.1, 60_000_000.9]))
     for number in range(draw(st.integers(1, 9))):
         reads, writes = draw(st.lists(NAMES, max_size=4, unique=True)), draw(st.lists(NAMES, max_size=3, unique=True))

@@ -17,7 +17,7 @@ from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.history import dataset_versions, job_versions
 from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import show_run
 from headwater_graph.settings import GraphSettings
 
@@ -127,25 +127,25 @@ def test_columns_are_those_of_the_last_run_that_did_not_fail(reader: Neo4jReader
 
 
 def test_runs_show_their_versions_parents_and_facets(reader: Neo4jReader, told: str) -> None:
-    shown = show_run(reader, find_run(reader, f"{told}-split-1"), NOW, told_by_run)
+    shown = show_run(reader, find_run(reader, f"{told}-split-1"), NOW, run_view)
     assert [(use.dataset[1], use.made_by) for use in shown.writes] == [
         ("x", f"{told}-split-1"),
         ("y", f"{told}-split-1"),
     ]
     assert [use.dataset[1] for use in shown.reads] == ["db.orders", "other"]
-    dag = show_run(reader, find_run(reader, f"{told}-dag-1"), NOW, told_by_run)
+    dag = show_run(reader, find_run(reader, f"{told}-dag-1"), NOW, run_view)
     assert [child.run.id for child in dag.children] == [f"{told}-load-1"]
-    failed = show_run(reader, find_run(reader, f"{told}-load-2"), NOW, told_by_run)
+    failed = show_run(reader, find_run(reader, f"{told}-load-2"), NOW, run_view)
     assert failed.error == "boom"
     assert failed.told.job["sourceCodeLocation"] == {"version": "c2"}
     assert failed.told.outputs[told, "s3/orders"][0]["schema"] == {"fields": [{"name": "id", "type": "long"}]}
-    still = show_run(reader, find_run(reader, f"{told}-open-2"), NOW, told_by_run)
+    still = show_run(reader, find_run(reader, f"{told}-open-2"), NOW, run_view)
     assert still.run.marks == ("silent",)
 
 
 def test_what_has_changed_since_a_job_last_worked(reader: Neo4jReader, told: str) -> None:
     failed = find_run(reader, f"{told}-load-2")
-    diff = run_diff(reader, last_that_worked(reader, failed), failed, NOW, told_by_run)
+    diff = run_diff(reader, last_that_worked(reader, failed), failed, NOW, run_view)
     assert ("code version", "c1", "c2") in diff.facts
     assert diff.sides == (f"inputs changed: + {told} more",)
     assert diff.schemas == ((f"{told} s3/orders", "id int to long"),)

@@ -12,7 +12,7 @@ from headwater_graph.apply.limits import Limits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.retention.removal import begin_retention
-from headwater_graph.retention.retain import retain, would_go
+from headwater_graph.retention.retain import retain, would_remove
 
 from ..apply.packed_runs import START, Watched, run, side, write
 from ..apply.test_deferred import Killed, Mortal
@@ -128,7 +128,7 @@ def test_of_a_second_retention_nothing_is_left_to_do() -> None:
     store = filled(FakeStore())
     retain(store, HORIZON)
     once = dumped(store)
-    assert {kind: one.count for kind, one in would_go(store, HORIZON).items()} == dict.fromkeys(
+    assert {kind: one.count for kind, one in would_remove(store, HORIZON).items()} == dict.fromkeys(
         ("runs", "job versions", "job events", "dataset versions"), 0
     )
     assert not retain(store, HORIZON)

@@ -19,7 +19,7 @@ from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.retention.retain import retain
 from headwater_graph.store import schema
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.node_summary import Glance, glances_of
+from headwater_graph.store.node_summary import NodeSummary, summaries_of
 
 from ..feeding import feed
 from ..servers import Servers
@@ -71,20 +71,20 @@ def also(*names: str) -> Told:
     return {"symlinks": {"identifiers": [{"namespace": "d", "name": name, "type": "TABLE"} for name in names]}}
 
 
-def glance(store: Neo4jStore, name: str) -> Glance | None:
+def summary(store: Neo4jStore, name: str) -> NodeSummary | None:
     """The glance of the job or dataset of a name; None where it has none."""
     query = "MATCH (n:Job|Dataset {name: $name}) RETURN n.glance"
     records, _, _ = store.driver.execute_query(query, {"name": name}, database_="neo4j")
     ((text,),) = records
-    return None if text is None else glances_of([text])[0]
+    return None if text is None else summaries_of([text])[0]
 
 
-def shown(store: Neo4jStore, *batches: list[bytes], of: str = "job") -> Glance:
+def shown(store: Neo4jStore, *batches: list[bytes], of: str = "job") -> NodeSummary:
     """What is kept of a node after some batches, after each of which all is right."""
     for batch in batches:
         feed(store, batch)
         assert list(check(store)) == []
-    found = glance(store, of)
+    found = summary(store, of)
     assert found is not None
     return found
 
@@ -190,7 +190,7 @@ def test_a_text_that_needs_more_than_quotes_is_asked_for_by_itself(graph: Neo4jS
     code = {"sourceCodeLocation": {"type": "git", "version": "line\nbreak"}}
     feed(graph, [event("r1", 1, "COMPLETE", {"out": {"ownership": owned_by("a\u001fb")}}, code)])
     assert list(check(graph)) == []
-    assert glance(graph, "job") is glance(graph, "out") is None
+    assert summary(graph, "job") is summary(graph, "out") is None
     with Neo4jReader(graph.settings) as reader:
         out, _, job = lineage(reader, find(reader, ("d", "out")), "upstream", NOW).nodes
     assert out.facts["owners"] == ["a\u001fb"]
@@ -199,24 +199,24 @@ def test_a_text_that_needs_more_than_quotes_is_asked_for_by_itself(graph: Neo4jS
 
 def test_a_wrong_glance_is_found_and_a_rebuild_mends_it(graph: Neo4jStore) -> None:
     feed(graph, [event("r1", 1, "COMPLETE", {"out": {}}, parent="parent")])
-    right = [glance(graph, name) for name in ("job", "parent", "out")]
+    right = [summary(graph, name) for name in ("job", "parent", "out")]
     query = "MATCH (n:Job|Dataset) WHERE n.name <> 'in' SET n.glance = 'x'"
     graph.driver.execute_query(query, database_="neo4j")
     assert {json.loads(one.line)["of"][2] for one in check(graph)} == {"job", "parent", "out"}
     rebuild(graph)
     assert list(check(graph)) == []
-    assert [glance(graph, name) for name in ("job", "parent", "out")] == right
+    assert [summary(graph, name) for name in ("job", "parent", "out")] == right
 
 
 def test_a_graph_written_before_is_led_there(graph: Neo4jStore) -> None:
     streaming = {"jobType": {"processingType": "SERVICE"}, "ownership": owned_by("a", "b")}
     feed(graph, [event("r1", 1, "START", {"out": {"ownership": owned_by("team")}}, streaming, "parent")])
-    before = [glance(graph, name) for name in ("job", "parent", "out", "in")]
+    before = [summary(graph, name) for name in ("job", "parent", "out", "in")]
     assert before[0] is not None
     assert (before[0].marks, before[0].facts["owners"]) == (("streaming",), ["a", "b"])
     query = "MATCH (n:Job|Dataset), (s:HeadwaterSchema) REMOVE n.glance, n.owners, n.streaming SET s.version = 2"
     graph.driver.execute_query(query, database_="neo4j")
     assert len(list(check(graph))) >= 4
     assert [version for version, _ in schema.migrate(graph.settings)] == [3]
-    assert [glance(graph, name) for name in ("job", "parent", "out", "in")] == before
+    assert [summary(graph, name) for name in ("job", "parent", "out", "in")] == before
     assert list(check(graph)) == []

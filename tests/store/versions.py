@@ -24,7 +24,13 @@ from headwater_stack.resolve import jars_of
 from headwater_stack.server import Place
 
 TESTS = (
-    "tests/store", "tests/laws/test_neo4j.py", "tests/golden", "tests/apply", "tests/audit", "tests/retention", "tests/queries",
+    "tests/store",
+    "tests/laws/test_neo4j.py",
+    "tests/golden",
+    "tests/apply",
+    "tests/audit",
+    "tests/retention",
+    "tests/queries",
 )
 SETTINGS = """\
 server.bolt.listen_address={address}

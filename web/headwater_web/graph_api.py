@@ -29,7 +29,7 @@ from headwater_graph.queries.reports.reports import REPORTS, Report, report
 from headwater_graph.queries.runs.history import NEWEST, dataset_versions, job_versions, two_versions, version_diff
 from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
 from headwater_graph.queries.values import answer_value, impact_value, reference
 
@@ -190,7 +190,7 @@ def get_operations(
 ) -> Response:
     """The operations that made columns of a dataset, as the last runs told them, and those that made their sources."""
     dataset, columns = find_field(ask.reader, words_of(name, namespace).words, column)
-    return answered(request, field_operations(ask.reader, told_by_run, dataset, columns, limits).value())
+    return answered(request, field_operations(ask.reader, run_view, dataset, columns, limits).value())
 
 
 @routes.get("/search")
@@ -265,13 +265,13 @@ def get_run_diff(request: Request, ask: Ask, run_id: str, before: Name | None = 
     """What differs from the run ``before``, by default the last that worked, to this one."""
     after = find_run(ask.reader, run_id)
     first = last_that_worked(ask.reader, after) if before is None else find_run(ask.reader, before)
-    return answered(request, run_diff(ask.reader, first, after, ask.now, told_by_run).value())
+    return answered(request, run_diff(ask.reader, first, after, ask.now, run_view).value())
 
 
 @routes.get("/runs/{run_id:path}")
 def get_run(request: Request, ask: Ask, run_id: str) -> Response:
     """One run: reads, writes, children, facets."""
-    return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now, told_by_run).value())
+    return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view).value())
 
 
 @routes.get("/{kind}s/show")

@@ -14,8 +14,8 @@ from headwater_graph.audit.export.reconstruct import events_of
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.queries.catalog.finding import find_run
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.runs.run_events import RunTold
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_events import RunView
+from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 
 from .graph_api import Ask, Time, read_time
@@ -39,7 +39,7 @@ def get_facets(
     type: Annotated[Literal["run", "job"], Query()] = "run",  # noqa: A002 - Marquez's name
 ) -> Response:
     """The facets that a run told of itself or of its job."""
-    details = show_run(ask.reader, find_run(ask.reader, run_id), ask.now, told_by_run)
+    details = show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view)
     facets = details.told.run if type == "run" else details.told.job
     return answered(request, {"runId": details.run.id, "facets": dict(facets)})
 
@@ -47,9 +47,7 @@ def get_facets(
 @routes.get("/jobs/runs/{run_id:path}")
 def get_run(request: Request, ask: Ask, run_id: str) -> Response:
     """One run."""
-    return answered(
-        request, run_details_value(show_run(ask.reader, find_run(ask.reader, run_id), ask.now, told_by_run))
-    )
+    return answered(request, run_details_value(show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view)))
 
 
 def run_details_value(details: RunDetails) -> Value:
@@ -74,7 +72,7 @@ def _used(use: VersionUse, side: Any) -> Value:
     return {"datasetVersionId": version, "facets": dict(own)}
 
 
-def _members(told: RunTold, facet: str) -> dict[str, Any]:
+def _members(told: RunView, facet: str) -> dict[str, Any]:
     found = told.run.get(facet)
     return found if isinstance(found, dict) else {}
 

@@ -41,7 +41,7 @@ class Rolling:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetainedPast:
     """What was kept: messages and files, and what Kafka had deleted before it could be kept."""
 
     messages: int
@@ -87,7 +87,7 @@ class Keeper:
         if message.offset < (self.kept[message.partition] if part is None else part.end):
             return
         if part is not None and (day_of(message.timestamp) > part.day or part.size >= self._rolling.size):
-            self._put(message.partition, part)
+            self._statement(message.partition, part)
             part = None
         if part is None:
             part = self._open[message.partition] = OpenPart(self.kept[message.partition])
@@ -97,9 +97,9 @@ class Keeper:
     def flush(self) -> None:
         """End all files under way."""
         for partition, part in list(self._open.items()):
-            self._put(partition, part)
+            self._statement(partition, part)
 
-    def _put(self, partition: int, part: OpenPart) -> None:
+    def _statement(self, partition: int, part: OpenPart) -> None:
         done, content = part.finished(self._topic, partition)
         self._storage.put(done.name, content)
         self.kept[partition] = done.end
@@ -110,7 +110,7 @@ class Keeper:
 
 def keep(
     topic: Topic, name: str, storage: Storage, rolling: Rolling, *, stop: threading.Event, follow: bool = True
-) -> Kept:
+) -> RetainedPast:
     """Keep a topic until ``stop`` is set, or, without ``follow``, up to its end of now.
 
     Raises ConfigError where the files are of another topic of this name, where another writer is at work, or where they
@@ -127,7 +127,7 @@ def keep(
                 _follow(keeper, topic, rolling, stop)
             else:
                 _keep_all(keeper, messages_until(topic, begins, {p: end for p, (_, end) in bounds.items()}), stop)
-    return Kept(keeper.messages, keeper.files, lost)
+    return RetainedPast(keeper.messages, keeper.files, lost)
 
 
 @contextmanager

@@ -85,8 +85,8 @@ class KafkaMessages:
             return
         consumer = Consumer(reading(self._client))
         try:
-            for stretch in _stretches(wanted):
-                yield from self._read(consumer, stretch)
+            for ranges in _stretches(wanted):
+                yield from self._read(consumer, ranges)
         finally:
             consumer.close()
 
@@ -105,12 +105,12 @@ class KafkaMessages:
             consumer.close()
         return message.offset if message is not None and message.offset < end else None
 
-    def _read(self, consumer: Consumer, stretch: list[Position]) -> Iterator[Message]:
-        missing = set(stretch)
-        consumer.assign([TopicPartition(self._topic, *stretch[0])])
+    def _read(self, consumer: Consumer, ranges: list[Position]) -> Iterator[Message]:
+        missing = set(ranges)
+        consumer.assign([TopicPartition(self._topic, *ranges[0])])
         while missing:
             message = _next(consumer, self._client)
-            if message is None or message.position > stretch[-1]:
+            if message is None or message.position > ranges[-1]:
                 return
             if message.position in missing:
                 missing.discard(message.position)
@@ -149,13 +149,13 @@ def _octets(value: str | bytes | None) -> bytes | None:
 
 def _stretches(positions: list[Position]) -> Iterator[list[Position]]:
     for _, in_partition in groupby(positions, key=lambda position: position[0]):
-        stretch: list[Position] = []
+        ranges: list[Position] = []
         for position in in_partition:
-            if stretch and position[1] - stretch[-1][1] > READ_THROUGH:
-                yield stretch
-                stretch = []
-            stretch.append(position)
-        yield stretch
+            if ranges and position[1] - ranges[-1][1] > READ_THROUGH:
+                yield ranges
+                ranges = []
+            ranges.append(position)
+        yield ranges
 
 
 _PAST_THE_END = (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)

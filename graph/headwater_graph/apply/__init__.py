@@ -9,8 +9,8 @@ One file per kind of thing, in the order in which they run:
 ``entities``    runs, jobs, datasets and their names: records joined with the stored ones
 ``versions``    dataset versions and who reads which (SPEC 5)
 ``folds``       job versions (SPEC 4); ``fold_writes`` writes their outcome
-``tellers``     who tells explicit lineage or columns of a job
+``lineage_sources``     who tells explicit lineage or columns of a job
 ``current``     the current graph: edges, explicit lineage, columns (SPEC 6)
-``owed``        work left by earlier transactions
+``deferred``        work left by earlier transactions
 ==============  ==============================================================================
 """

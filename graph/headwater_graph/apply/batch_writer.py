@@ -19,7 +19,7 @@ from headwater_avro.errors import RejectionCode, StoreRefused
 from headwater_graph.apply.deferred import RetentionUnfinished
 from headwater_graph.apply.limits import Limits
 from headwater_graph.apply.merged import Portion, portions
-from headwater_graph.apply.transaction import Settled, drain, settle
+from headwater_graph.apply.transaction import ApplyResult, apply_batch, run_deferred
 from headwater_graph.model.values import Statement
 from headwater_graph.rules.coalesce import Kind, Row
 from headwater_graph.rules.horizon import Beyond
@@ -40,7 +40,7 @@ FINE_BEFORE_GROWING = 20
 
 
 def done(query_id: str, batch_id: int) -> str:
-    """Return how a mark names a batch (`headwater_graph.store.writer_node.Mark`)."""
+    """Return how a mark names a batch (`headwater_graph.store.writer_node.CommittedOffsets`)."""
     return f"{query_id}/{batch_id}"
 
 
@@ -71,7 +71,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class SplitRun:
     """A run of which the events older than ``bound`` are refused and the others not (SPEC 7): nothing of its row is written.
 
     Its messages, at ``sources``, are to be joined again one by one, and what is left of them applied.
@@ -91,11 +91,11 @@ class BatchReport:
 
     late_runs: int
     refolded_versions: int
-    owed_left: int
+    deferred_left: int
     phase_seconds: dict[str, float]
     refused: list[Refused]
     runs: int = 0
-    parted: list[Parted] = field(default_factory=list)
+    split_runs: list[SplitRun] = field(default_factory=list)
     marked: bool = False
 
     def then(self, other: BatchReport) -> BatchReport:
@@ -105,21 +105,21 @@ class BatchReport:
         return BatchReport(
             self.late_runs + other.late_runs,
             self.refolded_versions + other.refolded_versions,
-            other.owed_left,
+            other.deferred_left,
             seconds,
             self.refused + other.refused,
             self.runs + other.runs,
-            other.parted,
+            other.split_runs,
             other.marked,
         )
 
 
 @dataclass(slots=True)
 class _Progress:
-    settled: Settled = field(default_factory=Settled)
+    applied: ApplyResult = field(default_factory=ApplyResult)
     seconds: dict[str, float] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
-    parted: list[Parted] = field(default_factory=list)
+    split_runs: list[SplitRun] = field(default_factory=list)
     marked: bool = False
 
     def lies_beyond(self, portion: Iterable[Row], beyond: Iterable[Beyond]) -> None:
@@ -128,7 +128,7 @@ class _Progress:
         for kind, key, _, sources in portion if found else ():
             one = found.get((kind, key.decode()))
             if one is not None and one.bound is not None:
-                self.parted.append(Parted(one.key, sources, one.bound))
+                self.split_runs.append(SplitRun(one.key, sources, one.bound))
             elif one is not None:
                 self.refused.append(Refused(kind, key, sources, "before_horizon", one.detail))
 
@@ -177,7 +177,7 @@ class GraphWriter:
         self.store.announce(position.batch_id)
         progress = _Progress()
         with collection_paused():
-            self.settle_owed(progress)
+            self.run_all_deferred(progress)
             # A batch of dead letters alone has no portion, yet its offsets are to be known: an empty one tells them.
             waiting = iter(prepared)
             portion: Portion | None = next(waiting, Portion([]))
@@ -186,15 +186,15 @@ class GraphWriter:
                 self._apply(portion, progress, position.mark if following is None else ())
                 portion = following
         self._grow()
-        settled = progress.settled
+        applied = progress.applied
         return BatchReport(
-            settled.late,
-            settled.refolded,
+            applied.late,
+            applied.refolded,
             0,
             progress.seconds,
             progress.refused,
-            settled.runs,
-            progress.parted,
+            applied.runs,
+            progress.split_runs,
             progress.marked,
         )
 
@@ -203,20 +203,20 @@ class GraphWriter:
         with self.store.transaction() as tx:
             tx.write(position.mark)
 
-    def settle_owed(self, progress: _Progress | None = None) -> None:
+    def run_all_deferred(self, progress: _Progress | None = None) -> None:
         """Do all work that earlier transactions left, each piece in transactions of its own."""
         progress = progress or _Progress()
         done = 0
         with progress.phase("drain"):
-            while self._again(self._drained_one, progress):
+            while self._again(self._ran_one, progress):
                 done += 1
                 if done % 20 == 0:
                     logger.info("settling what is owed", extra={"transactions": done})
 
-    def _drained_one(self, progress: _Progress) -> bool:
+    def _ran_one(self, progress: _Progress) -> bool:
         while True:
             try:
-                return self._drain_one(progress)
+                return self._run_one(progress)
             except StoreExhausted:
                 self._do_less()
 
@@ -234,16 +234,16 @@ class GraphWriter:
         if self._now != self._limits and self._fine >= FINE_BEFORE_GROWING:
             self._now, self._fine = self._now.doubled(self._limits), 0
 
-    def _drain_one(self, progress: _Progress) -> bool:
+    def _run_one(self, progress: _Progress) -> bool:
         with self.store.transaction() as tx:
-            owed = tx.owed(1)
-            if owed:
-                progress.settled += drain(tx, owed[0], self._now)
-        return bool(owed)
+            deferred = tx.deferred(1)
+            if deferred:
+                progress.applied += run_deferred(tx, deferred[0], self._now)
+        return bool(deferred)
 
     def _apply(self, portion: Portion, progress: _Progress, mark: tuple[Statement, ...]) -> None:
         try:
-            self._again(lambda progress: self._settle(portion, progress, mark), progress)
+            self._again(lambda progress: self._apply_portion(portion, progress, mark), progress)
         except StoreRefused as fault:
             rows = portion.rows
             if not rows:
@@ -263,21 +263,21 @@ class GraphWriter:
                 self._apply(Portion(smaller), progress, ())
             self._apply(Portion(last), progress, mark)
             return
-        self.settle_owed(progress)
+        self.run_all_deferred(progress)
 
-    def _settle(self, portion: Portion, progress: _Progress, mark: tuple[Statement, ...]) -> bool:
+    def _apply_portion(self, portion: Portion, progress: _Progress, mark: tuple[Statement, ...]) -> bool:
         with progress.phase("join"):
-            all_told = portion.told()
+            incoming = portion.told()
         try:
             with progress.phase("write"), self.store.transaction() as tx:
-                settled = settle(tx, all_told, self._now)
-                marked = bool(mark) and not (settled.beyond or progress.refused or progress.parted)
+                applied = apply_batch(tx, incoming, self._now)
+                marked = bool(mark) and not (applied.beyond or progress.refused or progress.split_runs)
                 tx.write(mark if marked else ())
         except RetentionUnfinished:
-            self.settle_owed(progress)
+            self.run_all_deferred(progress)
             raise
-        progress.lies_beyond(portion.rows, settled.beyond)
-        progress.settled += replace(settled, beyond=())
+        progress.lies_beyond(portion.rows, applied.beyond)
+        progress.applied += replace(applied, beyond=())
         progress.marked = marked
         return True
 

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from headwater_avro.canonical import Json, canonical
 from headwater_avro.names import Key, key_hash
-from headwater_graph.apply.deferred import ColumnsBody, owe_columns
+from headwater_graph.apply.deferred import ColumnsBody, defer_columns
 from headwater_graph.apply.limits import Limits
-from headwater_graph.apply.lineage_sources import Standing, Teller, digest_of, highest, stored_teller
+from headwater_graph.apply.lineage_sources import LineageSource, Precedence, digest_of, highest, stored_lineage_source
 from headwater_graph.model.node_keys import dataset_hash, job_hash
 from headwater_graph.model.records import DatasetRecord, unpack
 from headwater_graph.model.values import EARLIEST, LATEST, FieldPath, JobVersion, Moment, Row, Statement
@@ -40,8 +40,8 @@ class FoldState(Struct, array_like=True):
     folded_to: Moment | None = None
     version: bytes = b""
     explicit_told: bool = False
-    explicit: Standing | None = None
-    columns: dict[Key, Standing] = msgspec.field(default_factory=dict)
+    explicit: Precedence | None = None
+    columns: dict[Key, Precedence] = msgspec.field(default_factory=dict)
     edges: bytes = b""
     written: dict[Key, tuple[bytes, int]] = msgspec.field(default_factory=dict)
 
@@ -67,26 +67,26 @@ class JobNow:
     packed: bytes | None
     state: FoldState
     version: JobVersion | None
-    tellers: dict[Moment, Teller] = field(default_factory=dict)
+    lineage_sources: dict[Moment, LineageSource] = field(default_factory=dict)
     left: set[Moment] = field(default_factory=set)
-    past: tuple[Teller, ...] = ()
+    past: tuple[LineageSource, ...] = ()
 
 
 # ---- settling ------------------------------------------------------------------------------------------------------
 
 
-def settle_current(tx: Transaction, jobs: Iterable[JobNow], limits: Limits) -> None:
+def apply_current_graph(tx: Transaction, jobs: Iterable[JobNow], limits: Limits) -> None:
     """Write the current edges of jobs where they differ from those last written, and the states they stand on."""
     edges = _EdgeRows()
     for job in jobs:
-        _settle_sources(tx, job)
-        _settle_edges(tx, job, edges)
-        _settle_columns(tx, job, edges, limits)
+        _apply_sources(tx, job)
+        _apply_edges(tx, job, edges)
+        _apply_columns(tx, job, edges, limits)
         job.state.version = _version_digest(job.version) if job.version else b""
         packed = _encode(job.state)
         if packed != job.packed:
             edges.states.append({"job": job_hash(job.key), "fold": packed})
-    _settle_fields(tx, edges)
+    _apply_fields(tx, edges)
     tx.write(edges.statements())
 
 
@@ -99,7 +99,7 @@ class _EdgeRows:
     columns: list[Row] = field(default_factory=list)
     fields: list[Row] = field(default_factory=list)
     fields_left: list[Row] = field(default_factory=list)
-    owed: list[Row] = field(default_factory=list)
+    deferred: list[Row] = field(default_factory=list)
     states: list[Row] = field(default_factory=list)
 
     def statements(self) -> Iterator[Statement]:
@@ -111,39 +111,44 @@ class _EdgeRows:
             ("upsert_fields", self.fields),
             ("link_columns", self.columns),
             ("delete_unnamed_fields", self.fields_left),
-            ("upsert_deferred_work", self.owed),
+            ("upsert_deferred_work", self.deferred),
             ("set_fold_states", self.states),
         ):
             if rows:
                 yield Statement(name, tuple(rows))
 
 
-def _settle_sources(tx: Transaction, job: JobNow) -> None:
+def _apply_sources(tx: Transaction, job: JobNow) -> None:
     """Find whose entries and whose facets count now."""
     version, state = job.version, job.state
     same = version is not None and state.version == _version_digest(version)
-    state.explicit_told = state.explicit_told or any(teller.entries for teller in (*job.tellers.values(), *job.past))
-    state.explicit = _settle_explicit(tx, job, same) if version is not None and state.explicit_told else None
-    settled: dict[Key, Standing] = {}
+    state.explicit_told = state.explicit_told or any(
+        lineage_source.entries for lineage_source in (*job.lineage_sources.values(), *job.past)
+    )
+    state.explicit = _apply_explicit(tx, job, same) if version is not None and state.explicit_told else None
+    applied: dict[Key, Precedence] = {}
     for output in version.outputs if version else ():
-        standing = _settle_output(tx, job, output, same)
-        if standing is not None:
-            settled[output] = standing
-    state.columns = settled
+        precedence = _apply_output(tx, job, output, same)
+        if precedence is not None:
+            applied[output] = precedence
+    state.columns = applied
 
 
-def _settle_explicit(tx: Transaction, job: JobNow, same: bool) -> Standing | None:
+def _apply_explicit(tx: Transaction, job: JobNow, same: bool) -> Precedence | None:
     assert job.version is not None
     since = job.version.since
-    new = highest((teller for teller in job.tellers.values() if teller.moment >= since), Teller.explicitly)
+    new = highest(
+        (lineage_source for lineage_source in job.lineage_sources.values() if lineage_source.moment >= since),
+        LineageSource.explicitly,
+    )
     if same and not _lost(job, job.state.explicit, new):
         return _higher(job.state.explicit, new)
-    return _search(tx, job, since, Teller.explicitly)
+    return _search(tx, job, since, LineageSource.explicitly)
 
 
-def _settle_output(tx: Transaction, job: JobNow, output: Key, same: bool) -> Standing | None:
+def _apply_output(tx: Transaction, job: JobNow, output: Key, same: bool) -> Precedence | None:
     before = job.state.columns.get(output)
-    new = highest(job.tellers.values(), lambda teller: teller.of_columns(output))
+    new = highest(job.lineage_sources.values(), lambda lineage_source: lineage_source.of_columns(output))
     if new is not None and new[0] and new[1] >= (job.state.folded_to or new[1]):
         return new
     if (same or before is not None) and not _lost(job, before, new):
@@ -151,66 +156,66 @@ def _settle_output(tx: Transaction, job: JobNow, output: Key, same: bool) -> Sta
     return _search_columns(tx, job, output)
 
 
-def _higher(before: Standing | None, new: Standing | None) -> Standing | None:
+def _higher(before: Precedence | None, new: Precedence | None) -> Precedence | None:
     if before is None or new is None:
         return new if before is None else before
     return before if new[:2] < before[:2] else new
 
 
-def _lost(job: JobNow, before: Standing | None, new: Standing | None) -> bool:
+def _lost(job: JobNow, before: Precedence | None, new: Precedence | None) -> bool:
     """Whether the one that stood highest no longer stands as it did, so that another may."""
     if before is None:
         return False
-    again = before[1] in job.tellers and (new is None or new[:2] < before[:2])
+    again = before[1] in job.lineage_sources and (new is None or new[:2] < before[:2])
     return before[1] in job.left or again
 
 
-def _search_columns(tx: Transaction, job: JobNow, output: Key) -> Standing | None:
+def _search_columns(tx: Transaction, job: JobNow, output: Key) -> Precedence | None:
     stored = tx.datasets([output]).get(output)
     if stored is None or stored.record is None:
         return None
     if "columnLineage" not in unpack(stored.record, DatasetRecord).facets:
         return None
-    return _search(tx, job, EARLIEST, lambda teller: teller.of_columns(output))
+    return _search(tx, job, EARLIEST, lambda lineage_source: lineage_source.of_columns(output))
 
 
 def _search(
-    tx: Transaction, job: JobNow, since: Moment, standing_of: Callable[[Teller], Standing | None]
-) -> Standing | None:
+    tx: Transaction, job: JobNow, since: Moment, precedence_of: Callable[[LineageSource], Precedence | None]
+) -> Precedence | None:
     """Return the last one that tells and did not fail, else the last that tells, of those that are there and those gone."""
-    gone = highest((teller for teller in job.past if teller.moment >= since), standing_of)
-    return _higher(gone, _search_items(tx, job.key, since, standing_of))
+    gone = highest((lineage_source for lineage_source in job.past if lineage_source.moment >= since), precedence_of)
+    return _higher(gone, _search_items(tx, job.key, since, precedence_of))
 
 
 def _search_items(
-    tx: Transaction, job: Key, since: Moment, standing_of: Callable[[Teller], Standing | None]
-) -> Standing | None:
+    tx: Transaction, job: Key, since: Moment, precedence_of: Callable[[LineageSource], Precedence | None]
+) -> Precedence | None:
     """Walk a job's items back to the last one that tells and did not fail; else to the last that tells."""
-    failed: Standing | None = None
+    failed: Precedence | None = None
     before, page = LATEST, 4
     while True:
         items = tx.items_before(job, before, page)
         for item in items:
             if item.moment < since:
                 return failed
-            teller = stored_teller(item)
-            standing = standing_of(teller) if teller is not None else None
-            if standing is not None and standing[0]:
-                return standing
-            failed = failed or standing
+            lineage_source = stored_lineage_source(item)
+            precedence = precedence_of(lineage_source) if lineage_source is not None else None
+            if precedence is not None and precedence[0]:
+                return precedence
+            failed = failed or precedence
         if len(items) < page:
             return failed
         before, page = items[-1].moment, min(page * 4, 1000)
 
 
-def _teller_at(tx: Transaction, job: JobNow, standing: Standing) -> Teller | None:
-    if standing[1] in job.tellers:
-        return job.tellers[standing[1]]
-    gone = next((teller for teller in job.past if teller.moment == standing[1]), None)
+def _lineage_source_at(tx: Transaction, job: JobNow, precedence: Precedence) -> LineageSource | None:
+    if precedence[1] in job.lineage_sources:
+        return job.lineage_sources[precedence[1]]
+    gone = next((lineage_source for lineage_source in job.past if lineage_source.moment == precedence[1]), None)
     if gone is not None:
         return gone
-    (items,) = tx.items_from([(job.key, standing[1])], 1)
-    return stored_teller(items[0]) if items and items[0].moment == standing[1] else None
+    (items,) = tx.items_from([(job.key, precedence[1])], 1)
+    return stored_lineage_source(items[0]) if items and items[0].moment == precedence[1] else None
 
 
 # ---- table edges ---------------------------------------------------------------------------------------------------
@@ -219,11 +224,11 @@ def _teller_at(tx: Transaction, job: JobNow, standing: Standing) -> Teller | Non
 def _explicit_inputs(tx: Transaction, job: JobNow) -> dict[Key, list[read.Members]] | None:
     if job.state.explicit is None:
         return None
-    teller = _teller_at(tx, job, job.state.explicit)
-    return entries_by_output(teller.entries) if teller else None
+    lineage_source = _lineage_source_at(tx, job, job.state.explicit)
+    return entries_by_output(lineage_source.entries) if lineage_source else None
 
 
-def _settle_edges(tx: Transaction, job: JobNow, edges: _EdgeRows) -> None:
+def _apply_edges(tx: Transaction, job: JobNow, edges: _EdgeRows) -> None:
     version = job.version
     entries = _explicit_inputs(tx, job)
     feeds: list[Row] = []
@@ -264,11 +269,11 @@ def owner_of(job: Key, output: Key) -> str:
     return key_hash("columns", *job, *output)
 
 
-def _settle_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Limits) -> None:
+def _apply_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Limits) -> None:
     version = job.version
     outputs = version.outputs if version else ()
     for output in [*outputs, *(key for key in job.state.written if key not in outputs)]:
-        told = told_columns(tx, job, output) if output in outputs else None
+        told = reported_columns(tx, job, output) if output in outputs else None
         digest = digest_of([told.digest, version.inputs if version else ()]) if told else b""
         before, count = job.state.written.pop(output, (b"", 0))
         if digest == before:
@@ -280,7 +285,7 @@ def _settle_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Limi
         if digest:
             job.state.written[output] = (digest, more)
         if count + more > limits.rows:
-            edges.owed.append(owe_columns(ColumnsBody(job.key, output, count, 0)))
+            edges.deferred.append(defer_columns(ColumnsBody(job.key, output, count, 0)))
             continue
         if count:
             edges.columns_cut.append({"owner": owner_of(job.key, output)})
@@ -288,25 +293,27 @@ def _settle_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Limi
 
 
 @dataclass(frozen=True, slots=True)
-class ToldColumns:
+class ReportedColumns:
     """Column edges of one output, not yet read from where they are told; ``digest`` tells whether they changed."""
 
     digest: bytes
     edges: Callable[[], Edges]
 
 
-def told_columns(tx: Transaction, job: JobNow, output: Key) -> ToldColumns | None:
+def reported_columns(tx: Transaction, job: JobNow, output: Key) -> ReportedColumns | None:
     """Return the column edges of an output: from the entries if they give any (SPEC 6.6), else from the facet (6.5)."""
     entries = _explicit_inputs(tx, job)
     if entries and output in entries and (told := entry_edges(entries[output])):
-        return ToldColumns(digest_of(sorted(canonical(cast("Json", one)) for one in entries[output])), lambda: told)
-    standing = job.state.columns.get(output)
-    return None if standing is None else ToldColumns(standing[2], lambda: _edges_told(tx, job, output, standing))
+        return ReportedColumns(digest_of(sorted(canonical(cast("Json", one)) for one in entries[output])), lambda: told)
+    precedence = job.state.columns.get(output)
+    return (
+        None if precedence is None else ReportedColumns(precedence[2], lambda: _edges_told(tx, job, output, precedence))
+    )
 
 
-def _edges_told(tx: Transaction, job: JobNow, output: Key, standing: Standing) -> Edges:
-    teller = _teller_at(tx, job, standing)
-    return facet_edges(teller.columns.get(output)) if teller else {}
+def _edges_told(tx: Transaction, job: JobNow, output: Key, precedence: Precedence) -> Edges:
+    lineage_source = _lineage_source_at(tx, job, precedence)
+    return facet_edges(lineage_source.columns.get(output)) if lineage_source else {}
 
 
 def column_rows(job: JobNow, output: Key, edges: Edges, first: int = 0, limit: int | None = None) -> list[Row]:
@@ -337,7 +344,7 @@ def _in_order(edges: Edges, skip: int) -> Iterator[tuple[str, Source]]:
         skip = max(0, skip - len(edges[target]))
 
 
-def _settle_fields(tx: Transaction, edges: _EdgeRows) -> None:
+def _apply_fields(tx: Transaction, edges: _EdgeRows) -> None:
     """A field that loses an edge and gets another stays as it is: put are those not there, dropped those without edges."""
     before, after = tx.fields_joined([row["owner"] for row in edges.columns_cut]), fields_of(edges.columns)
     edges.fields = field_rows(path for path in after if path not in before)

@@ -14,14 +14,14 @@ from operator import attrgetter
 
 from headwater_avro.events import DatasetEvent
 from headwater_avro.names import Key, initial_version_id
-from headwater_graph.apply.deferred import owe_exact, owe_reads
+from headwater_graph.apply.deferred import defer_exact, defer_reads
 from headwater_graph.apply.entities import Entities
 from headwater_graph.apply.limits import Limits
-from headwater_graph.apply.run_changes import Change
-from headwater_graph.apply.version_changes import Touched, touch, touch_event
+from headwater_graph.apply.run_changes import RunChange
+from headwater_graph.apply.version_changes import VersionChanges, add_event, add_run
 from headwater_graph.model.node_keys import dataset_hash, run_hash
 from headwater_graph.model.records import DatasetRecord, unpack
-from headwater_graph.model.values import LATEST, Made, Moment, PastRead, Row, Statement, StoredRead
+from headwater_graph.model.values import LATEST, Made, Moment, RetainedRead, Row, Statement, StoredRead
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.dataset_versions import unmade_id
 from headwater_graph.store.port import Transaction
@@ -44,25 +44,25 @@ class Read:
     unmade: str | None = None
 
 
-def settle_versions(tx: Transaction, entities: Entities, events: Iterable[DatasetEvent], limits: Limits) -> None:
+def apply_dataset_versions(tx: Transaction, entities: Entities, events: Iterable[DatasetEvent], limits: Limits) -> None:
     """Write the versions that changed runs and DatasetEvents make, and all reads that they concern."""
-    touched = Touched()
+    version_changes = VersionChanges()
     for change in entities.changes.values():
-        touch(touched, change)
+        add_run(version_changes, change)
     for event in events:
-        touch_event(touched, event)
-    _load(tx, entities, chain(touched.points, *(change.new.inputs for change in entities.changes.values())))
+        add_event(version_changes, event)
+    _load(tx, entities, chain(version_changes.points, *(change.new.inputs for change in entities.changes.values())))
     tx.write(
         (
-            Statement("set_unmade_dataset_versions", tuple(touched.gone)),
-            Statement("create_dataset_versions", tuple(touched.new)),
-            Statement("upsert_dataset_versions", tuple(touched.put)),
+            Statement("set_unmade_dataset_versions", tuple(version_changes.gone)),
+            Statement("create_dataset_versions", tuple(version_changes.new)),
+            Statement("upsert_dataset_versions", tuple(version_changes.put)),
         )
     )
     cut, asked = _own_reads(entities.changes.values())
     own = {(one.run_id, one.dataset) for one in asked} | {(row["id"], row["of"]) for row in cut}
-    asked += [one for one in _concerned(tx, entities, touched, limits) if (one.run_id, one.dataset) not in own]
-    resolve(tx, entities, asked, cut, touched)
+    asked += [one for one in _concerned(tx, entities, version_changes, limits) if (one.run_id, one.dataset) not in own]
+    resolve(tx, entities, asked, cut, version_changes)
 
 
 def _load(tx: Transaction, entities: Entities, keys: Iterable[Key]) -> None:
@@ -73,7 +73,7 @@ def _load(tx: Transaction, entities: Entities, keys: Iterable[Key]) -> None:
 # ---- which reads are concerned -------------------------------------------------------------------------------------
 
 
-def _own_reads(changes: Iterable[Change]) -> tuple[list[Row], list[Read]]:
+def _own_reads(changes: Iterable[RunChange]) -> tuple[list[Row], list[Read]]:
     """Return the reads of changed runs that are no more, and those to be resolved."""
     cut: list[Row] = []
     asked: list[Read] = []
@@ -95,20 +95,20 @@ def _cut(run_id: str, dataset: Key, external: str | None) -> Row:
     return row | {"unmade": unmade_id(dataset, external), "exact": external is not None}
 
 
-def _concerned(tx: Transaction, entities: Entities, touched: Touched, limits: Limits) -> list[Read]:
-    ranges = _ranges(tx, entities, touched)
+def _concerned(tx: Transaction, entities: Entities, version_changes: VersionChanges, limits: Limits) -> list[Read]:
+    ranges = _ranges(tx, entities, version_changes)
     found: list[Read] = []
-    owed: list[Row] = []
+    deferred: list[Row] = []
     for (dataset, _, until), reads in zip(ranges, tx.readers_between(ranges, limits.rows + 1), strict=True):
         found += _taken(dataset, reads, limits)
         if len(reads) > limits.rows:
-            owed.append(owe_reads(dataset, reads[limits.rows - 1].moment, until))
-    exact = [(dataset, external, (-LATEST[0], "")) for dataset, external in sorted(touched.externals)]
+            deferred.append(defer_reads(dataset, reads[limits.rows - 1].moment, until))
+    exact = [(dataset, external, (-LATEST[0], "")) for dataset, external in sorted(version_changes.externals)]
     for (dataset, external, _), reads in zip(exact, tx.exact_readers(exact, limits.rows + 1), strict=True):
         found += _taken(dataset, reads, limits)
         if len(reads) > limits.rows:
-            owed.append(owe_exact(dataset, external, reads[limits.rows - 1].moment))
-    tx.write([Statement("upsert_deferred_work", tuple(owed))] if owed else [])
+            deferred.append(defer_exact(dataset, external, reads[limits.rows - 1].moment))
+    tx.write([Statement("upsert_deferred_work", tuple(deferred))] if deferred else [])
     return found
 
 
@@ -118,14 +118,14 @@ def _taken(dataset: Key, reads: list[StoredRead], limits: Limits) -> list[Read]:
     ]
 
 
-def _ranges(tx: Transaction, entities: Entities, touched: Touched) -> list[tuple[Key, Moment, Moment]]:
+def _ranges(tx: Transaction, entities: Entities, version_changes: VersionChanges) -> list[tuple[Key, Moment, Moment]]:
     """Return the stretches of moments whose reads the touched points concern: from each up to the next version.
 
     Beyond the stored latest version the stretches of a dataset meet, and are one (the common case, nothing is asked).
     """
     inner: list[tuple[Key, Moment]] = []
     ranges: list[tuple[Key, Moment, Moment]] = []
-    for dataset, points in touched.points.items():
+    for dataset, points in version_changes.points.items():
         latest = _stored_latest(entities, dataset)
         beyond = [point for point in points if latest is None or latest.moment < point]
         inner += [(dataset, point) for point in points if latest is not None and point <= latest.moment]
@@ -144,17 +144,19 @@ def _stored_latest(entities: Entities, dataset: Key) -> Made | None:
 # ---- resolving reads -----------------------------------------------------------------------------------------------
 
 
-def resolve(tx: Transaction, entities: Entities, asked: list[Read], cut: list[Row], touched: Touched) -> None:
+def resolve(
+    tx: Transaction, entities: Entities, asked: list[Read], cut: list[Row], version_changes: VersionChanges
+) -> None:
     """Resolve reads by SPEC 5.2 and 5.3, write those that differ, and what follows for their datasets."""
     reads = list({(one.run_id, one.dataset): one for one in asked}.values())
-    versions = _resolved(tx, entities, reads, touched)
+    versions = _resolved(tx, entities, reads, version_changes)
     changed = [(one, id_) for one, id_ in zip(reads, versions, strict=True) if one.version != id_]
     cut = cut + [_cut(one.run_id, one.dataset, one.external) for one, _ in changed if one.version is not None]
     named = {(one.dataset, one.external): one for one, _ in changed}
     unmade = {unmade_id(*key): one for key, one in named.items()}
     puts = {id_: unmade[id_] for _, id_ in changed if id_ in unmade}
     lost = {row["unmade"] for row in cut} | {one.unmade for one, _ in changed if one.unmade}
-    lost |= {row["id"] for row in touched.gone}
+    lost |= {row["id"] for row in version_changes.gone}
     tx.write(
         (
             Statement("unlink_reads", tuple({"run": row["run"], "dataset": row["dataset"]} for row in cut)),
@@ -165,16 +167,16 @@ def resolve(tx: Transaction, entities: Entities, asked: list[Read], cut: list[Ro
     )
     reread = {one.dataset: True for one, _ in changed if one.external is None}
     unsettled = {row["of"] for row in cut} | {one.dataset for one, _ in changed if one.external is not None}
-    _settle_datasets(tx, entities, touched, reread.keys() | unsettled, unsettled)
+    _apply_datasets(tx, entities, version_changes, reread.keys() | unsettled, unsettled)
 
 
-def _resolved(tx: Transaction, entities: Entities, reads: list[Read], touched: Touched) -> list[str]:
+def _resolved(tx: Transaction, entities: Entities, reads: list[Read], version_changes: VersionChanges) -> list[str]:
     """Return the id of the version that each read reads."""
     found: dict[int, str] = {}
     inexact = []
-    new = {dataset: sorted(made, key=_moment_of) for dataset, made in touched.appended.items()}
+    new = {dataset: sorted(made, key=_moment_of) for dataset, made in version_changes.appended.items()}
     for number, one in enumerate(reads):
-        at_hand = _at_hand(entities, one, touched, new.get(one.dataset, [])) if one.external is None else None
+        at_hand = _at_hand(entities, one, version_changes, new.get(one.dataset, [])) if one.external is None else None
         if at_hand is not None:
             found[number] = at_hand
         elif one.external is None:
@@ -187,12 +189,12 @@ def _resolved(tx: Transaction, entities: Entities, reads: list[Read], touched: T
     return [found[number] for number in range(len(reads))]
 
 
-def _at_hand(entities: Entities, one: Read, touched: Touched, new: list[Made]) -> str | None:
+def _at_hand(entities: Entities, one: Read, version_changes: VersionChanges, new: list[Made]) -> str | None:
     """Return the version read, where what was loaded already settles it: nothing stored lies between (the common case).
 
     ``new`` are the versions of its dataset that this batch brings, by moment.
     """
-    if one.dataset in touched.removed:
+    if one.dataset in version_changes.removed:
         return None
     stored = entities.stored_datasets.get(one.dataset)
     latest = stored.latest if stored else None
@@ -235,28 +237,28 @@ def _read_row(one: Read, version: str) -> Row:
 # ---- what follows for a dataset (SPEC 5.5, 7) ----------------------------------------------------------------------
 
 
-def _settle_datasets(
-    tx: Transaction, entities: Entities, touched: Touched, reread: set[Key], unsettled: set[Key]
+def _apply_datasets(
+    tx: Transaction, entities: Entities, version_changes: VersionChanges, reread: set[Key], unsettled: set[Key]
 ) -> None:
     """Write what follows for datasets: ``unsettled`` are those whose reads changed in more than by plain new ones."""
-    concerned = touched.points.keys() | reread
+    concerned = version_changes.points.keys() | reread
     _load(tx, entities, concerned)
     rows = []
     for dataset in sorted(concerned):
         stored = entities.stored_datasets.get(dataset)
         before = stored.current if stored else None
-        made = _latest(tx, entities, dataset, touched)
-        if made is None and (dataset in unsettled or dataset in touched.removed):
+        made = _latest(tx, entities, dataset, version_changes)
+        if made is None and (dataset in unsettled or dataset in version_changes.removed):
             current = _unmade_current(tx, dataset, stored.past if stored else None)
         else:
             current = made.id if made else before or initial_version_id(dataset)
         if current != before:
             rows.append({"dataset": dataset_hash(dataset), "version": current})
     tx.write((Statement("link_current_dataset_versions", tuple(rows)),))
-    _settle_dropped(tx, entities, touched.points.keys() | entities.drop_told)
+    _apply_dropped(tx, entities, version_changes.points.keys() | entities.drop_reported)
 
 
-def _unmade_current(tx: Transaction, dataset: Key, past: PastRead | None) -> str | None:
+def _unmade_current(tx: Transaction, dataset: Key, past: RetainedRead | None) -> str | None:
     """SPEC 5.5, where no version has a moment: the external one read last; else the initial one, if a run reads it."""
     exact = tx.last_exact_read(dataset)
     if past is not None and past.external is not None and (exact is None or exact.moment < past.moment):
@@ -266,20 +268,20 @@ def _unmade_current(tx: Transaction, dataset: Key, past: PastRead | None) -> str
     return initial_version_id(dataset) if past is not None or tx.inexact_read(dataset) else None
 
 
-def _latest(tx: Transaction, entities: Entities, dataset: Key, touched: Touched) -> Made | None:
+def _latest(tx: Transaction, entities: Entities, dataset: Key, version_changes: VersionChanges) -> Made | None:
     latest = _stored_latest(entities, dataset)
-    if latest is not None and latest.id in touched.removed.get(dataset, ()):
+    if latest is not None and latest.id in version_changes.removed.get(dataset, ()):
         return tx.made_before([(dataset, LATEST, "")])[0]
-    candidates = [*touched.appended.get(dataset, ()), *([latest] if latest else [])]
+    candidates = [*version_changes.appended.get(dataset, ()), *([latest] if latest else [])]
     return max(candidates, key=lambda made: made.moment, default=None)
 
 
-def _settle_dropped(tx: Transaction, entities: Entities, datasets: Iterable[Key]) -> None:
+def _apply_dropped(tx: Transaction, entities: Entities, datasets: Iterable[Key]) -> None:
     """Mark datasets of which an event ever said DROP."""
     rows = []
     for dataset in sorted(datasets):
         stored = entities.stored_datasets.get(dataset)
-        if dataset not in entities.drop_told and not (stored and stored.says_drop):
+        if dataset not in entities.drop_reported and not (stored and stored.says_drop):
             continue
         rows.append(dropped_row(tx, dataset, _dataset_record(entities, dataset)))
     tx.write((Statement("set_dropped", tuple(rows)),))

@@ -63,22 +63,22 @@ _decode_retain = msgspec.msgpack.Decoder(RetainBody).decode
 _decode_columns = msgspec.msgpack.Decoder(ColumnsBody).decode
 
 
-def owe_reads(dataset: Key, after: Moment, until: Moment) -> Row:
+def defer_reads(dataset: Key, after: Moment, until: Moment) -> Row:
     """The readers of a dataset with a moment after one and until another are to be resolved again."""
     return _row("reads", (dataset, after, until), *dataset, str(until[0]), until[1])
 
 
-def owe_exact(dataset: Key, external: str, after: Moment) -> Row:
+def defer_exact(dataset: Key, external: str, after: Moment) -> Row:
     """The readers of an external version with a moment after one are to be resolved again."""
     return _row("exact", (dataset, external, after), *dataset, external)
 
 
-def owe_fold(body: FoldBody) -> Row:
+def defer_fold(body: FoldBody) -> Row:
     """A job is to be folded on from a moment."""
     return _row("fold", body, *body.job)
 
 
-def owe_columns(body: ColumnsBody) -> Row:
+def defer_columns(body: ColumnsBody) -> Row:
     """The column edges of a job's output are to be written."""
     return _row("columns", body, *body.job, *body.output)
 
@@ -87,7 +87,7 @@ RETAIN = "retain"
 """The kind of work that retention is. It begins when nothing is owed, and nothing is settled until it is done."""
 
 
-def owe_retain(body: RetainBody) -> Row:
+def defer_retention(body: RetainBody) -> Row:
     """What lies before a horizon is to be removed."""
     return {"key": key_hash(RETAIN), "kind": RETAIN, "body": _encode(body)}
 
@@ -113,9 +113,9 @@ class RetentionUnfinished(StoreBusy):
     """What lies before the horizon is being removed: that is owed work, to be done before anything else is settled."""
 
 
-def refuse_while_owed(tx: Transaction) -> None:
+def refuse_while_unfinished(tx: Transaction) -> None:
     """Raise RebuildUnfinished or RetentionUnfinished while one is under way: what it takes away is not there to settle with."""
-    first = {one.kind for one in tx.owed(1)}
+    first = {one.kind for one in tx.deferred(1)}
     if REBUILD["kind"] in first:
         raise RebuildUnfinished
     if RETAIN in first:

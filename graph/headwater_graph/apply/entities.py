@@ -9,8 +9,8 @@ from typing import TypeAlias
 from headwater_avro.canonical import canonical, canonical_text
 from headwater_avro.names import Key
 from headwater_graph.apply.merged import Told
-from headwater_graph.apply.run_changes import Change, Named, change_to
-from headwater_graph.model.facet_properties import told_of_dataset, told_of_job
+from headwater_graph.apply.run_changes import NamedEntities, RunChange, change_to
+from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
 from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
 from headwater_graph.model.records import DatasetRecord, Facets, JobRecord, RunRecord, pack, unpack
 from headwater_graph.model.values import Row, Statement, StoredDataset, StoredJob
@@ -30,20 +30,20 @@ class Entities:
     ``unheard`` are those of the runs that have no node yet, not even as another's parent.
     """
 
-    changes: dict[str, Change] = field(default_factory=dict)
+    changes: dict[str, RunChange] = field(default_factory=dict)
     unheard: set[str] = field(default_factory=set)
     stored_jobs: dict[Key, StoredJob] = field(default_factory=dict)
     jobs: dict[Key, JobRecord] = field(default_factory=dict)
     stored_datasets: dict[Key, StoredDataset] = field(default_factory=dict)
     datasets: dict[Key, DatasetRecord] = field(default_factory=dict)
-    drop_told: set[Key] = field(default_factory=set)
+    drop_reported: set[Key] = field(default_factory=set)
     beyond: list[Beyond] = field(default_factory=list)
 
 
-def settle_entities(tx: Transaction, told: Told) -> Entities:
+def apply_entities(tx: Transaction, told: Told) -> Entities:
     """Join what is told with what is stored and write the nodes; duplicates of what is known write nothing."""
     entities = Entities()
-    _join_runs(tx, told, entities)
+    _merge_runs(tx, told, entities)
     # What the runs tell that are known already is stored, and told again changes nothing.
     named = told.named_without({one.key for one in entities.beyond}) if entities.beyond else told.named
     _load_named(tx, named, entities)
@@ -51,17 +51,17 @@ def settle_entities(tx: Transaction, told: Told) -> Entities:
     tx.write(_new_run_statements(entities))
     tx.write(
         (
-            *_join_jobs(named.jobs, entities),
-            *_join_datasets(named.datasets, entities),
+            *_merge_jobs(named.jobs, entities),
+            *_merge_datasets(named.datasets, entities),
             *_known_run_statements(entities),
             *_run_parent_statements(entities.changes.values()),
-            _put("set_run_horizons", _horizon_rows(tx, entities)),
+            _statement("set_run_horizons", _horizon_rows(tx, entities)),
         )
     )
     return entities
 
 
-def _load_named(tx: Transaction, named: Named, entities: Entities) -> None:
+def _load_named(tx: Transaction, named: NamedEntities, entities: Entities) -> None:
     entities.stored_jobs = tx.jobs(named.jobs)
     entities.stored_datasets = tx.datasets(named.datasets)
 
@@ -74,16 +74,16 @@ def _horizon_rows(tx: Transaction, entities: Entities) -> list[Row]:
     return [{"key": run_hash(id_), "horizon": tx.horizon} for id_ in new]
 
 
-def put_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key, DatasetRecord]) -> None:
+def write_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key, DatasetRecord]) -> None:
     """Write jobs and datasets with all that follows from their records; nothing of them but the records is there yet."""
     entities = Entities()
-    _load_named(tx, Named(jobs, datasets), entities)
-    statements = [*_join_jobs(jobs, entities), *_join_datasets(datasets, entities)]
-    drops = [{"dataset": dataset_hash(key), "dropped": True} for key in sorted(entities.drop_told)]
-    tx.write((*statements, _put("set_dropped", drops)))
+    _load_named(tx, NamedEntities(jobs, datasets), entities)
+    statements = [*_merge_jobs(jobs, entities), *_merge_datasets(datasets, entities)]
+    drops = [{"dataset": dataset_hash(key), "dropped": True} for key in sorted(entities.drop_reported)]
+    tx.write((*statements, _statement("set_dropped", drops)))
 
 
-def _join_runs(tx: Transaction, told: Told, entities: Entities) -> None:
+def _merge_runs(tx: Transaction, told: Told, entities: Entities) -> None:
     """Fill in the changes, and the runs that lie beyond the horizon."""
     stored = tx.runs(told.runs)
     for run_id, record in told.runs.items():
@@ -107,7 +107,7 @@ def _join_runs(tx: Transaction, told: Told, entities: Entities) -> None:
 # ---- jobs ----------------------------------------------------------------------------------------------------------
 
 
-def _join_jobs(told: dict[Key, JobRecord], entities: Entities) -> list[Statement]:
+def _merge_jobs(told: dict[Key, JobRecord], entities: Entities) -> list[Statement]:
     rows: list[Row] = []
     cut: list[Row] = []
     children: list[Row] = []
@@ -122,18 +122,18 @@ def _join_jobs(told: dict[Key, JobRecord], entities: Entities) -> list[Statement
         entities.jobs[key] = record
         if record == before:
             continue
-        rows.append(_named_row(job_hash(key), key, record, before, told_of_job))
+        rows.append(_named_row(job_hash(key), key, record, before, job_properties_of))
         old, new = _job_parent(before), _job_parent(record)
         if old != new:
             cut.extend([{"key": job_hash(key), "parent": job_hash(old)}] if old else [])
             children.extend([{"key": job_hash(key), "parent": job_hash(new)}] if new else [])
             parents.extend([new] if new else [])
     return [
-        _put("upsert_jobs", rows),
+        _statement("upsert_jobs", rows),
         *_placeholders("upsert_named_jobs", parents, job_hash),
-        _put("unlink_job_parents", cut),
-        _put("link_job_parents", children),
-        _put("delete_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
+        _statement("unlink_job_parents", cut),
+        _statement("link_job_parents", children),
+        _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
     ]
 
 
@@ -165,7 +165,7 @@ def facets_text(facets: Facets) -> str:
 # ---- datasets ------------------------------------------------------------------------------------------------------
 
 
-def _join_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[Statement]:
+def _merge_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[Statement]:
     rows: list[Row] = []
     cut: list[Row] = []
     aliases: list[Row] = []
@@ -181,24 +181,24 @@ def _join_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[S
         entities.datasets[key] = record
         if record == before:
             continue
-        row = _named_row(dataset_hash(key), key, record, before, told_of_dataset)
+        row = _named_row(dataset_hash(key), key, record, before, dataset_properties_of)
         row["saysDrop"] = read.says_drop(record.facets) or None
         rows.append(row)
         if stored is None:
             new.append({"key": row["key"]})
         if row["saysDrop"] or (stored is not None and stored.says_drop):
-            entities.drop_told.add(key)
+            entities.drop_reported.add(key)
         old, now = _aliases(before, key), _aliases(record, key)
         cut += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in old if alias not in now]
         aliases += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in now if alias not in old]
         named += [alias for alias in now if alias not in old]
     return [
-        _put("upsert_datasets", rows),
+        _statement("upsert_datasets", rows),
         *_placeholders("upsert_named_datasets", named, dataset_hash),
-        _put("link_fields", [*new, *({"key": dataset_hash(alias)} for alias in dict.fromkeys(named))]),
-        _put("unlink_aliases", cut),
-        _put("link_aliases", aliases),
-        _put("delete_unnamed_datasets", [{"key": row["alias"]} for row in cut]),
+        _statement("link_fields", [*new, *({"key": dataset_hash(alias)} for alias in dict.fromkeys(named))]),
+        _statement("unlink_aliases", cut),
+        _statement("link_aliases", aliases),
+        _statement("delete_unnamed_datasets", [{"key": row["alias"]} for row in cut]),
     ]
 
 
@@ -218,7 +218,7 @@ def _new_run_statements(entities: Entities) -> list[Statement]:
     jobs = (change.new.job for change in new if change.new.job not in entities.stored_jobs)
     return [
         *_placeholders("upsert_named_jobs", jobs, job_hash),
-        _put("create_runs", [change.row for change in new]),
+        _statement("create_runs", [change.row for change in new]),
     ]
 
 
@@ -227,14 +227,14 @@ def _known_run_statements(entities: Entities) -> list[Statement]:
     known = [change for id_, change in entities.changes.items() if id_ not in entities.unheard]
     moves = [change for change in known if change.old is None or change.old.job != change.new.job]
     return [
-        _put("upsert_runs", [change.row for change in known]),
-        _put("set_last_run_states", _state_rows(known)),
-        _put("unlink_run_job", [{"run": change.row["key"]} for change in moves if change.old is not None]),
-        _put("link_run_job", [{"run": change.row["key"], "job": change.row["job"]} for change in moves]),
+        _statement("upsert_runs", [change.row for change in known]),
+        _statement("set_last_run_states", _state_rows(known)),
+        _statement("unlink_run_job", [{"run": change.row["key"]} for change in moves if change.old is not None]),
+        _statement("link_run_job", [{"run": change.row["key"], "job": change.row["job"]} for change in moves]),
     ]
 
 
-def _state_rows(known: Iterable[Change]) -> Iterator[Row]:
+def _state_rows(known: Iterable[RunChange]) -> Iterator[Row]:
     """Yield how runs stand that may be the last of their versions: that changes without a fold."""
     for change in known:
         stands = (change.new.state, change.new.streaming)
@@ -243,7 +243,7 @@ def _state_rows(known: Iterable[Change]) -> Iterator[Row]:
             yield {"version": change.version, "run": row["id"], "state": row["state"], "streaming": row["streaming"]}
 
 
-def _run_parent_statements(changes: Iterable[Change]) -> list[Statement]:
+def _run_parent_statements(changes: Iterable[RunChange]) -> list[Statement]:
     cut: list[Row] = []
     parents: list[Row] = []
     parent_jobs: list[Row] = []
@@ -262,13 +262,13 @@ def _run_parent_statements(changes: Iterable[Change]) -> list[Statement]:
             named_jobs.append(new.parent.job)
             parent_jobs.append({"run": run_hash(new.id), "parent": job_hash(new.parent.job)})
     return [
-        _put("upsert_named_runs", list({row["key"]: row for row in named_runs}.values())),
+        _statement("upsert_named_runs", list({row["key"]: row for row in named_runs}.values())),
         *_placeholders("upsert_named_jobs", named_jobs, job_hash),
-        _put("unlink_run_parents", cut),
-        _put("link_run_parents", parents),
-        _put("link_run_parent_jobs", parent_jobs),
-        _put("delete_unnamed_runs", [{"key": row["parent"]} for row in cut]),
-        _put("delete_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
+        _statement("unlink_run_parents", cut),
+        _statement("link_run_parents", parents),
+        _statement("link_run_parent_jobs", parent_jobs),
+        _statement("delete_unnamed_runs", [{"key": row["parent"]} for row in cut]),
+        _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
     ]
 
 
@@ -281,8 +281,8 @@ def _parent_cuts(run_id: str, parent: read.Parent) -> list[Row]:
 def _placeholders(name: str, keys: Iterable[Key], hash_of: object) -> list[Statement]:
     assert callable(hash_of)
     rows = [{"key": hash_of(key), "namespace": key[0], "name": key[1]} for key in dict.fromkeys(keys)]
-    return [_put(name, rows)]
+    return [_statement(name, rows)]
 
 
-def _put(name: str, rows: Iterable[Row]) -> Statement:
+def _statement(name: str, rows: Iterable[Row]) -> Statement:
     return Statement(name, tuple(rows))

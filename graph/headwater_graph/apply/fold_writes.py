@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 from headwater_avro.canonical import Json, canonical
-from headwater_graph.apply.deferred import FoldBody, owe_fold
+from headwater_graph.apply.deferred import FoldBody, defer_fold
 from headwater_graph.apply.folds import Fold, event_hash
 from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
 from headwater_graph.model.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
@@ -58,18 +58,18 @@ _ORDER = (
 
 def _statements(fold: Fold) -> list[Statement]:
     fold.dropped -= fold.put.keys()
-    doomed = fold.valid.id if fold.owed and fold.valid and fold.valid.id in fold.dropped else None
+    doomed = fold.valid.id if fold.deferred and fold.valid and fold.valid.id in fold.dropped else None
     dropped = fold.dropped - {doomed}
     moved = [(item, before, after) for item, before, after in fold.placed if before != after]
     cuts = [{"run": run_hash(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
     runs = [{"run": run_hash(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
     events = [{"key": event_hash(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
-    owed = (
+    deferred = (
         [
-            owe_fold(
+            defer_fold(
                 FoldBody(
                     fold.job,
-                    fold.owed,
+                    fold.deferred,
                     fold.last,
                     fold.valid,
                     doomed is not None,
@@ -78,7 +78,7 @@ def _statements(fold: Fold) -> list[Statement]:
                 )
             )
         ]
-        if fold.owed
+        if fold.deferred
         else []
     )
     return [
@@ -91,7 +91,7 @@ def _statements(fold: Fold) -> list[Statement]:
         Statement("set_added_runs", _added_runs(fold))
         if fold.appended
         else Statement("set_run_counts", _count_rows(moved, dropped)),
-        Statement("upsert_deferred_work", tuple(owed)),
+        Statement("upsert_deferred_work", tuple(deferred)),
     ]
 
 
@@ -150,11 +150,14 @@ def _appended_ends(fold: Fold) -> list[Row]:
 
 def _ends(tx: Transaction, folds: list[Fold]) -> list[Row]:
     """Return for each version that a stretch touched, and the one before it, its end and its last run."""
-    touched = [_touched(fold) for fold in folds]
-    firsts = [(fold.job, min(moments, default=LATEST)) for fold, moments in zip(folds, touched, strict=True)]
+    version_changes = [_touched(fold) for fold in folds]
+    firsts = [(fold.job, min(moments, default=LATEST)) for fold, moments in zip(folds, version_changes, strict=True)]
     before = tx.versions_before(firsts)
     made = tx.versions_between(
-        [(job, first, max(moments, default=EARLIEST)) for (job, first), moments in zip(firsts, touched, strict=True)]
+        [
+            (job, first, max(moments, default=EARLIEST))
+            for (job, first), moments in zip(firsts, version_changes, strict=True)
+        ]
     )
     chains = [[*([one] if one else []), *listed] for one, listed in zip(before, made, strict=True)]
     afters = tx.versions_after(

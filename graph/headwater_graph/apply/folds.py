@@ -15,11 +15,11 @@ from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key, key_hash
 from headwater_graph.apply.deferred import FoldBody
 from headwater_graph.apply.limits import Limits
-from headwater_graph.apply.run_changes import Change
+from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.model.node_keys import job_hash, run_hash
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.model.values import LATEST, JobVersion, Moment, Row, Statement, StoredItem
-from headwater_graph.rules.job_versions import Item, as_of, item_of_event, item_of_run, kept_as_it_was, step
+from headwater_graph.rules.job_versions import Item, as_of, as_retained, item_of_event, item_of_run, step
 from headwater_graph.rules.runs import read_run
 from headwater_graph.store.port import Transaction
 
@@ -46,7 +46,7 @@ class JobChange:
 class Fold:
     """The outcome of folding a stretch of one job: versions to write and to drop, and which item is in which.
 
-    ``valid`` is the stored version that was valid where the stretch stopped short; with ``owed`` it is needed to go on.
+    ``valid`` is the stored version that was valid where the stretch stopped short; with ``deferred`` it is needed to go on.
     ``displaced`` are stored versions of runs that moved to an earlier moment, by the moment at which they were valid from:
     an earlier stretch may have written them anew at their new place. ``left`` are moments that runs left, ``reached`` those of
     them, and of kept versions, that the stretch came by: which run is the last of the versions there may have changed.
@@ -61,7 +61,7 @@ class Fold:
     dropped: set[str] = field(default_factory=set)
     placed: list[tuple[Item, str | None, str]] = field(default_factory=list)
     current: JobVersion | None = None
-    owed: Moment | None = None
+    deferred: Moment | None = None
     last: Moment = LATEST
     agreed: bool = False
     refolded: int = 0
@@ -70,7 +70,7 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class OffsetRanges:
     """What is stored of a job between two moments, both included: items of its fold, and versions by their start."""
 
     start: Moment
@@ -79,7 +79,7 @@ class Stretch:
     versions: dict[Moment, JobVersion]
 
 
-def job_changes(changes: Iterable[Change], events: Iterable[JobEvent]) -> dict[Key, JobChange]:
+def job_changes(changes: Iterable[RunChange], events: Iterable[JobEvent]) -> dict[Key, JobChange]:
     """Return what changed runs and JobEvents change in the folds of their jobs."""
     jobs: dict[Key, JobChange] = {}
     for change in changes:
@@ -160,15 +160,15 @@ def refold(tx: Transaction, changes: dict[Key, JobChange], limits: Limits) -> li
     return folds
 
 
-def continue_fold(tx: Transaction, owed: FoldBody, limits: Limits) -> Fold:
+def continue_fold(tx: Transaction, deferred: FoldBody, limits: Limits) -> Fold:
     """Fold on where an earlier transaction stopped short."""
-    (base,) = tx.versions_before([(owed.job, owed.first)])
-    fold = Fold(owed.job, appended=False, base=base, valid=owed.valid, current=base)
-    fold.displaced = {one.since: one for one in owed.displaced}
-    fold.left = set(owed.left)
-    if owed.doomed and owed.valid is not None:
-        fold.dropped.add(owed.valid.id)
-    _fold_on(tx, [(fold, owed.first, owed.last)], limits)
+    (base,) = tx.versions_before([(deferred.job, deferred.first)])
+    fold = Fold(deferred.job, appended=False, base=base, valid=deferred.valid, current=base)
+    fold.displaced = {one.since: one for one in deferred.displaced}
+    fold.left = set(deferred.left)
+    if deferred.doomed and deferred.valid is not None:
+        fold.dropped.add(deferred.valid.id)
+    _fold_on(tx, [(fold, deferred.first, deferred.last)], limits)
     return fold
 
 
@@ -185,7 +185,7 @@ def _fold_on(tx: Transaction, folds: list[tuple[Fold, Moment, Moment]], limits: 
         read += page
         if read >= limit:
             for fold, end, _ in folds:
-                fold.owed = end
+                fold.deferred = end
             return
         page = min(page * 4, limit - read)
 
@@ -200,18 +200,20 @@ def _fold_pages(
     for (fold, first, last), listed, end, versions in zip(folds, items, ends, stored, strict=True):
         by_moment = {item.moment: item for item in listed}
         fold.last = last
-        fold.agreed = _fold_stretch(fold, Stretch(first, end, by_moment, {one.since: one for one in versions}), last)
+        fold.agreed = _fold_stretch(
+            fold, OffsetRanges(first, end, by_moment, {one.since: one for one in versions}), last
+        )
         if fold.agreed and fold.current is not None:
             # From here on what is stored stands, the code version that the stored one takes later included.
             fold.put.pop(fold.current.id, None)
         yield fold, None if fold.agreed or end == LATEST else (end[0], end[1] + "\0"), last
 
 
-def _fold_stretch(fold: Fold, stretch: Stretch, last: Moment) -> bool:
+def _fold_stretch(fold: Fold, ranges: OffsetRanges, last: Moment) -> bool:
     """Fold a stretch of stored items; returns whether the fold came to agree with what is stored."""
-    waiting, by_moment = stretch.versions, stretch.items
-    displaced = {moment: one for moment, one in fold.displaced.items() if stretch.start <= moment <= stretch.end}
-    fold.reached |= {moment for moment in fold.left if stretch.start <= moment <= stretch.end}
+    waiting, by_moment = ranges.versions, ranges.items
+    displaced = {moment: one for moment, one in fold.displaced.items() if ranges.start <= moment <= ranges.end}
+    fold.reached |= {moment for moment in fold.left if ranges.start <= moment <= ranges.end}
     for moment in sorted(waiting.keys() | by_moment.keys() | displaced.keys()):
         if moment > last and _agrees(fold, moment):
             return True
@@ -234,7 +236,7 @@ def _fold_stretch(fold: Fold, stretch: Stretch, last: Moment) -> bool:
 
 def _take_kept(fold: Fold, stored: JobVersion) -> None:
     """SPEC 7: a version that is kept opens the fold anew, as it was at the horizon."""
-    fold.current = kept_as_it_was(stored)
+    fold.current = as_retained(stored)
     fold.reached.add(stored.since)
     if fold.current != stored:
         fold.put[stored.id] = fold.current

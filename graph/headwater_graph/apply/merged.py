@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.json_codec import read_event
-from headwater_graph.apply.run_changes import Change, Named, change_to, named_by
+from headwater_graph.apply.run_changes import NamedEntities, RunChange, change_to, named_by
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.rules.coalesce import Row
 from headwater_graph.rules.horizon import Beyond, older_than
@@ -27,8 +27,8 @@ class Told:
     packed: dict[str, bytes] = field(default_factory=dict)
     job_events: dict[str, JobEvent] = field(default_factory=dict)
     dataset_events: dict[str, DatasetEvent] = field(default_factory=dict)
-    changes: dict[str, Change] = field(default_factory=dict)
-    named: Named = field(default_factory=lambda: Named({}, {}))
+    changes: dict[str, RunChange] = field(default_factory=dict)
+    named: NamedEntities = field(default_factory=lambda: NamedEntities({}, {}))
 
     def add(self, row: Row) -> None:
         """Join one row; a run told by several partitions becomes one."""
@@ -59,7 +59,7 @@ class Told:
             self.named = self.named_without(())
         return beyond
 
-    def named_without(self, run_ids: Container[str]) -> Named:
+    def named_without(self, run_ids: Container[str]) -> NamedEntities:
         """Return what is told of jobs and datasets, leaving out what these runs tell."""
         records = (record for run_id, record in self.runs.items() if run_id not in run_ids)
         return named_by(records, self.job_events.values(), self.dataset_events.values())
@@ -75,15 +75,15 @@ class Told:
 
 def told(rows: Iterable[Row]) -> Told:
     """Return what rows tell together."""
-    all_told = Told()
+    incoming = Told()
     for row in rows:
-        all_told.add(row)
-    all_told.changes = {
-        run_id: change_to(run_id, record, packed=all_told.packed.get(run_id))
-        for run_id, record in all_told.runs.items()
+        incoming.add(row)
+    incoming.changes = {
+        run_id: change_to(run_id, record, packed=incoming.packed.get(run_id))
+        for run_id, record in incoming.runs.items()
     }
-    all_told.named = all_told.named_without(())
-    return all_told
+    incoming.named = incoming.named_without(())
+    return incoming
 
 
 @dataclass(slots=True)

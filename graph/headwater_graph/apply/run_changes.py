@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headwater_avro.canonical import canonical
 from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.names import Key
-from headwater_graph.apply.lineage_sources import Teller, teller_of_run
+from headwater_graph.apply.lineage_sources import LineageSource, lineage_source_of_run
 from headwater_graph.model.node_keys import job_hash, run_hash
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, pack
 from headwater_graph.model.values import Row
@@ -18,25 +18,25 @@ from headwater_graph.rules.runs import Run, read_run
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RunChange:
     """A run that a batch tells something new of: as it was (None if unheard of), and the version it was in, as it is.
 
-    ``row`` is its node, ``teller`` what it tells of its job's columns and explicit lineage.
+    ``row`` is its node, ``lineage_source`` what it tells of its job's columns and explicit lineage.
     """
 
     old: Run | None
     version: str | None
     new: Run
     row: Row
-    teller: Teller | None
+    lineage_source: LineageSource | None
 
 
 def change_to(
     run_id: str, record: RunRecord, old: Run | None = None, version: str | None = None, packed: bytes | None = None
-) -> Change:
+) -> RunChange:
     """Return the change that makes a run's record this one; ``packed`` is the record as it came, where it is that."""
     new = read_run(run_id, record)
-    return Change(old, version, new, run_row(new, record, packed), teller_of_run(new, record))
+    return RunChange(old, version, new, run_row(new, record, packed), lineage_source_of_run(new, record))
 
 
 def run_row(run: Run, record: RunRecord, packed: bytes | None = None) -> Row:
@@ -66,7 +66,7 @@ def _error(record: RunRecord) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEntities:
     """What is told of the jobs and datasets that records and events name."""
 
     jobs: dict[Key, JobRecord]
@@ -75,9 +75,9 @@ class Named:
 
 def named_by(
     records: Iterable[RunRecord], job_events: Iterable[JobEvent], dataset_events: Iterable[DatasetEvent]
-) -> Named:
+) -> NamedEntities:
     """Return what records of runs and events of none tell of jobs and datasets, joined (SPEC 6.8)."""
-    named = Named({}, {})
+    named = NamedEntities({}, {})
     for record in records:
         for key, job in jobs_in(record).items():
             absorb_job(named.jobs.setdefault(key, JobRecord()), job)

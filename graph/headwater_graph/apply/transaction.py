@@ -10,31 +10,31 @@ from headwater_graph.apply import deferred as work
 from headwater_graph.apply.current_graph import (
     FoldState,
     JobNow,
+    apply_current_graph,
     column_rows,
     field_rows,
     fields_of,
     owner_of,
-    settle_current,
+    reported_columns,
     state_of,
-    told_columns,
 )
-from headwater_graph.apply.dataset_versions import Read, resolve, settle_versions
-from headwater_graph.apply.entities import Entities, settle_entities
+from headwater_graph.apply.dataset_versions import Read, apply_dataset_versions, resolve
+from headwater_graph.apply.entities import Entities, apply_entities
 from headwater_graph.apply.fold_writes import write_folds
 from headwater_graph.apply.folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold
 from headwater_graph.apply.limits import Limits
-from headwater_graph.apply.lineage_sources import Teller, past_of, tellers
+from headwater_graph.apply.lineage_sources import LineageSource, lineage_sources, retained_sources_of
 from headwater_graph.apply.merged import Told
-from headwater_graph.apply.run_changes import Change
-from headwater_graph.apply.version_changes import Touched
-from headwater_graph.model.values import Moment, Owed, Statement, StoredJob
+from headwater_graph.apply.run_changes import RunChange
+from headwater_graph.apply.version_changes import VersionChanges
+from headwater_graph.model.values import DeferredWork, Moment, Statement, StoredJob
 from headwater_graph.retention.removal import retain_on
 from headwater_graph.rules.horizon import Beyond
 from headwater_graph.store.port import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ApplyResult:
     """What settling a batch took: runs written, runs that came late, versions folded again for them; and what was not taken."""
 
     runs: int = 0
@@ -42,21 +42,21 @@ class Settled:
     refolded: int = 0
     beyond: tuple[Beyond, ...] = ()
 
-    def __add__(self, other: Settled) -> Settled:
+    def __add__(self, other: ApplyResult) -> ApplyResult:
         beyond = self.beyond + other.beyond
-        return Settled(self.runs + other.runs, self.late + other.late, self.refolded + other.refolded, beyond)
+        return ApplyResult(self.runs + other.runs, self.late + other.late, self.refolded + other.refolded, beyond)
 
 
-def settle(tx: Transaction, told: Told, limits: Limits) -> Settled:
+def apply_batch(tx: Transaction, told: Told, limits: Limits) -> ApplyResult:
     """Write all that a portion of a batch tells and what follows from it; beyond the limits it is owed.
 
     Raises RebuildUnfinished while the graph is being rebuilt, RetentionUnfinished while what lies before the horizon is
     being removed.
     """
-    work.refuse_while_owed(tx)
+    work.refuse_while_unfinished(tx)
     beyond = told.without_events_before(tx.horizon)
-    entities = settle_entities(tx, told)
-    settle_versions(tx, entities, told.dataset_events.values(), limits)
+    entities = apply_entities(tx, told)
+    apply_dataset_versions(tx, entities, told.dataset_events.values(), limits)
     events = tuple(told.job_events.values())
     if events:
         tx.write((event_rows(events),))
@@ -66,10 +66,10 @@ def settle(tx: Transaction, told: Told, limits: Limits) -> Settled:
     leave(tx, changes.values())
     folds = _fold(tx, changes, stored, states, limits)
     write_folds(tx, folds)
-    settle_current(tx, _jobs_now(tx, entities.changes.values(), told, folds, stored, states), limits)
+    apply_current_graph(tx, _jobs_now(tx, entities.changes.values(), told, folds, stored, states), limits)
     late = [fold for fold in folds if not fold.appended]
     beyond += entities.beyond
-    return Settled(len(entities.changes), len(late), sum(fold.refolded for fold in late), tuple(beyond))
+    return ApplyResult(len(entities.changes), len(late), sum(fold.refolded for fold in late), tuple(beyond))
 
 
 def _fold(
@@ -96,7 +96,7 @@ def _fold(
 
 def _jobs_now(
     tx: Transaction,
-    changes: Iterable[Change],
+    changes: Iterable[RunChange],
     told: Told,
     folds: list[Fold],
     stored: dict[Key, StoredJob],
@@ -104,9 +104,9 @@ def _jobs_now(
 ) -> list[JobNow]:
     """Return the jobs whose current edges may have changed: folded, or told something new by one of their runs."""
     folded = {fold.job: fold for fold in folds}
-    told_now: dict[Key, list[tuple[Moment, Teller | None]]] = {key: [] for key in folded}
-    for key, moment, teller in tellers(changes, told.job_events.values()):
-        told_now.setdefault(key, []).append((moment, teller))
+    told_now: dict[Key, list[tuple[Moment, LineageSource | None]]] = {key: [] for key in folded}
+    for key, moment, lineage_source in lineage_sources(changes, told.job_events.values()):
+        told_now.setdefault(key, []).append((moment, lineage_source))
     moved = [key for key, fold in folded.items() if not fold.appended]
     unknown = [key for key in told_now if key not in folded and key not in stored]
     fresh = tx.jobs([*moved, *unknown])
@@ -120,9 +120,13 @@ def _jobs_now(
         before = stored.get(key) or fresh.get(key)
         packed = before.fold if before else None
         now = JobNow(key, packed, states.get(key) or state_of(packed), version)
-        now.past = past_of(before.past) if before else ()
-        now.tellers = {moment: teller for moment, teller in listed if teller is not None}
-        now.left = {moment for moment, teller in listed if teller is None and moment not in now.tellers}
+        now.past = retained_sources_of(before.past) if before else ()
+        now.lineage_sources = {
+            moment: lineage_source for moment, lineage_source in listed if lineage_source is not None
+        }
+        now.left = {
+            moment for moment, lineage_source in listed if lineage_source is None and moment not in now.lineage_sources
+        }
         jobs.append(now)
     return jobs
 
@@ -130,84 +134,87 @@ def _jobs_now(
 # ---- what earlier transactions left --------------------------------------------------------------------------------
 
 
-def drain(tx: Transaction, owed: Owed, limits: Limits) -> Settled:
+def run_deferred(tx: Transaction, deferred: DeferredWork, limits: Limits) -> ApplyResult:
     """Do one piece of owed work as far as the limits let; what is left of it is owed again.
 
     Raises RebuildUnfinished where that piece is a rebuild.
     """
-    if owed.kind == work.REBUILD["kind"]:
+    if deferred.kind == work.REBUILD["kind"]:
         raise work.RebuildUnfinished
-    tx.write((Statement("delete_deferred_work", ({"key": owed.key},)),))
-    match owed.kind:
+    tx.write((Statement("delete_deferred_work", ({"key": deferred.key},)),))
+    match deferred.kind:
         case "fold":
-            return _drain_fold(tx, work.fold_body(owed.body), limits)
+            return _resume_fold(tx, work.fold_body(deferred.body), limits)
         case "reads":
-            _drain_reads(tx, work.reads_body(owed.body), limits)
+            _resume_reads(tx, work.reads_body(deferred.body), limits)
         case "exact":
-            _drain_exact(tx, work.exact_body(owed.body), limits)
+            _resume_exact(tx, work.exact_body(deferred.body), limits)
         case "columns":
-            _drain_columns(tx, work.columns_body(owed.body), limits)
+            _resume_columns(tx, work.columns_body(deferred.body), limits)
         case "retain":
-            retain_on(tx, work.retain_body(owed.body), limits)
+            retain_on(tx, work.retain_body(deferred.body), limits)
         case unknown:
             raise ValueError(f"owed work of kind {unknown!r}: written by a newer headwater, upgrade this one")
-    return Settled()
+    return ApplyResult()
 
 
-def _drain_fold(tx: Transaction, body: work.FoldBody, limits: Limits) -> Settled:
+def _resume_fold(tx: Transaction, body: work.FoldBody, limits: Limits) -> ApplyResult:
     fold = continue_fold(tx, body, limits)
     write_folds(tx, [fold])
-    settle_current(tx, [_job_now(tx, body.job)], limits)
-    return Settled(refolded=fold.refolded)
+    apply_current_graph(tx, [_job_now(tx, body.job)], limits)
+    return ApplyResult(refolded=fold.refolded)
 
 
 def _job_now(tx: Transaction, key: Key) -> JobNow:
     job = tx.jobs([key])[key]
-    return JobNow(key, job.fold, state_of(job.fold), job.current, past=past_of(job.past))
+    return JobNow(key, job.fold, state_of(job.fold), job.current, past=retained_sources_of(job.past))
 
 
-def _drain_reads(tx: Transaction, body: work.ReadsBody, limits: Limits) -> None:
+def _resume_reads(tx: Transaction, body: work.ReadsBody, limits: Limits) -> None:
     dataset, after, until = body
     (reads,) = tx.readers_between([(dataset, after, until)], limits.rows + 1)
     if len(reads) > limits.rows:
         reads = reads[: limits.rows]
-        tx.write((Statement("upsert_deferred_work", (work.owe_reads(dataset, reads[-1].moment, until),)),))
+        tx.write((Statement("upsert_deferred_work", (work.defer_reads(dataset, reads[-1].moment, until),)),))
     _resolve_again(tx, [Read(one.run_id, one.moment, dataset, None, one.version, one.version) for one in reads])
 
 
-def _drain_exact(tx: Transaction, body: work.ExactBody, limits: Limits) -> None:
+def _resume_exact(tx: Transaction, body: work.ExactBody, limits: Limits) -> None:
     dataset, external, after = body
     (reads,) = tx.exact_readers([(dataset, external, after)], limits.rows + 1)
     if len(reads) > limits.rows:
         reads = reads[: limits.rows]
-        tx.write((Statement("upsert_deferred_work", (work.owe_exact(dataset, external, reads[-1].moment),)),))
+        tx.write((Statement("upsert_deferred_work", (work.defer_exact(dataset, external, reads[-1].moment),)),))
     _resolve_again(tx, [Read(one.run_id, one.moment, dataset, external, one.version, one.version) for one in reads])
 
 
 def _resolve_again(tx: Transaction, reads: list[Read]) -> None:
     entities = Entities()
-    touched = Touched()
+    version_changes = VersionChanges()
     for one in reads:
         # Nothing at hand may settle these: what is stored around their moments is not loaded.
-        touched.removed.setdefault(one.dataset, set())
-    resolve(tx, entities, reads, [], touched)
+        version_changes.removed.setdefault(one.dataset, set())
+    resolve(tx, entities, reads, [], version_changes)
 
 
-def _drain_columns(tx: Transaction, body: work.ColumnsBody, limits: Limits) -> None:
+def _resume_columns(tx: Transaction, body: work.ColumnsBody, limits: Limits) -> None:
 
     owner = owner_of(body.job, body.output)
     if body.to_cut > 0:
         tx.write((Statement("unlink_some_columns", ({"owner": owner, "limit": limits.rows},)),))
         left = work.ColumnsBody(body.job, body.output, max(0, body.to_cut - limits.rows), 0)
-        tx.write((Statement("upsert_deferred_work", (work.owe_columns(left),)),))
+        tx.write((Statement("upsert_deferred_work", (work.defer_columns(left),)),))
         return
     job = _job_now(tx, body.job)
     current = job.version is not None and body.output in job.version.outputs
-    told = told_columns(tx, job, body.output) if current else None
+    told = reported_columns(tx, job, body.output) if current else None
     edges = told.edges() if told else {}
     rows = column_rows(job, body.output, edges, body.done, limits.rows)
-    statements = [Statement("upsert_fields", tuple(field_rows(fields_of(rows)))), Statement("link_columns", tuple(rows))]
+    statements = [
+        Statement("upsert_fields", tuple(field_rows(fields_of(rows)))),
+        Statement("link_columns", tuple(rows)),
+    ]
     if sum(map(len, edges.values())) > body.done + limits.rows:
         left = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
-        statements.append(Statement("upsert_deferred_work", (work.owe_columns(left),)))
+        statements.append(Statement("upsert_deferred_work", (work.defer_columns(left),)))
     tx.write(statements)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from headwater_avro.events import DatasetEvent
 from headwater_avro.names import Key, dataset_event_version_id, dataset_version_id
-from headwater_graph.apply.run_changes import Change
+from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.model.node_keys import dataset_hash, run_hash
 from headwater_graph.model.values import Made, Moment, Row
 from headwater_graph.rules import facets as read
@@ -15,7 +15,7 @@ from headwater_graph.rules.runs import Run, Write
 
 
 @dataclass(slots=True)
-class Touched:
+class VersionChanges:
     """What the new and vanished versions of a batch concern."""
 
     new: list[Row] = field(default_factory=list)
@@ -42,25 +42,25 @@ class Touched:
             self.externals.add((dataset, external))
 
 
-def touch(touched: Touched, change: Change) -> None:
+def add_run(version_changes: VersionChanges, change: RunChange) -> None:
     """Note which versions a changed run makes, changes and no longer makes (SPEC 5.1)."""
     old, new = change.old, change.new
     before = old.writes if old else {}
     for dataset in before.keys() - new.writes.keys():
         assert old is not None
         id_ = dataset_version_id(dataset, new.id)
-        touched.gone.append({"id": id_})
-        touched.goes(dataset, id_, (before[dataset].time, new.id), before[dataset].external)
+        version_changes.gone.append({"id": id_})
+        version_changes.goes(dataset, id_, (before[dataset].time, new.id), before[dataset].external)
     for dataset, write in new.writes.items():
         known = before.get(dataset)
         if known == write and old is not None and old.state == new.state:
             continue
         id_ = dataset_version_id(dataset, new.id)
-        (touched.new if known is None else touched.put).append(_version_row(id_, dataset, new, write))
+        (version_changes.new if known is None else version_changes.put).append(_version_row(id_, dataset, new, write))
         if known is None or replace(known, schema=None) != replace(write, schema=None):
             if known is not None:
-                touched.goes(dataset, id_, (known.time, new.id), known.external)
-            touched.appears(dataset, Made(id_, (write.time, new.id), new.id, write.external, write.drops))
+                version_changes.goes(dataset, id_, (known.time, new.id), known.external)
+            version_changes.appears(dataset, Made(id_, (write.time, new.id), new.id, write.external, write.drops))
 
 
 def _version_row(id_: str, dataset: Key, run: Run, write: Write) -> Row:
@@ -79,7 +79,7 @@ def _version_row(id_: str, dataset: Key, run: Run, write: Write) -> Row:
     }
 
 
-def touch_event(touched: Touched, event: DatasetEvent) -> None:
+def add_event(version_changes: VersionChanges, event: DatasetEvent) -> None:
     """SPEC 5.4: a DatasetEvent makes a version if it carries a schema with a list of fields, or an external version."""
     record = dataset_of(event)
     schema = read.schema_of(read.living(record.facets, "schema"))
@@ -88,7 +88,7 @@ def touch_event(touched: Touched, event: DatasetEvent) -> None:
         return
     id_ = dataset_event_version_id(event.dataset, event.text)
     drops = read.says_drop(record.facets)
-    touched.put.append(
+    version_changes.put.append(
         {
             "id": id_,
             "dataset": dataset_hash(event.dataset),
@@ -103,4 +103,4 @@ def touch_event(touched: Touched, event: DatasetEvent) -> None:
             "text": event.text,
         }
     )
-    touched.appears(event.dataset, Made(id_, (event.time, event.text), None, external, drops))
+    version_changes.appears(event.dataset, Made(id_, (event.time, event.text), None, external, drops))

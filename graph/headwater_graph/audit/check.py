@@ -72,13 +72,13 @@ def _stale_glances(store: Scans) -> Iterator[Difference]:
 
 
 def _refuse_unsettled(store: Scans) -> None:
-    owed = {row["kind"] for row in store.scan("check/deferred_work")}
-    if "rebuild" in owed:
+    deferred = {row["kind"] for row in store.scan("check/deferred_work")}
+    if "rebuild" in deferred:
         raise ConfigError(
             "the graph is being rebuilt, or a rebuild was broken off: run `headwater graph rebuild` first"
         )
-    if owed:
-        kinds = ", ".join(sorted(owed))
+    if deferred:
+        kinds = ", ".join(sorted(deferred))
         raise ConfigError(f"the graph still owes work ({kinds}): let the consumer finish it, then check again")
 
 

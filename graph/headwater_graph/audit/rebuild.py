@@ -20,9 +20,9 @@ from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key
 from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
 from headwater_graph.apply.deferred import REBUILD, RETAIN
-from headwater_graph.apply.entities import put_names
+from headwater_graph.apply.entities import write_names
 from headwater_graph.apply.limits import Limits
-from headwater_graph.apply.transaction import drain
+from headwater_graph.apply.transaction import run_deferred
 from headwater_graph.audit.rederive.facts import Scans
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
 from headwater_graph.model.node_keys import run_hash
@@ -30,21 +30,21 @@ from headwater_graph.model.properties import version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.model.values import (
     EARLIEST,
+    DeferredWork,
     JobVersion,
     Moment,
-    Owed,
     Statement,
     StoredDataset,
     StoredJob,
     StoredRun,
 )
-from headwater_graph.retention.retained import by_dataset, put_kept_datasets, put_kept_jobs
+from headwater_graph.retention.retained import by_dataset, restore_retained_datasets, restore_retained_jobs
 from headwater_graph.rules.coalesce import Kind, Row
 from headwater_graph.rules.runs import read_run
 from headwater_graph.store.connection import StoreExhausted
 from headwater_graph.store.port import Store, Transaction
 
-SWEEPS = ("owed", "edges", "nodes", "dataset_versions", "runs", "jobs", "datasets", "job_events")
+SWEEPS = ("deferred_work", "edges", "nodes", "dataset_versions", "runs", "jobs", "datasets", "job_events")
 """What is taken away, in this order: edges before nodes, so that no deletion is larger than it looks."""
 
 AT_ONCE = 500
@@ -82,7 +82,7 @@ def rebuild(
         _sweep(store, name, limits, progress)
     jobs, datasets = _put_names(store, limits, progress)
     _put_kept(store, limits, progress)
-    told = _settle_again(store, limits, progress)
+    told = _apply_again(store, limits, progress)
     with store.transaction() as tx:
         tx.write((Statement("delete_deferred_work", ({"key": REBUILD["key"]},)),))
     return Rebuilt(jobs, datasets, told)
@@ -91,12 +91,12 @@ def rebuild(
 def _mark(store: Store, limits: Limits) -> bool:
     """Set the mark; what lies before the horizon is removed before that, a piece at a time."""
     with store.transaction() as tx:
-        owed = [one for one in tx.owed(1) if one.kind == RETAIN]
-        if owed:
-            drain(tx, owed[0], limits)
+        deferred = [one for one in tx.deferred(1) if one.kind == RETAIN]
+        if deferred:
+            run_deferred(tx, deferred[0], limits)
         else:
             tx.write((Statement("upsert_deferred_work", (REBUILD,)),))
-    return not owed
+    return not deferred
 
 
 def _sweep(store: Store, name: str, limits: Limits, progress: Progress) -> None:
@@ -122,14 +122,14 @@ def _put_names(store: RebuiltStore, limits: Limits, progress: Progress) -> tuple
     jobs, datasets = 0, 0
     for portion in _named(store, "scan/jobs", limits):
         with store.transaction() as tx:
-            put_names(
+            write_names(
                 cast("Transaction", _Nameless(tx)), {key: unpack(record, JobRecord) for key, record in portion}, {}
             )
         jobs += len(portion)
         progress("names", jobs)
     for portion in _named(store, "scan/datasets", limits):
         with store.transaction() as tx:
-            put_names(
+            write_names(
                 cast("Transaction", _Nameless(tx)), {}, {key: unpack(record, DatasetRecord) for key, record in portion}
             )
         datasets += len(portion)
@@ -164,12 +164,12 @@ def _put_kept(store: RebuiltStore, limits: Limits, progress: Progress) -> None:
         jobs.setdefault(key, []).append(version_of(row, key))
     for count, page in enumerate(_portions(sorted(jobs), limits.runs), 1):
         with store.transaction() as tx:
-            put_kept_jobs(tx, {key: sorted(jobs[key], key=lambda one: one.since) for key in page}, limits)
+            restore_retained_jobs(tx, {key: sorted(jobs[key], key=lambda one: one.since) for key in page}, limits)
         progress("kept versions of jobs", count)
     datasets = by_dataset(store.scan("check/retained_dataset_versions"))
     for count, page in enumerate(_portions(sorted(datasets), limits.runs), 1):
         with store.transaction() as tx:
-            put_kept_datasets(tx, {key: datasets[key] for key in page})
+            restore_retained_datasets(tx, {key: datasets[key] for key in page})
         progress("kept versions of datasets", count)
 
 
@@ -189,7 +189,7 @@ class Recorded(Struct, array_like=True):
     size: int
 
 
-def _settle_again(store: RebuiltStore, limits: Limits, progress: Progress) -> int:
+def _apply_again(store: RebuiltStore, limits: Limits, progress: Progress) -> int:
     done = 0
 
     def counted(rows: Iterable[Row]) -> Iterator[Row]:
@@ -263,8 +263,8 @@ class _Forgetful:
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
         return {id_: StoredRun(None, None) for id_ in ids}
 
-    def owed(self, limit: int) -> list[Owed]:
-        return [one for one in self._tx.owed(limit + 1) if one.kind != REBUILD["kind"]][:limit]
+    def deferred(self, limit: int) -> list[DeferredWork]:
+        return [one for one in self._tx.deferred(limit + 1) if one.kind != REBUILD["kind"]][:limit]
 
 
 class _Nameless(_Forgetful):

@@ -30,12 +30,12 @@ def owners(facets: Mapping[str, Any]) -> list[str]:
     return [name for name in named if isinstance(name, str) and name]
 
 
-def told_of_dataset(facets: str) -> dict[str, Any]:
+def dataset_properties_of(facets: str) -> dict[str, Any]:
     """Return what a dataset keeps of its facets beside their text: ``owners``, None where none are told."""
     return {"owners": owners(_read(facets)) or None}
 
 
-def told_of_job(facets: str) -> dict[str, Any]:
+def job_properties_of(facets: str) -> dict[str, Any]:
     """Return what a job keeps of its facets beside their text: ``owners`` and ``streaming``, each None where it is not told."""
     read = _read(facets)
     return {"owners": owners(read) or None, "streaming": is_streaming(read) or None}

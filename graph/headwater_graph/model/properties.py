@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater_avro.names import Key
-from headwater_graph.model.values import JobVersion, Kept, Moment, PastRead, Row
+from headwater_graph.model.values import JobVersion, Moment, RetainedPast, RetainedRead, Row
 
 _decode = msgspec.json.Decoder(tuple[int, str, str | None]).decode
 _lineage = msgspec.json.Decoder(tuple[tuple[Key, ...], tuple[Key, ...]]).decode
@@ -22,24 +22,24 @@ def version_of(row: Row, job: Key) -> JobVersion:
     )
 
 
-def _kept(row: Row) -> Kept | None:
+def _kept(row: Row) -> RetainedPast | None:
     if row.get("keptNumber") is None:
         return None
-    return Kept(row["keptNumber"], row["keptRuns"], _last(row))
+    return RetainedPast(row["keptNumber"], row["keptRuns"], _last(row))
 
 
 def _last(row: Row) -> Moment | None:
     return None if row.get("keptLastMoment") is None else (row["keptLastMoment"], row["keptLastRun"])
 
 
-def past_read(text: str | None) -> PastRead | None:
+def retained_read(text: str | None) -> RetainedRead | None:
     """Return the read that the property ``past`` of a dataset tells."""
     if text is None:
         return None
     time, run_id, external = _decode(text)
-    return PastRead((time, run_id), external)
+    return RetainedRead((time, run_id), external)
 
 
-def past_text(past: PastRead) -> str:
+def retained_read_text(past: RetainedRead) -> str:
     """Return a read as the property ``past`` of a dataset: JSON, [time, runId, external or null]."""
     return msgspec.json.encode((*past.moment, past.external)).decode()

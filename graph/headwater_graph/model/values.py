@@ -33,7 +33,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetainedPast:
     """What retention keeps of a job version's past (SPEC 7): its number, how many of its runs are gone, and the last of them."""
 
     number: int
@@ -58,7 +58,7 @@ class JobVersion:
     unknown: bool
     code: str | None
     code_since: Moment | None
-    kept: Kept | None = None
+    kept: RetainedPast | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class StoredJob:
 
 
 @dataclass(frozen=True, slots=True)
-class PastRead:
+class RetainedRead:
     """The read that made a version current which nobody made, though the run may be gone (SPEC 5.5, 7).
 
     ``external`` is None where that is the initial version.
@@ -121,7 +121,7 @@ class StoredDataset:
     latest: Made | None
     current: str | None
     says_drop: bool
-    past: PastRead | None = None
+    past: RetainedRead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class StoredRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class DeferredWork:
     """Work that the graph still owes: done by later transactions before anything else (DESIGN 2).
 
     ``kind`` is ``fold`` (a job, from a moment on), ``reads`` (a dataset, the readers between two moments),

@@ -13,13 +13,27 @@ from typing import TypeAlias
 
 from headwater_avro.names import Key, initial_version_id
 from headwater_graph.apply.current_graph import state_of
-from headwater_graph.apply.deferred import RetainBody, owe_retain
+from headwater_graph.apply.deferred import RetainBody, defer_retention
 from headwater_graph.apply.limits import Limits
-from headwater_graph.apply.lineage_sources import Teller, pack_past, past_of, stored_teller
+from headwater_graph.apply.lineage_sources import (
+    LineageSource,
+    pack_retained_sources,
+    retained_sources_of,
+    stored_lineage_source,
+)
 from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
-from headwater_graph.model.properties import past_text
+from headwater_graph.model.properties import retained_read_text
 from headwater_graph.model.records import RunRecord, unpack
-from headwater_graph.model.values import LATEST, Moment, PastRead, Row, Statement, StoredDataset, StoredItem, StoredJob
+from headwater_graph.model.values import (
+    LATEST,
+    Moment,
+    RetainedRead,
+    Row,
+    Statement,
+    StoredDataset,
+    StoredItem,
+    StoredJob,
+)
 from headwater_graph.rules.dataset_versions import unmade_id
 from headwater_graph.rules.horizon import goes
 from headwater_graph.rules.runs import read_run
@@ -34,8 +48,8 @@ Step: TypeAlias = Callable[[Transaction, int, str, Limits], str | None]
 
 def begin_retention(tx: Transaction, horizon: int) -> None:
     """Set the horizon; what lies before it is owed from now on."""
-    owed = owe_retain(RetainBody(horizon, 0, ""))
-    tx.write((Statement("set_horizon", ({"horizon": horizon},)), Statement("upsert_deferred_work", (owed,))))
+    deferred = defer_retention(RetainBody(horizon, 0, ""))
+    tx.write((Statement("set_horizon", ({"horizon": horizon},)), Statement("upsert_deferred_work", (deferred,))))
 
 
 def retain_on(tx: Transaction, body: RetainBody, limits: Limits) -> None:
@@ -47,7 +61,7 @@ def retain_on(tx: Transaction, body: RetainBody, limits: Limits) -> None:
         left = RetainBody(body.horizon, body.step + 1, "")
     else:
         return
-    tx.write((Statement("upsert_deferred_work", (owe_retain(left),)),))
+    tx.write((Statement("upsert_deferred_work", (defer_retention(left),)),))
 
 
 def pages(find: Find, name: str, after: str, limits: Limits) -> dict[str, Key]:
@@ -116,10 +130,10 @@ def _past_rows(tx: Transaction, jobs: Iterable[Key], horizon: int) -> Iterator[R
         if found and found[0].moment == moment
     }
     for key, one in stored.items():
-        before = past_of(one.past)
+        before = retained_sources_of(one.past)
         past = _past(key, stood_on[key], items, before, horizon)
         if past != before:
-            yield {"job": job_hash(key), "past": pack_past(past)}
+            yield {"job": job_hash(key), "past": pack_retained_sources(past)}
 
 
 def _stood_on(job: StoredJob) -> Iterator[tuple[Moment, Key | None]]:
@@ -127,33 +141,33 @@ def _stood_on(job: StoredJob) -> Iterator[tuple[Moment, Key | None]]:
     state = state_of(job.fold)
     if state.explicit is not None:
         yield state.explicit[1], None
-    for output, standing in state.columns.items():
-        yield standing[1], output
+    for output, precedence in state.columns.items():
+        yield precedence[1], output
 
 
 def _past(
     job: Key,
     stood_on: Iterable[tuple[Moment, Key | None]],
     items: dict[tuple[Key, Moment], StoredItem],
-    before: Iterable[Teller],
+    before: Iterable[LineageSource],
     horizon: int,
-) -> tuple[Teller, ...]:
-    known = {teller.moment: teller for teller in before}
-    past: dict[Moment, Teller] = {}
+) -> tuple[LineageSource, ...]:
+    known = {lineage_source.moment: lineage_source for lineage_source in before}
+    past: dict[Moment, LineageSource] = {}
     for moment, output in stood_on:
         item = items.get((job, moment))
         if item is None or _item_goes(item, horizon):
-            teller = stored_teller(item) if item is not None else known[moment]
-            assert teller is not None
-            told = past.get(moment, replace(teller, entries=frozenset(), columns={}))
-            past[moment] = _telling(told, teller, output)
+            lineage_source = stored_lineage_source(item) if item is not None else known[moment]
+            assert lineage_source is not None
+            told = past.get(moment, replace(lineage_source, entries=frozenset(), columns={}))
+            past[moment] = _telling(told, lineage_source, output)
     return tuple(past[moment] for moment in sorted(past))
 
 
-def _telling(told: Teller, teller: Teller, output: Key | None) -> Teller:
+def _telling(told: LineageSource, lineage_source: LineageSource, output: Key | None) -> LineageSource:
     if output is None:
-        return replace(told, entries=teller.entries)
-    return replace(told, columns=told.columns | {output: teller.columns[output]})
+        return replace(told, entries=lineage_source.entries)
+    return replace(told, columns=told.columns | {output: lineage_source.columns[output]})
 
 
 def _item_goes(item: StoredItem, horizon: int) -> bool:
@@ -246,22 +260,22 @@ def _keep_datasets(tx: Transaction, _horizon: int, after: str, limits: Limits) -
     return max(datasets, default=None)
 
 
-def _past_row(dataset: Key, past: PastRead | None, read: PastRead) -> Row:
+def _past_row(dataset: Key, past: RetainedRead | None, read: RetainedRead) -> Row:
     return {
         "dataset": dataset_hash(dataset),
-        "past": past_text(past) if past else None,
+        "past": retained_read_text(past) if past else None,
         "version": unmade_id(dataset, read.external),
         "kept": True if past else None,
     }
 
 
-def _past_read(tx: Transaction, dataset: Key, stored: StoredDataset) -> PastRead | None:
+def _past_read(tx: Transaction, dataset: Key, stored: StoredDataset) -> RetainedRead | None:
     if stored.latest is not None or stored.current is None:
         return None
     if stored.current == initial_version_id(dataset):
-        return PastRead((0, ""), None)
+        return RetainedRead((0, ""), None)
     read = tx.last_exact_read(dataset)
-    told = PastRead(read.moment, read.external) if read is not None else stored.past
+    told = RetainedRead(read.moment, read.external) if read is not None else stored.past
     if stored.past is None or stored.past.external is None:
         return told
     return max(stored.past, told or stored.past, key=lambda one: one.moment)

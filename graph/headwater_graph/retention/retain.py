@@ -41,7 +41,7 @@ class RetainedStore(Store, Scans, Protocol):
 
 
 @dataclass(slots=True)
-class Going:
+class Removal:
     """Things of one kind that would go: how many, the oldest and newest time (microseconds since 1970), some ids."""
 
     count: int = 0
@@ -59,13 +59,13 @@ class Going:
             self.newest = time if self.newest is None else max(self.newest, time)
 
 
-def would_go(store: RetainedStore, horizon: int, limits: Limits | None = None) -> dict[str, Going]:
+def would_remove(store: RetainedStore, horizon: int, limits: Limits | None = None) -> dict[str, Removal]:
     """Return what setting the horizon would remove, by kind; nothing is changed.
 
     Raises ConfigError where the horizon would move back.
     """
     _refuse_back(next((row["horizon"] for row in store.scan("read/horizon")), None), horizon)
-    found = {kind: Going() for kind in ("runs", "job versions", "job events", "dataset versions")}
+    found = {kind: Removal() for kind in ("runs", "job versions", "job events", "dataset versions")}
     for row in store.scan("retain/runs", horizon=horizon, limit=ALL):
         found["runs"].add(row["id"], row["last"])
     for page in _pages(store, "retain/job_keys", limits or Limits()):
@@ -109,16 +109,16 @@ def retain(
     writer = GraphWriter(counting, limits)
     begun = False
     while not begun:
-        writer.settle_owed()
+        writer.run_all_deferred()
         begun = _begin(counting, horizon)
-    writer.settle_owed()
+    writer.run_all_deferred()
     return counting.removed
 
 
 def _begin(store: Store, horizon: int) -> bool:
     with store.transaction() as tx:
         _refuse_back(tx.horizon, horizon)
-        if tx.owed(1):
+        if tx.deferred(1):
             return False
         begin_retention(tx, horizon)
     return True
@@ -162,7 +162,7 @@ class _Counting:
         return self._tx.write(listed)
 
 
-def shown(going: Going) -> Row:
+def shown(going: Removal) -> Row:
     """Return what would go as JSON has it: times as SPEC 9 writes them."""
     times = {"oldest": going.oldest, "newest": going.newest}
     return {

@@ -6,22 +6,22 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from headwater_avro.names import Key
-from headwater_graph.apply.current_graph import FoldState, JobNow, settle_current
+from headwater_graph.apply.current_graph import FoldState, JobNow, apply_current_graph
 from headwater_graph.apply.dataset_versions import dropped_row
 from headwater_graph.apply.fold_writes import version_row
 from headwater_graph.apply.limits import Limits
-from headwater_graph.apply.lineage_sources import past_of
+from headwater_graph.apply.lineage_sources import retained_sources_of
 from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
 from headwater_graph.model.records import DatasetRecord, unpack
-from headwater_graph.model.values import LATEST, JobVersion, Kept, Row, Statement, StoredDataset
+from headwater_graph.model.values import LATEST, JobVersion, RetainedPast, Row, Statement, StoredDataset
 from headwater_graph.rules.dataset_versions import unmade_id
-from headwater_graph.rules.job_versions import kept_as_it_was
+from headwater_graph.rules.job_versions import as_retained
 from headwater_graph.store.port import Transaction
 
 
-def put_kept_jobs(tx: Transaction, jobs: dict[Key, list[JobVersion]], limits: Limits) -> None:
+def restore_retained_jobs(tx: Transaction, jobs: dict[Key, list[JobVersion]], limits: Limits) -> None:
     """Put the kept versions of jobs, each job's by moment, and what is current of them."""
-    versions = [kept_as_it_was(one) for listed in jobs.values() for one in listed]
+    versions = [as_retained(one) for listed in jobs.values() for one in listed]
     ends = [{"id": one.id, "end": after.since[0]} for listed in jobs.values() for one, after in pairwise(listed)]
     ends += [{"id": listed[-1].id, "end": None} for listed in jobs.values()]
     makers = [{"key": run_hash(one.made_by), "id": one.made_by, "made": True} for one in versions if one.made_by]
@@ -37,16 +37,16 @@ def put_kept_jobs(tx: Transaction, jobs: dict[Key, list[JobVersion]], limits: Li
         )
     )
     stored = tx.jobs(jobs)
-    settle_current(tx, [_job_now(job, jobs[job][-1], stored[job].past) for job in jobs], limits)
+    apply_current_graph(tx, [_job_now(job, jobs[job][-1], stored[job].past) for job in jobs], limits)
 
 
 def _job_now(job: Key, version: JobVersion, past: bytes | None) -> JobNow:
     last = _kept(version).last or version.since
     state = FoldState(folded_to=max(version.since, last))
-    return JobNow(job, None, state, kept_as_it_was(version), past=past_of(past))
+    return JobNow(job, None, state, as_retained(version), past=retained_sources_of(past))
 
 
-def _kept(version: JobVersion) -> Kept:
+def _kept(version: JobVersion) -> RetainedPast:
     assert version.kept is not None
     return version.kept
 
@@ -56,8 +56,8 @@ def _last_row(version: JobVersion) -> Row:
     return {"id": version.id, "lastRun": last[1] if last else None, "lastRunAt": last[0] if last else None}
 
 
-def put_kept_datasets(tx: Transaction, datasets: dict[Key, list[Row]]) -> None:
-    """Put the kept versions of datasets (rows of ``check/retained_dataset_versions``), and what is current and dropped of them."""
+def restore_retained_datasets(tx: Transaction, datasets: dict[Key, list[Row]]) -> None:
+    """Restore retained dataset versions (rows of ``check/retained_dataset_versions``) and what is current of them."""
     rows = [row for listed in datasets.values() for row in listed]
     made = [row for row in rows if row["moment"] is not None]
     makers = tuple({"key": run_hash(row["madeBy"]), "id": row["madeBy"]} for row in made)

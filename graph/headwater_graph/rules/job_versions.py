@@ -52,7 +52,7 @@ def as_of(version: JobVersion, moment: Moment) -> JobVersion:
     return version
 
 
-def kept_as_it_was(version: JobVersion) -> JobVersion:
+def as_retained(version: JobVersion) -> JobVersion:
     """Return a kept version as it was at the horizon: what code version it had then, it has from its beginning (SPEC 7)."""
     return version if version.code_since == version.since else as_of(version, version.since)
 

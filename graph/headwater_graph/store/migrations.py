@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import neo4j
 
-from headwater_graph.model.facet_properties import told_of_dataset, told_of_job
+from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
 from headwater_graph.store.statements import cypher
 
 Part: TypeAlias = str | Callable[[neo4j.Session], None]
@@ -83,8 +83,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(
         "jobs and datasets know their owners, and what lineage shows of them",
         (
-            _keep_told("Job", told_of_job),
-            _keep_told("Dataset", told_of_dataset),
+            _keep_told("Job", job_properties_of),
+            _keep_told("Dataset", dataset_properties_of),
             _put_glances("Job", "j"),
             _put_glances("Dataset", "d"),
         ),

@@ -9,14 +9,14 @@ from typing import Any, Self
 import neo4j
 
 from headwater_avro.names import Key, key_hash
-from headwater_graph.model.properties import past_read, version_of
+from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.values import (
     EARLIEST,
+    DeferredWork,
     FieldPath,
     JobVersion,
     Made,
     Moment,
-    Owed,
     Row,
     Statement,
     StoredDataset,
@@ -28,10 +28,10 @@ from headwater_graph.model.values import (
 from headwater_graph.settings import GraphSettings, graph_settings
 from headwater_graph.store import schema
 from headwater_graph.store.connection import connected, translated
-from headwater_graph.store.node_summary import Touched
+from headwater_graph.store.node_summary import VersionChanges
 from headwater_graph.store.parameters import TIE_LENGTH, formed, job_rows, moment_row, with_horizon
 from headwater_graph.store.statements import asked
-from headwater_graph.store.writer_node import Mark, holder_before, last_mark
+from headwater_graph.store.writer_node import CommittedOffsets, committed_offsets, lock_holder_before
 
 
 class Neo4jStore:
@@ -85,7 +85,7 @@ class Neo4jStore:
             transaction = Neo4jTransaction(tx, writer["horizon"])
             try:
                 yield transaction
-                transaction.put_glances()
+                transaction.write_summaries()
                 tx.commit()
             finally:
                 transaction.forget()
@@ -97,12 +97,12 @@ class Neo4jStore:
     def held_by(self) -> str | None:
         """Return who else writes now, so that this one waits; None: nobody. Raises ServerUnavailable."""
         with translated(self.settings):
-            return holder_before(self.driver, self.settings.database, self.holder)
+            return lock_holder_before(self.driver, self.settings.database, self.holder)
 
-    def last_mark(self) -> Mark:
+    def committed_offsets(self) -> CommittedOffsets:
         """Return up to which offsets messages are in the graph, and which batch was done last. Raises ServerUnavailable."""
         with translated(self.settings):
-            return last_mark(self.driver, self.settings.database)
+            return committed_offsets(self.driver, self.settings.database)
 
     def scan(self, name: str, **parameters: Any) -> Iterator[Row]:
         """Yield the rows of one of the scans of a dump or a check, streaming."""
@@ -113,7 +113,7 @@ class Neo4jStore:
             for record in session.run(*asked(name, with_horizon(parameters))):
                 yield dict(record)
 
-    def owes(self) -> bool:
+    def has_deferred_work(self) -> bool:
         """Tell whether work is still owed: answers are final when none is."""
         with translated(self.settings):
             records, _, _ = self.driver.execute_query(
@@ -128,7 +128,7 @@ class Neo4jTransaction:
     def __init__(self, tx: neo4j.Transaction, horizon: int | None = None) -> None:
         self._tx = tx
         self._given: list[dict[str, Any]] = []
-        self._touched = Touched()
+        self._touched = VersionChanges()
         self.horizon = horizon
 
     def forget(self) -> None:
@@ -172,7 +172,7 @@ class Neo4jTransaction:
         datasets = {}
         for row in self._many("read/datasets", [{"key": key_hash("dataset", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
-            past = past_read(row["past"])
+            past = retained_read(row["past"])
             datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]), past)
         return datasets
 
@@ -295,8 +295,10 @@ class Neo4jTransaction:
         paths: list[Any] = list(self._many("read/fields_joined", [{"owner": one} for one in owners]))
         return {(path[0], path[1], path[2]) for path in paths}
 
-    def owed(self, limit: int) -> list[Owed]:
-        return [Owed(row["key"], row["kind"], row["body"]) for row in self._rows("read/deferred_work", limit=limit)]
+    def deferred(self, limit: int) -> list[DeferredWork]:
+        return [
+            DeferredWork(row["key"], row["kind"], row["body"]) for row in self._rows("read/deferred_work", limit=limit)
+        ]
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
@@ -313,8 +315,8 @@ class Neo4jTransaction:
             written += len(rows)
         return written
 
-    def put_glances(self) -> None:
-        """Make anew the glances of all that was written: once each, at the end (see ``glances``)."""
+    def write_summaries(self) -> None:
+        """Make anew the glances of all that was written: once each, at the end (see ``summaries``)."""
         for kind in ("job", "dataset"):
             if rows := self._touched.rows(kind):
                 self._run(f"write/set_{kind}_summaries", {"rows": rows})

@@ -17,7 +17,7 @@ import msgspec
 from headwater_graph.model.values import Row, Statement
 
 
-class Glance(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class NodeSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What a node keeps at hand: its kind, key and name, whether it is a dataset with other names, marks and facts.
 
     A node that keeps nothing is told up to ``aliased``; ``marks`` are None then.
@@ -31,15 +31,15 @@ class Glance(msgspec.Struct, frozen=True, gc=False, array_like=True):
     facts: dict[str, Any] = {}
 
 
-_GLANCES = msgspec.json.Decoder(list[Glance])
+_GLANCES = msgspec.json.Decoder(list[NodeSummary])
 
 
-def glances_of(texts: Iterable[str]) -> list[Glance]:
+def summaries_of(texts: Iterable[str]) -> list[NodeSummary]:
     """Return the glances that a question was answered."""
     return _GLANCES.decode(f"[{','.join(texts)}]")
 
 
-TOUCHED: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+AFFECTED_NODES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "upsert_jobs": (("job", "key", "key"),),
     "upsert_named_jobs": (("job", "key", "key"),),
     "link_current_job_versions": (("job", "key", "job"),),
@@ -66,14 +66,14 @@ A version that goes was current no longer, or ``link_current_…`` follows in it
 
 
 @dataclass(slots=True)
-class Touched:
+class VersionChanges:
     """The jobs and datasets whose glance is to be made anew, by (kind, how they are named)."""
 
     names: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
 
     def note(self, statement: Statement) -> None:
         """Note whom a write touches."""
-        for kind, named_by, member in TOUCHED.get(statement.name, ()):
+        for kind, named_by, member in AFFECTED_NODES.get(statement.name, ()):
             names = self.names.setdefault((kind, named_by), {})
             names.update((row[member], None) for row in statement.rows if row[member] is not None)
 

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from headwater_avro.names import Key
 from headwater_graph.model.values import (
+    DeferredWork,
     FieldPath,
     JobVersion,
     Made,
     Moment,
-    Owed,
     Row,
     Statement,
     StoredDataset,
@@ -89,7 +89,7 @@ class Transaction(Protocol):
     def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
         """Return the fields that the column edges of these owners join, each output of a job being one."""
 
-    def owed(self, limit: int) -> list[Owed]:
+    def deferred(self, limit: int) -> list[DeferredWork]:
         """Return work still owed, by kind and key.
 
         Columns come before folds: a fold that goes on counts the column edges that are there, so none may be under way.

@@ -16,21 +16,25 @@ Offsets: TypeAlias = dict[str, dict[int, int]]
 _decode = msgspec.json.Decoder(Offsets).decode
 
 
-def holder_before(driver: neo4j.Driver, database: str, writer: str) -> str | None:
+def lock_holder_before(driver: neo4j.Driver, database: str, writer: str) -> str | None:
     """Return the name of the one whose transaction another writer's waits for; None: nobody else writes now."""
     records, _, _ = driver.execute_query(cypher("read/writers"), database_=database)
     return next((str(row["writer"]) for row in records if not row["waits"] and row["writer"] != writer), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CommittedOffsets:
     """What a consumer says when a batch is done: up to which offsets all is in the graph, and that batch's query/number."""
 
     offsets: Offsets = field(default_factory=dict)
     done: str = ""
 
 
-def last_mark(driver: neo4j.Driver, database: str) -> Mark:
+def committed_offsets(driver: neo4j.Driver, database: str) -> CommittedOffsets:
     """Return what the last consumer said when its last batch was done; an empty mark where none ever was."""
     records, _, _ = driver.execute_query(cypher("read/horizon"), database_=database)
-    return Mark(_decode(records[0]["offsets"] or "{}"), records[0]["done"] or "") if records else Mark()
+    return (
+        CommittedOffsets(_decode(records[0]["offsets"] or "{}"), records[0]["done"] or "")
+        if records
+        else CommittedOffsets()
+    )

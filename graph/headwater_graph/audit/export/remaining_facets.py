@@ -23,7 +23,7 @@ NO_TIME = 0
 """The eventTime, 1970, of the event of a dataset that was named and of which nothing was ever told."""
 
 
-class ToldFacets:
+class RemainingFacets:
     """The greatest order at which each facet of each dataset was told, with the texts told then (as digests)."""
 
     def __init__(self) -> None:

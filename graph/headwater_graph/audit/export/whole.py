@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from headwater_avro.json_codec import read_event
 from headwater_avro.times import EARLIEST, micros_of
 from headwater_graph.audit.export.reconstruct import events_of, is_exact
-from headwater_graph.audit.export.remaining_facets import ToldFacets
+from headwater_graph.audit.export.remaining_facets import RemainingFacets
 from headwater_graph.model.records import DatasetRecord, RunRecord, unpack
 from headwater_graph.queries.reader import GraphReader, Row
 
@@ -36,14 +36,14 @@ def export(
     With the key of a ``job``: its runs and JobEvents alone; with ``since``: runs heard of and events of then or later. What
     datasets were told beside all that is told only where there is no filter. Raises as :class:`GraphReader`.
     """
-    told = ToldFacets()
+    told = RemainingFacets()
     for line in _lines(reader, tally, told, job, since):
         tally.events += 1
         yield line
 
 
 def _lines(
-    reader: GraphReader, tally: Tally, told: ToldFacets, job: str | None, since: datetime | None
+    reader: GraphReader, tally: Tally, told: RemainingFacets, job: str | None, since: datetime | None
 ) -> Iterator[bytes]:
     filtered = job is not None or since is not None
     for row in _runs(reader, job, since):
@@ -63,7 +63,7 @@ def _lines(
             yield from told.rest_of(key, unpack(row["record"], DatasetRecord))
 
 
-def _kept(rows: Iterator[Row], told: ToldFacets, since: datetime | None) -> Iterator[bytes]:
+def _kept(rows: Iterator[Row], told: RemainingFacets, since: datetime | None) -> Iterator[bytes]:
     least = EARLIEST if since is None else micros_of(since)
     for row in rows:
         if read_event(row["text"].encode()).time >= least:

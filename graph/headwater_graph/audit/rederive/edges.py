@@ -11,7 +11,12 @@ from headwater_avro.canonical import Json, canonical
 from headwater_avro.events import JobEvent
 from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key
-from headwater_graph.apply.lineage_sources import Teller, past_of, teller_of_event, teller_of_run
+from headwater_graph.apply.lineage_sources import (
+    LineageSource,
+    lineage_source_of_event,
+    lineage_source_of_run,
+    retained_sources_of,
+)
 from headwater_graph.audit.rederive.facts import Scans
 from headwater_graph.audit.rederive.folds import Current
 from headwater_graph.model.node_keys import job_hash, run_hash
@@ -28,12 +33,12 @@ JOBS_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class TellingJob:
+class JobWithSources:
     """A job's current version with those that tell its lineage: its explicit entries, and by output its columns."""
 
     current: Current
     entries: dict[Key, list[Members]] | None
-    columns: dict[Key, Teller]
+    columns: dict[Key, LineageSource]
 
     @property
     def key(self) -> Key:
@@ -41,25 +46,27 @@ class TellingJob:
         return self.current.folded.version.job
 
 
-def telling_jobs(store: Scans, currents: Iterable[Current]) -> Iterator[TellingJob]:
+def jobs_with_sources(store: Scans, currents: Iterable[Current]) -> Iterator[JobWithSources]:
     """Yield jobs with what is told of their lineage, records read for a few jobs at a time."""
     waiting = iter(currents)
     while portion := list(islice(waiting, JOBS_AT_ONCE)):
         wanted = {item.moment: item for current in portion for item in _items(current)}
-        tellers = _past_tellers(store, portion)
-        present = [item for moment, item in wanted.items() if moment not in tellers]
-        tellers |= {item.moment: teller for item, teller in _tellers(store, present)}
+        lineage_sources = _retained_sources(store, portion)
+        present = [item for moment, item in wanted.items() if moment not in lineage_sources]
+        lineage_sources |= {item.moment: lineage_source for item, lineage_source in _lineage_sources(store, present)}
         for current in portion:
-            explicit = tellers[current.explicit.moment] if current.explicit else None
-            columns = {output: tellers[item.moment] for output, item in current.columns.items()}
-            yield TellingJob(current, entries_by_output(explicit.entries) if explicit else None, columns)
+            explicit = lineage_sources[current.explicit.moment] if current.explicit else None
+            columns = {output: lineage_sources[item.moment] for output, item in current.columns.items()}
+            yield JobWithSources(current, entries_by_output(explicit.entries) if explicit else None, columns)
 
 
-def _past_tellers(store: Scans, portion: Iterable[Current]) -> dict[Moment, Teller]:
+def _retained_sources(store: Scans, portion: Iterable[Current]) -> dict[Moment, LineageSource]:
     """Return by moment those who are gone, but told what current edges stand on (SPEC 7)."""
     keys = [job_hash(current.folded.version.job) for current in portion]
     rows = store.scan("check/retained_reads", keys=keys)
-    return {teller.moment: teller for row in rows for teller in past_of(row["past"])}
+    return {
+        lineage_source.moment: lineage_source for row in rows for lineage_source in retained_sources_of(row["past"])
+    }
 
 
 def _items(current: Current) -> Iterator[Item]:
@@ -68,21 +75,21 @@ def _items(current: Current) -> Iterator[Item]:
         yield current.explicit
 
 
-def _tellers(store: Scans, items: Iterable[Item]) -> Iterator[tuple[Item, Teller]]:
+def _lineage_sources(store: Scans, items: Iterable[Item]) -> Iterator[tuple[Item, LineageSource]]:
     runs = {}
     for item in items:
         if item.run_id is None:
-            yield item, teller_of_event(cast("JobEvent", read_event(item.moment[1].encode())))
+            yield item, lineage_source_of_event(cast("JobEvent", read_event(item.moment[1].encode())))
         else:
             runs[item.run_id] = item
     for row in store.scan("check/records", keys=[run_hash(run_id) for run_id in runs]) if runs else ():
         record = unpack(row["record"], RunRecord)
-        teller = teller_of_run(read_run(row["id"], record), record)
-        assert teller is not None
-        yield runs[row["id"]], teller
+        lineage_source = lineage_source_of_run(read_run(row["id"], record), record)
+        assert lineage_source is not None
+        yield runs[row["id"]], lineage_source
 
 
-def edge_rows(job: TellingJob) -> Iterator[Row]:
+def edge_rows(job: JobWithSources) -> Iterator[Row]:
     """Yield a job's current edges as the dump's scan does."""
     folded = job.current.folded
     version = folded.version
@@ -99,7 +106,7 @@ def edge_rows(job: TellingJob) -> Iterator[Row]:
         yield shared | {"type": "PRODUCES", "dataset": dataset, "inputs": _inputs(job, dataset)}
 
 
-def _inputs(job: TellingJob, output: Key) -> str | None:
+def _inputs(job: JobWithSources, output: Key) -> str | None:
     if job.entries is None:
         return None
     named = named_inputs(job.entries.get(output, ()))
@@ -107,7 +114,7 @@ def _inputs(job: TellingJob, output: Key) -> str | None:
     return canonical(listed)
 
 
-def column_rows(job: TellingJob) -> Iterator[Row]:
+def column_rows(job: JobWithSources) -> Iterator[Row]:
     """Yield a job's column edges as the dump's scan does."""
     version = job.current.folded.version
     declared, job_text = set(version.inputs), canonical(list(version.job))
@@ -126,9 +133,9 @@ def column_rows(job: TellingJob) -> Iterator[Row]:
                 }
 
 
-def _edges(job: TellingJob, output: Key) -> Edges:
+def _edges(job: JobWithSources, output: Key) -> Edges:
     told = entry_edges(job.entries.get(output, ())) if job.entries else {}
     if told:
         return told
-    teller = job.columns.get(output)
-    return facet_edges(teller.columns.get(output)) if teller else {}
+    lineage_source = job.columns.get(output)
+    return facet_edges(lineage_source.columns.get(output)) if lineage_source else {}

@@ -11,12 +11,17 @@ from msgspec import Struct, field
 from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key, dataset_event_version_id, dataset_version_id
-from headwater_graph.apply.lineage_sources import Teller, past_of, teller_of_event, teller_of_run
+from headwater_graph.apply.lineage_sources import (
+    LineageSource,
+    lineage_source_of_event,
+    lineage_source_of_run,
+    retained_sources_of,
+)
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
 from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
-from headwater_graph.model.properties import past_read, version_of
+from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
-from headwater_graph.model.values import JobVersion, Moment, PastRead, Row
+from headwater_graph.model.values import JobVersion, Moment, RetainedRead, Row
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.job_versions import Item, item_of_event, item_of_run
 from headwater_graph.rules.merge import dataset_of, sides_of
@@ -34,7 +39,7 @@ Stands: TypeAlias = tuple[str, bool]
 """How a run stands: its state (SPEC 2.6), and whether it streams (SPEC 3.4)."""
 
 
-class ToldItem(Struct, array_like=True):
+class SourceItem(Struct, array_like=True):
     """An item of a job's fold, whether it tells entries (SPEC 6.6), and of which outputs it tells columns (SPEC 6.5).
 
     ``gone``: it tells these alone, for it is gone; ``opens``: a kept version begins there (SPEC 7). ``stands`` is there
@@ -77,21 +82,21 @@ PARENT, RAN, READ, WROTE, REMOVED = "a", "b", "c", "d", "e"
 class Facts:
     """What is told of jobs (``items`` of their folds), of datasets (``timeline``), and of runs (``of_runs``).
 
-    ``jobs`` and ``datasets`` hold every key that has a node, and whether an event names it (SPEC 1.7); ``drop_told`` the time
+    ``jobs`` and ``datasets`` hold every key that has a node, and whether an event names it (SPEC 1.7); ``drop_reported`` the time
     of the facet that says DROP of a dataset (SPEC 7). A context that deletes what it spilled when left.
     """
 
     def __init__(self, store: Scans) -> None:
         self.store = store
         self.exits = ExitStack()
-        self.items = self.exits.enter_context(Spill(ToldItem))
+        self.items = self.exits.enter_context(Spill(SourceItem))
         self.timeline = self.exits.enter_context(Spill(Point))
         self.of_runs = self.exits.enter_context(Spill(PartOfRun))
         self.jobs: dict[Key, bool] = {}
         self.datasets: dict[Key, bool] = {}
-        self.drop_told: dict[Key, int] = {}
+        self.drop_reported: dict[Key, int] = {}
         self.aliases: dict[Key, list[Key]] = {}
-        self.past_reads: dict[Key, PastRead] = {}
+        self.past_reads: dict[Key, RetainedRead] = {}
 
     def __enter__(self) -> Self:
         self._read_names()
@@ -111,14 +116,14 @@ class Facts:
 
     def _read_names(self) -> None:
         for row in self.store.scan("scan/jobs"):
-            self._add_past(_key(row["key"]), past_of(row["past"]))
+            self._add_past(_key(row["key"]), retained_sources_of(row["past"]))
             if row["record"]:
                 record = unpack(row["record"], JobRecord)
                 self._name_jobs([_key(row["key"])])
                 if record.parent:
                     self.jobs.setdefault(read.key_from(record.parent[2]), False)
         for row in self.store.scan("scan/datasets"):
-            past = past_read(row["past"])
+            past = retained_read(row["past"])
             if past is not None:
                 self.past_reads[_key(row["key"])] = past
             if row["record"]:
@@ -127,7 +132,7 @@ class Facts:
     def _add_dataset(self, key: Key, record: DatasetRecord) -> None:
         self._name_datasets([key])
         if read.says_drop(record.facets):
-            self.drop_told[key] = record.facets["lifecycleStateChange"][0]
+            self.drop_reported[key] = record.facets["lifecycleStateChange"][0]
         for alias in read.aliases_of(read.living(record.facets, "symlinks")):
             if alias != key:
                 self.datasets.setdefault(alias, False)
@@ -140,7 +145,7 @@ class Facts:
         for row in self.store.scan("check/retained_job_versions"):
             version = version_of(row, _key(row["job"]))
             item = _bare_item(version.job, version.since, version.made_by)
-            self._put_item(ToldItem(item, opens=version), "a")
+            self._put_item(SourceItem(item, opens=version), "a")
             if version.made_by is not None:
                 self.of_runs.add((run_hash(version.made_by), REMOVED), [version.made_by, "job"])
         for row in self.store.scan("check/retained_dataset_versions"):
@@ -153,10 +158,12 @@ class Facts:
         self._add_point(Point(dataset, (row["moment"], made_by), made_by, *told, kept=True), WROTE)
         self.of_runs.add((run_hash(made_by), REMOVED), [made_by])
 
-    def _add_past(self, job: Key, tellers: Iterable[Teller]) -> None:
-        for teller in tellers:
-            item = _bare_item(job, teller.moment, None, failed=not teller.good)
-            self._put_item(ToldItem(item, bool(teller.entries), sorted(teller.columns), gone=True), "c")
+    def _add_past(self, job: Key, lineage_sources: Iterable[LineageSource]) -> None:
+        for lineage_source in lineage_sources:
+            item = _bare_item(job, lineage_source.moment, None, failed=not lineage_source.good)
+            self._put_item(
+                SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), gone=True), "c"
+            )
 
     def _name_jobs(self, keys: Iterable[Key]) -> None:
         self.jobs.update(dict.fromkeys(keys, True))
@@ -174,21 +181,23 @@ class Facts:
         self._name_datasets([*record.inputs, *record.outputs])
         if run.parent.run_id is not None:
             self.of_runs.add((run_hash(run.parent.run_id), PARENT), [run.parent.run_id])
-        item, teller = item_of_run(run), teller_of_run(run, record)
-        if item is not None and teller is not None:
-            self._add_item(item, teller, (run.state, run.streaming))
+        item, lineage_source = item_of_run(run), lineage_source_of_run(run, record)
+        if item is not None and lineage_source is not None:
+            self._add_item(item, lineage_source, (run.state, run.streaming))
             self._add_points(run, item.moment)
 
     def _add_job_event(self, event: JobEvent) -> None:
         inputs, outputs = sides_of(event)
         self._name_jobs([event.job])
         self._name_datasets([*inputs, *outputs])
-        self._add_item(item_of_event(event), teller_of_event(event))
+        self._add_item(item_of_event(event), lineage_source_of_event(event))
 
-    def _add_item(self, item: Item, teller: Teller, stands: Stands | None = None) -> None:
-        self._put_item(ToldItem(item, bool(teller.entries), sorted(teller.columns), stands=stands), "b")
+    def _add_item(self, item: Item, lineage_source: LineageSource, stands: Stands | None = None) -> None:
+        self._put_item(
+            SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), stands=stands), "b"
+        )
 
-    def _put_item(self, told: ToldItem, order: str) -> None:
+    def _put_item(self, told: SourceItem, order: str) -> None:
         # At one moment a kept version comes first: what its maker still tells is told within it.
         self.items.add((job_hash(told.item.job), *moment_parts(told.item.moment), order), told)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headwater_avro.names import Key
-from headwater_graph.audit.rederive.facts import Stands, ToldItem
+from headwater_graph.audit.rederive.facts import SourceItem, Stands
 from headwater_graph.model.values import JobVersion, Moment
-from headwater_graph.rules.job_versions import Item, kept_as_it_was, step
+from headwater_graph.rules.job_versions import Item, as_retained, step
 
 
 @dataclass(slots=True)
@@ -40,10 +40,10 @@ class JobFold:
         self._explicit: Item | None = None
         self._columns: dict[Key, Item] = {}
 
-    def add(self, told: ToldItem) -> str | None:
+    def add(self, told: SourceItem) -> str | None:
         """Fold the next item by moment; returns the id of the version it belongs to, None for what is no item any more."""
         if told.opens is not None:
-            self._open(kept_as_it_was(told.opens))
+            self._open(as_retained(told.opens))
             return None
         version = None if told.gone else self._place(told.item, told.stands).version
         self._tell(told)
@@ -74,7 +74,7 @@ class JobFold:
         self.now = FoldedVersion(version, gone.runs, gone.last) if gone else FoldedVersion(version)
         self._explicit = None
 
-    def _tell(self, told: ToldItem) -> None:
+    def _tell(self, told: SourceItem) -> None:
         """Keep of those that tell something the last that did not fail, else the last (SPEC 6.5, 6.6)."""
         if told.entries and _stands(told.item, self._explicit):
             self._explicit = told.item

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from headwater_avro.canonical import Json, canonical
 from headwater_avro.names import Key
-from headwater_graph.audit.rederive.edges import TellingJob, column_rows, edge_rows, telling_jobs
+from headwater_graph.audit.rederive.edges import JobWithSources, column_rows, edge_rows, jobs_with_sources
 from headwater_graph.audit.rederive.facts import (
     PARENT,
     RAN,
@@ -22,8 +22,8 @@ from headwater_graph.audit.rederive.facts import (
     PartOfRun,
     Point,
     Scans,
+    SourceItem,
     Stands,
-    ToldItem,
 )
 from headwater_graph.audit.rederive.folds import Current, FoldedVersion, JobFold
 from headwater_graph.audit.rederive.spill import Spill, SpillKey, moment_parts
@@ -103,7 +103,7 @@ class RederivedGraph:
     def __exit__(self, *_: object) -> None:
         self._exits.close()
 
-    def _fold(self, items: Iterable[ToldItem]) -> None:
+    def _fold(self, items: Iterable[SourceItem]) -> None:
         fold = JobFold()
         for told in items:
             version, item = fold.add(told), told.item
@@ -165,14 +165,14 @@ class RederivedGraph:
             "scan/runs": self._runs,
             "scan/datasets": self._datasets,
             "scan/dataset_versions": self._dataset_versions,
-            "scan/edges": lambda: chain.from_iterable(map(edge_rows, self.telling_jobs())),
-            "scan/columns": lambda: chain.from_iterable(map(column_rows, self.telling_jobs())),
+            "scan/edges": lambda: chain.from_iterable(map(edge_rows, self.jobs_with_sources())),
+            "scan/columns": lambda: chain.from_iterable(map(column_rows, self.jobs_with_sources())),
         }
         return scans[name]()
 
-    def telling_jobs(self) -> Iterator[TellingJob]:
+    def jobs_with_sources(self) -> Iterator[JobWithSources]:
         """Yield the jobs that have a current version, with what is told of their lineage."""
-        return telling_jobs(self.store, self.currents.values())
+        return jobs_with_sources(self.store, self.currents.values())
 
     def _jobs(self) -> Iterator[Row]:
         for key, record in self.records("scan/jobs", self.facts.jobs):
@@ -187,7 +187,7 @@ class RederivedGraph:
 
     def _dropped(self, key: Key) -> bool:
         """SPEC 7: dropped, unless a version that does not itself say DROP came after the facet that does."""
-        told = self.facts.drop_told.get(key)
+        told = self.facts.drop_reported.get(key)
         return told is not None and self._kept_until.get(key, told) <= told
 
     def records(self, scan: str, named: Iterable[Key]) -> Iterator[tuple[Key, bytes | None]]:

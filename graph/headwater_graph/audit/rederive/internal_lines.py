@@ -18,7 +18,7 @@ from headwater_graph.audit.rederive.edges import column_rows, edge_rows
 from headwater_graph.audit.rederive.facts import REMOVED, Scans
 from headwater_graph.audit.rederive.graph import RederivedGraph
 from headwater_graph.audit.rederive.spill import Spill
-from headwater_graph.model.facet_properties import told_of_dataset, told_of_job
+from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
 from headwater_graph.model.node_keys import dataset_hash, job_hash
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.model.values import Row
@@ -72,7 +72,7 @@ def _jobs(graph: RederivedGraph) -> Iterator[Row]:
     for key, packed in graph.records("scan/jobs", graph.facts.jobs):
         record = unpack(packed, JobRecord) if packed else JobRecord()
         facets = facets_text(record.facets)
-        yield told_of_job(facets) | {
+        yield job_properties_of(facets) | {
             "key": list(key),
             "told": packed is not None or graph.facts.jobs[key],
             "facets": _digest(facets),
@@ -85,7 +85,7 @@ def _datasets(graph: RederivedGraph) -> Iterator[Row]:
         record = unpack(packed, DatasetRecord) if packed else DatasetRecord()
         aliases = read.aliases_of(read.living(record.facets, "symlinks"))
         facets = facets_text(record.facets)
-        yield told_of_dataset(facets) | {
+        yield dataset_properties_of(facets) | {
             "key": list(key),
             "told": packed is not None or graph.facts.datasets[key],
             "facets": _digest(facets),
@@ -168,7 +168,7 @@ def _job_events(graph: RederivedGraph) -> Iterator[Row]:
 
 def _fields(graph: RederivedGraph) -> Iterator[Row]:
     with Spill(bool) as paths:
-        for row in chain.from_iterable(map(column_rows, graph.telling_jobs())):
+        for row in chain.from_iterable(map(column_rows, graph.jobs_with_sources())):
             for path in (row["source"], row["target"]):
                 paths.add(path, path[:2] in graph.facts.datasets)
         for path, group in groupby(paths, key=lambda row: row[0]):
@@ -193,7 +193,7 @@ def _reads(graph: RederivedGraph) -> Iterator[Row]:
 
 
 def _current_edges(graph: RederivedGraph) -> Iterator[Row]:
-    for row in chain.from_iterable(map(edge_rows, graph.telling_jobs())):
+    for row in chain.from_iterable(map(edge_rows, graph.jobs_with_sources())):
         yield {"type": row["type"], "job": list(row["job"]), "dataset": list(row["dataset"]), "since": row["since"]}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from headwater_avro.names import Key, initial_version_id
 from headwater_graph.audit.rederive.facts import Point
-from headwater_graph.model.values import PastRead
+from headwater_graph.model.values import RetainedRead
 from headwater_graph.rules.dataset_versions import unmade_id
 
 
@@ -23,12 +23,12 @@ class Timeline:
     reads: list[tuple[Point, str]] = field(default_factory=list)
     made: list[Point] = field(default_factory=list)
     unmade: dict[str, str | None] = field(default_factory=dict)
-    past: PastRead | None = None
+    past: RetainedRead | None = None
     current: str | None = None
     kept_until: int | None = None
 
 
-def timeline_of(dataset: Key, points: Iterable[Point], past: PastRead | None = None) -> Timeline:
+def timeline_of(dataset: Key, points: Iterable[Point], past: RetainedRead | None = None) -> Timeline:
     """Resolve the reads of a dataset among its versions.
 
     Points come by moment, and reads before versions where these tie; ``past`` is a read that is kept (SPEC 7).

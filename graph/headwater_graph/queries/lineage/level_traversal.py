@@ -14,7 +14,7 @@ from itertools import chain
 
 from headwater_graph.queries.answers import Cut, Direction, Edge, Kind, Node
 from headwater_graph.queries.catalog.node_status import UNTOLD
-from headwater_graph.queries.lineage.subgraph import Region
+from headwater_graph.queries.lineage.subgraph import Subgraph
 from headwater_graph.queries.lineage.traversal import Limits
 
 
@@ -55,58 +55,58 @@ class Level:
     ids: set[int]
 
 
-def swept(region: Region, start: Node, direction: Direction, limits: Limits) -> Swept | None:
+def swept(subgraph: Subgraph, start: Node, direction: Direction, limits: Limits) -> Swept | None:
     """Return all within the limits of a dataset or job; None where the walk has to find it."""
-    first = next((at for at, key in region.keys.items() if key == start.key), None)
-    if first is None or limits.depth == 0 or not _is_plain(region, limits):
+    first = next((at for at, key in subgraph.keys.items() if key == start.key), None)
+    if first is None or limits.depth == 0 or not _is_plain(subgraph, limits):
         return None
-    levels = list(_levels(region, first, start.kind, limits.depth))
+    levels = list(_levels(subgraph, first, start.kind, limits.depth))
     found = {at for level in levels for at in level.ids}
-    if len(found) > limits.nodes or not found <= region.keys.keys():
+    if len(found) > limits.nodes or not found <= subgraph.keys.keys():
         return None
-    ordered = [(at, level) for level in levels for at in sorted(level.ids, key=region.names.__getitem__)]
-    nodes = tuple([_node(region, at, level) for at, level in ordered])
+    ordered = [(at, level) for level in levels for at in sorted(level.ids, key=subgraph.names.__getitem__)]
+    nodes = tuple([_node(subgraph, at, level) for at, level in ordered])
     place = {at: number for number, (at, _) in enumerate(ordered)}
-    return Swept(nodes, _targets(region, place, direction), _cuts(region, levels, found, limits.depth))
+    return Swept(nodes, _targets(subgraph, place, direction), _cuts(subgraph, levels, found, limits.depth))
 
 
-def _node(region: Region, at: int, level: Level) -> Node:
-    key = region.keys[at]
-    marks, facts = region.marks.get(key, UNTOLD)
-    return Node(key, level.kind, region.names[at], level.depth, marks, facts)
+def _node(subgraph: Subgraph, at: int, level: Level) -> Node:
+    key = subgraph.keys[at]
+    marks, facts = subgraph.marks.get(key, UNTOLD)
+    return Node(key, level.kind, subgraph.names[at], level.depth, marks, facts)
 
 
-def _is_plain(region: Region, limits: Limits) -> bool:
-    if not region.whole or region.listed or region.aliased:
+def _is_plain(subgraph: Subgraph, limits: Limits) -> bool:
+    if not subgraph.whole or subgraph.listed or subgraph.aliased:
         return False
-    return all(len(near) < limits.neighbours for near in region.next_to.values())
+    return all(len(near) < limits.neighbours for near in subgraph.next_to.values())
 
 
-def _levels(region: Region, first: int, kind: Kind, most: int | None) -> Iterator[Level]:
+def _levels(subgraph: Subgraph, first: int, kind: Kind, most: int | None) -> Iterator[Level]:
     """The levels in the order of answers: by distance, counted in jobs, and datasets before jobs."""
     at, seen, depth = {first}, {first}, 0
     yield Level(0, kind, at)
     if kind == "job":
-        at, depth = _beyond(region, at, seen), 1
+        at, depth = _beyond(subgraph, at, seen), 1
         yield Level(1, "dataset", at)
     while at and depth != most:
         depth += 1
-        jobs = _beyond(region, at, seen)
-        at = _beyond(region, jobs, seen)
+        jobs = _beyond(subgraph, at, seen)
+        at = _beyond(subgraph, jobs, seen)
         yield Level(depth, "dataset", at)
         yield Level(depth, "job", jobs)
 
 
-def _beyond(region: Region, ids: Iterable[int], seen: set[int]) -> set[int]:
+def _beyond(subgraph: Subgraph, ids: Iterable[int], seen: set[int]) -> set[int]:
     """The neighbours of some nodes that were not seen before; from now on they are."""
-    fresh = {to for at in ids for to in region.next_to.get(at, ())} - seen
+    fresh = {to for at in ids for to in subgraph.next_to.get(at, ())} - seen
     seen |= fresh
     return fresh
 
 
-def _targets(region: Region, place: dict[int, int], direction: Direction) -> list[list[int]]:
+def _targets(subgraph: Subgraph, place: dict[int, int], direction: Direction) -> list[list[int]]:
     """To where data flows from each of the nodes found: their places, in order."""
-    near = region.next_to
+    near = subgraph.next_to
     if direction == "downstream":
         return [sorted([place[to] for to in near.get(at, ()) if to in place]) for at in place]
     targets: dict[int, list[int]] = {at: [] for at in place}
@@ -117,8 +117,8 @@ def _targets(region: Region, place: dict[int, int], direction: Direction) -> lis
     return list(targets.values())
 
 
-def _cuts(region: Region, levels: Sequence[Level], found: set[int], most: int | None) -> tuple[Cut, ...]:
+def _cuts(subgraph: Subgraph, levels: Sequence[Level], found: set[int], most: int | None) -> tuple[Cut, ...]:
     """How many jobs are beyond each of the last datasets."""
     last = [at for level in levels if level.depth == most and level.kind == "dataset" for at in level.ids]
-    beyond = [(region.keys[at], sum([to not in found for to in region.next_to.get(at, ())])) for at in last]
+    beyond = [(subgraph.keys[at], sum([to not in found for to in subgraph.next_to.get(at, ())])) for at in last]
     return tuple([Cut(key, "depth", 0, count) for key, count in sorted(beyond) if count])

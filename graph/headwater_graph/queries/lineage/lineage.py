@@ -16,7 +16,7 @@ from headwater_graph.queries.answers import Answer, Cut, Direction, Edge, Node, 
 from headwater_graph.queries.catalog.activity import active_keys
 from headwater_graph.queries.catalog.node_status import time_text, told, with_marks
 from headwater_graph.queries.lineage.level_traversal import Swept, swept
-from headwater_graph.queries.lineage.subgraph import NOWHERE, Region, listed, region
+from headwater_graph.queries.lineage.subgraph import NOWHERE, Subgraph, listed, subgraph
 from headwater_graph.queries.lineage.traversal import VERSION_TO_COME, Hop, Limits, PastHop, Walk
 from headwater_graph.queries.reader import GraphReader, Row
 
@@ -159,13 +159,13 @@ def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetim
     """Return what feeds a dataset or job (upstream) or what it feeds (downstream), with all that was cut (SPEC 6.3)."""
     with collection_paused():
         # One statement foresees the current graph alone.
-        near = NOWHERE if scope.as_of else region(reader, start, direction, scope.limits, now)
+        near = NOWHERE if scope.as_of else subgraph(reader, start, direction, scope.limits, now)
         found = _found(reader, start, direction, scope, near)
         writers = _last_writers(reader, found, direction, scope.as_of or now)
         marked = with_marks(reader, found.nodes, now, scope.as_of, near.marks)
         edges, marked = found.edges(marked), _with_writers(marked, writers)
     question = {"direction": direction, "start": list(start.name), "kind": start.kind} | scope.value()
-    notes = (*_unsettled(reader, near.owed), *_forgotten(reader, scope.as_of))
+    notes = (*_unsettled(reader, near.deferred), *_forgotten(reader, scope.as_of))
     return Answer(question, (start.key,), marked, edges, found.cuts, notes)
 
 
@@ -192,7 +192,7 @@ class Walked:
         )
 
 
-def _found(reader: GraphReader, start: Node, direction: Direction, scope: Scope, near: Region) -> Swept | Walked:
+def _found(reader: GraphReader, start: Node, direction: Direction, scope: Scope, near: Subgraph) -> Swept | Walked:
     """What is within the scope: swept where the region tells all of it, walked elsewhere."""
     if not scope.past and scope.active_since is None and (found := swept(near, start, direction, scope.limits)):
         return found
@@ -200,10 +200,10 @@ def _found(reader: GraphReader, start: Node, direction: Direction, scope: Scope,
     return Walked(nearest_first(walk.nodes.values()), walk.edges.values(), tuple(walk.cuts))
 
 
-def _unsettled(reader: GraphReader, owed: int | None) -> tuple[str, ...]:
+def _unsettled(reader: GraphReader, deferred: int | None) -> tuple[str, ...]:
     """A sentence where the writer still owes work, so that the answer may change without new events."""
-    owed = sum(row["owed"] for row in reader.rows("owed")) if owed is None else owed
-    return (f"the graph is being settled: {owed} pieces of work are left",) if owed else ()
+    deferred = sum(row["owed"] for row in reader.rows("owed")) if deferred is None else deferred
+    return (f"the graph has {deferred} pieces of deferred work left",) if deferred else ()
 
 
 def _forgotten(reader: GraphReader, as_of: datetime | None) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ def walked(
     direction: Direction,
     scope: Scope,
     target: str | None = None,
-    near: Region = NOWHERE,
+    near: Subgraph = NOWHERE,
 ) -> Walk:
     """Walk from a dataset or job, until ``target`` is met, and return the walk: nodes and edges without their marks."""
     steps = GraphSteps(reader, direction, scope, near.hops(scope.limits.neighbours), near.nameless())

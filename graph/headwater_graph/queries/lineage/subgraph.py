@@ -19,18 +19,18 @@ from headwater_graph.queries.catalog.node_status import JOB_MARKS, MAX_SILENT, R
 from headwater_graph.queries.keys import dataset_key
 from headwater_graph.queries.lineage.traversal import Hop, Limits
 from headwater_graph.queries.reader import GraphReader, Row
-from headwater_graph.store.node_summary import Glance, glances_of
+from headwater_graph.store.node_summary import NodeSummary, summaries_of
 
 MAX_NODES = 20_000
 """How many nodes one statement tells of: what one transaction holds in memory without asking for much."""
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class Subgraph:
     """How some nodes lie, by ids that hold within the answer: their ``keys`` and ``names``, and who is ``next_to`` whom.
 
     ``listed`` has the inputs of those edges that list some, ``aliased`` the keys of datasets with other names; not ``whole``
-    is one of which nothing of this is told. ``marks`` are by key, of the nodes that keep theirs at hand; ``owed`` is how much
+    is one of which nothing of this is told. ``marks`` are by key, of the nodes that keep theirs at hand; ``deferred`` is how much
     work is owed (None: not asked).
     """
 
@@ -41,7 +41,7 @@ class Region:
     aliased: frozenset[str] = frozenset()
     whole: bool = False
     marks: dict[str, Marked] = field(default_factory=dict)
-    owed: int | None = None
+    deferred: int | None = None
 
     def hops(self, fan: int) -> dict[str, list[Hop]]:
         """Return the hops, without versions, of all nodes whose neighbours are all told of, and fewer than ``fan``."""
@@ -61,11 +61,11 @@ class Region:
         return frozenset(self.keys.values()) - self.aliased
 
 
-NOWHERE = Region()
+NOWHERE = Subgraph()
 """Nothing is known: everything is asked for."""
 
 
-def region(reader: GraphReader, start: Node, direction: Direction, limits: Limits, now: datetime) -> Region:
+def subgraph(reader: GraphReader, start: Node, direction: Direction, limits: Limits, now: datetime) -> Subgraph:
     """Return what is within the limits of a dataset or job in the current graph."""
     rows = reader.rows(
         f"{direction}_region",
@@ -80,25 +80,25 @@ def region(reader: GraphReader, start: Node, direction: Direction, limits: Limit
     return _of(rows[0]) if rows else NOWHERE
 
 
-def _of(row: Row) -> Region:
-    glances = glances_of(row["glances"])
+def _of(row: Row) -> Subgraph:
+    summaries = summaries_of(row["glances"])
     next_to: defaultdict[int, list[int]] = defaultdict(list)
     for at, to in zip(row["near"], row["far"], strict=True):
         next_to[at].append(to)
-    return Region(
-        dict(zip(row["ids"], [glance.key for glance in glances], strict=True)),
-        dict(zip(row["ids"], [glance.name for glance in glances], strict=True)),
+    return Subgraph(
+        dict(zip(row["ids"], [summary.key for summary in summaries], strict=True)),
+        dict(zip(row["ids"], [summary.name for summary in summaries], strict=True)),
         dict(next_to),
         {(at, to): listed(text) for at, to, text in row["listed"]},
-        frozenset([glance.key for glance in glances if glance.aliased]),
+        frozenset([summary.key for summary in summaries if summary.aliased]),
         row["whole"],
-        _marks(glances, row["silent"]),
+        _marks(summaries, row["silent"]),
         row["owed"],
     )
 
 
-def _marks(glances: Sequence[Glance], silent: Iterable[str]) -> dict[str, Marked]:
-    marks = {glance.key: (glance.marks, glance.facts) for glance in glances if glance.marks is not None}
+def _marks(summaries: Sequence[NodeSummary], silent: Iterable[str]) -> dict[str, Marked]:
+    marks = {summary.key: (summary.marks, summary.facts) for summary in summaries if summary.marks is not None}
     for key in marks.keys() & set(silent):
         marked, facts = marks[key]
         marks[key] = tuple(mark for mark in JOB_MARKS if mark == SILENT or mark in marked), facts

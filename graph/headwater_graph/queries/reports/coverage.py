@@ -10,8 +10,8 @@ from typing import Any
 
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.reports.reports import Report
-from headwater_graph.queries.runs.run_events import RunTold, Told
-from headwater_graph.queries.runs.run_view import told_by_run
+from headwater_graph.queries.runs.run_events import RunView, Told
+from headwater_graph.queries.runs.run_view import run_view
 
 NAME = "coverage"
 MOST_JOBS = 1_000_000
@@ -36,7 +36,7 @@ def coverage(reader: GraphReader, limit: int = 100, skip: int = 0) -> Report:
     """
     counts: dict[tuple[str, str, str], _Count] = {}
     for row in reader.rows("report_coverage", limit=MOST_JOBS):
-        told = told_by_run(row["record"])
+        told = run_view(row["record"])
         count = counts.setdefault(_who(told), _Count())
         outputs = [facets for facets, _ in told.outputs.values()]
         count.jobs += 1
@@ -48,7 +48,7 @@ def coverage(reader: GraphReader, limit: int = 100, skip: int = 0) -> Report:
     return Report(NAME, "jobs by who told of their last run", _HEAD, tuple(rows[:limit]), len(rows) > limit)
 
 
-def _who(told: RunTold) -> tuple[str, str, str]:
+def _who(told: RunView) -> tuple[str, str, str]:
     engine = told.run.get("processing_engine")
     facet = engine if isinstance(engine, dict) else {}
     producer = next(chain(_producers(told.run), _producers(told.job), _producers_of_sides(told)), "")
@@ -58,7 +58,7 @@ def _who(told: RunTold) -> tuple[str, str, str]:
     return (producer.replace(found[0], "", 1) if found else producer, version, named)
 
 
-def _producers_of_sides(told: RunTold) -> Iterator[str]:
+def _producers_of_sides(told: RunView) -> Iterator[str]:
     for side in (told.outputs, told.inputs):
         for facets, own in side.values():
             yield from _producers(facets)

@@ -14,10 +14,10 @@ from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.node_status import told
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.runs.history import changed, schema_change
-from headwater_graph.queries.runs.run_events import OpenRecord, RunTold
+from headwater_graph.queries.runs.run_events import OpenRecord, RunView
 from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 
-Change: TypeAlias = tuple[str, Any, Any]
+RunChange: TypeAlias = tuple[str, Any, Any]
 """(what, before, after); None where it is absent."""
 
 ColumnEdge: TypeAlias = tuple[str, ...]
@@ -34,12 +34,12 @@ class RunDiff:
 
     before: RunDetails
     after: RunDetails
-    facts: tuple[Change, ...]
+    facts: tuple[RunChange, ...]
     sides: tuple[str, ...]
-    read_versions: tuple[Change, ...]
+    read_versions: tuple[RunChange, ...]
     schemas: tuple[tuple[str, str], ...]
     columns: tuple[tuple[str, ColumnEdge], ...]
-    settings: tuple[Change, ...] = field(default=())
+    settings: tuple[RunChange, ...] = field(default=())
 
     @property
     def is_empty(self) -> bool:
@@ -59,7 +59,7 @@ class RunDiff:
         }
 
 
-def _changes(changes: Sequence[Change]) -> list[dict[str, Any]]:
+def _changes(changes: Sequence[RunChange]) -> list[dict[str, Any]]:
     return [told({"what": what, "before": before, "after": after}) for what, before, after in changes]
 
 
@@ -97,7 +97,7 @@ def diff_of(before: RunDetails, after: RunDetails) -> RunDiff:
     )
 
 
-def _facts(before: RunDetails, after: RunDetails) -> Iterator[Change]:
+def _facts(before: RunDetails, after: RunDetails) -> Iterator[RunChange]:
     pairs = (
         ("job", before.run.job, after.run.job),
         ("state", before.run.state, after.run.state),
@@ -119,7 +119,7 @@ def _side_change(before: RunDetails, after: RunDetails, side: str) -> str:
     return changed("inputs" if side == "reads" else "outputs", old, new)
 
 
-def _read_versions(before: Sequence[VersionUse], after: Sequence[VersionUse]) -> Iterator[Change]:
+def _read_versions(before: Sequence[VersionUse], after: Sequence[VersionUse]) -> Iterator[RunChange]:
     """Datasets that both runs read, in different versions; told by time, else by name."""
     old = {use.dataset: use for use in before}
     for use in after:
@@ -160,7 +160,7 @@ def _fields(facets: Mapping[str, Any]) -> list[list[str]] | None:
     return [[name, kind] if isinstance(kind, str) and kind else [name] for name, kind in typed]
 
 
-def _columns(before: RunTold, after: RunTold) -> Iterator[tuple[str, ColumnEdge]]:
+def _columns(before: RunView, after: RunView) -> Iterator[tuple[str, ColumnEdge]]:
     """Column edges that came (+) or went (-), of the outputs of which both runs told any."""
     old, new = _column_edges(before), _column_edges(after)
     for dataset in sorted(old.keys() & new.keys()):
@@ -168,7 +168,7 @@ def _columns(before: RunTold, after: RunTold) -> Iterator[tuple[str, ColumnEdge]
         yield from (("-", edge) for edge in sorted(old[dataset] - new[dataset]))
 
 
-def _column_edges(run: RunTold) -> dict[Key, frozenset[ColumnEdge]]:
+def _column_edges(run: RunView) -> dict[Key, frozenset[ColumnEdge]]:
     facets = {key: facets.get("columnLineage") for key, (facets, _) in run.outputs.items()}
     told_by = {key: facet for key, facet in facets.items() if isinstance(facet, dict)}
     return {key: frozenset(_edges_of(key, facet)) for key, facet in told_by.items()}
@@ -186,7 +186,7 @@ def _edges_of(output: Key, facet: Mapping[str, Any]) -> Iterator[ColumnEdge]:
                 yield (*key, each["field"], *output, column)
 
 
-def _settings(before: RunTold, after: RunTold) -> Iterator[Change]:
+def _settings(before: RunView, after: RunView) -> Iterator[RunChange]:
     """Leaves of run and job facets that differ; facets that only one run has count as a whole."""
     old, new = (dict([*_leaves("run", _lasting(run.run)), *_leaves("job", run.job)]) for run in (before, after))
     for name in sorted(old.keys() | new.keys()):

@@ -13,7 +13,7 @@ Told: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class RunTold:
+class RunView:
     """What a run's events told: facets of the run, of its job, and per input and output (dataset facets, then its own)."""
 
     run: Told = field(default_factory=dict)
@@ -28,9 +28,9 @@ class RunTold:
         return {name: facets for name, facets in told.items() if facets}
 
 
-NOTHING_TOLD = RunTold()
+EMPTY_RUN_VIEW = RunView()
 
-OpenRecord: TypeAlias = Callable[[bytes | None], RunTold]
+OpenRecord: TypeAlias = Callable[[bytes | None], RunView]
 """Opens the packed record of a run; a run without one (a placeholder) tells nothing."""
 
 

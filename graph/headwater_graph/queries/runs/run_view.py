@@ -8,22 +8,22 @@ from typing import Any
 
 from headwater_avro.names import Key
 from headwater_graph.model.records import Facets, Listing, RunRecord, unpack
-from headwater_graph.queries.runs.run_events import NOTHING_TOLD, RunTold, Told
+from headwater_graph.queries.runs.run_events import EMPTY_RUN_VIEW, RunView, Told
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.runs import run_job_facets, sides
 
 
-def told_by_run(record: bytes | None) -> RunTold:
+def run_view(record: bytes | None) -> RunView:
     """Open the packed record of a run: its facets as they count, and those of the datasets on its sides (SPEC 2.3 to 2.7).
 
     A run without a record (a placeholder) tells nothing. Raises ValueError for a record that a newer headwater wrote.
     """
     if record is None:
-        return NOTHING_TOLD
+        return EMPTY_RUN_VIEW
     opened = unpack(record, RunRecord)
     job_facets = run_job_facets(opened)
     inputs, outputs = sides(opened, read.is_snapshot(read.living(job_facets, "jobType")))
-    return RunTold(
+    return RunView(
         run=_told(opened.facets),
         job=_told(read.without_deleted(job_facets)),
         inputs=_listings(inputs),

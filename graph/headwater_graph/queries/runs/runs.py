@@ -12,7 +12,7 @@ from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.node_status import OPEN_STATES, RUN_TIMEOUT, time_text, told
 from headwater_graph.queries.reader import GraphReader, Row
-from headwater_graph.queries.runs.run_events import NOTHING_TOLD, OpenRecord, RunTold
+from headwater_graph.queries.runs.run_events import EMPTY_RUN_VIEW, OpenRecord, RunView
 
 MAX_CHILDREN, MAX_LEVELS = 1_000, 50
 
@@ -172,7 +172,7 @@ class RunDetails:
     writes: tuple[VersionUse, ...]
     children: tuple[Child, ...]
     more_children: bool
-    told: RunTold = NOTHING_TOLD
+    told: RunView = EMPTY_RUN_VIEW
 
     def value(self) -> dict[str, Any]:
         """Return it as JSON values."""
