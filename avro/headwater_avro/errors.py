@@ -1,19 +1,24 @@
-"""The error tree of headwater: each class says what to do next.
+"""The error tree of headwater: each class says what to do next, and carries the exit code of a process that it ends.
 
 ::
 
     HeadwaterError
-    ├── EventRejected      a message that can't be used: dead-letter it, with its code, and go on  (SPEC 8)
-    ├── ConfigError        a wrong flag, setting or file: correct it and start again               (exit code 2)
-    ├── ServerUnavailable  a server does not answer: start it or wait, then do the same again      (exit code 3)
-    └── StoreRefused       the graph refused this very write: it will refuse it again; bisect it   (SPEC 8)
+    ├── EventRejected      a message can't be used: dead-letter it with its code (specification 8)      exit code 1
+    ├── ConfigError        a wrong flag, setting or file: correct it and start again                    exit code 2
+    │   └── SchemaMismatch the graph has the schema of another version of headwater: migrate or upgrade
+    ├── ServerUnavailable  a server does not answer: start it or wait, then do the same again           exit code 3
+    ├── StoreRefused       the graph refused this very write and would refuse it again: bisect it       exit code 1
+    ├── StoreBusy          another transaction was in the way: do the same again                        exit code 3
+    └── StoreExhausted     the transaction needed more memory or time than the graph allows: do less    exit code 3
+        └── StoreTimedOut  it took longer than it may
 
-Anything else that is raised is a bug.
+Subclasses elsewhere (a failed stream, a damaged archive, a node that does not exist) inherit the code of their parent
+or set their own. Anything else that is raised is a bug.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 RejectionCode: TypeAlias = Literal[
     "not_decodable",
@@ -27,17 +32,20 @@ RejectionCode: TypeAlias = Literal[
     "before_horizon",
     "store_refused",
 ]
-"""The reason codes of SPEC 8."""
+"""The reason codes of specification 8."""
 
 REJECTION_CODES: tuple[RejectionCode, ...] = get_args(RejectionCode)
 
 
 class HeadwaterError(Exception):
-    """What every error of headwater is; never raised itself."""
+    """The base of all errors of headwater; never raised itself."""
+
+    exit_code: ClassVar[int] = 1
+    """The exit code of a process that this error ends: 1 failed or no, 2 wrong use, 3 a server is not there."""
 
 
 class EventRejected(HeadwaterError):
-    """A message can't be used; ``code`` is one of SPEC 8's, ``detail`` says what is wrong with this one."""
+    """A message can't be used; ``code`` is one of specification 8's, ``detail`` says what is wrong with this one."""
 
     def __init__(self, code: RejectionCode, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
@@ -51,13 +59,17 @@ class EventRejected(HeadwaterError):
 class ConfigError(HeadwaterError):
     """A setting, flag or file is wrong; the message names all faults found and what to write instead."""
 
+    exit_code = 2
 
-class OtherSchema(ConfigError):
-    """The graph has an older or a newer schema than this headwater's."""
+
+class SchemaMismatch(ConfigError):
+    """The graph has an older or a newer schema than this version of headwater."""
 
 
 class ServerUnavailable(HeadwaterError):
     """A server does not answer; ``hint`` says how to start it or where to look."""
+
+    exit_code = 3
 
     def __init__(self, server: str, address: str, hint: str) -> None:
         super().__init__(f"{server} does not answer at {address}: {hint}")
@@ -70,4 +82,20 @@ class ServerUnavailable(HeadwaterError):
 
 
 class StoreRefused(HeadwaterError):
-    """The graph store refused a write because of what is in it, and would refuse it again."""
+    """The graph store refused a write because of its content, and would refuse it again."""
+
+
+class StoreBusy(HeadwaterError):
+    """Another transaction was in the way: do the same again."""
+
+    exit_code = 3
+
+
+class StoreExhausted(HeadwaterError):
+    """A transaction needed more memory or time than the graph allows: do the same in smaller portions."""
+
+    exit_code = 3
+
+
+class StoreTimedOut(StoreExhausted):
+    """A transaction took longer than it may."""

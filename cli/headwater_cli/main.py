@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
+from headwater_avro.errors import ConfigError, HeadwaterError
 
 # command -> (where it lives, the extra that brings what it imports, one line for --help).
 # The line stands here so that --help imports nothing.
@@ -85,19 +85,9 @@ def main() -> NoReturn:
         sys.exit(fault.exit_code)
     except HeadwaterError as fault:
         click.echo(f"headwater: {fault}", err=True)
-        sys.exit(_exit_code(fault))
+        sys.exit(fault.exit_code)
     except BrokenPipeError:
         # The reader (head, less) has what it wanted; python would complain again at exit otherwise.
         sys.stdout = None
         sys.exit(0)
     sys.exit(result if isinstance(result, int) else 0)
-
-
-def _exit_code(fault: HeadwaterError) -> int:
-    match fault:
-        case ConfigError():
-            return 2
-        case ServerUnavailable():
-            return 3
-        case _:
-            return 1

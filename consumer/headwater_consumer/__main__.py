@@ -1,7 +1,7 @@
 """``python -m headwater_consumer``: the consumer in a container, set by the environment or ``headwater.toml``.
 
-Its jars are those of HEADWATER_SPARK_JARS. Exit codes as everywhere: 0 asked to stop, 1 failed, 2 wrong settings, 3 a
-server is not there.
+Its jars are those of HEADWATER_SPARK_JARS. Exit code 0: it was asked to stop; else the code of the error that ended it
+(``headwater_avro.errors``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
+from headwater_avro.errors import HeadwaterError
 from headwater_consumer.config import load, read_file
 from headwater_consumer.log import configure
 
@@ -25,7 +25,7 @@ def main() -> int:
         consume(settings, available_now="--available-now" in sys.argv[1:])
     except HeadwaterError as fault:
         print(f"headwater: {fault}", file=sys.stderr)
-        return {ConfigError: 2, ServerUnavailable: 3}.get(type(fault), 1)
+        return fault.exit_code
     return 0
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 import pyarrow.compute as pc
 
-from headwater_avro.errors import ServerUnavailable
+from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted
 from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterSink, now
@@ -31,7 +31,6 @@ from headwater_consumer.lock_watch import HeldBy, reporting_lock_holder
 from headwater_consumer.metrics import BatchSummary
 from headwater_consumer.partition import DEAD, TALLY, UNREAD, Rejected, Tally
 from headwater_graph.rules.coalesce import Row, unpack_sources
-from headwater_graph.store.connection import StoreBusy, StoreExhausted
 
 if TYPE_CHECKING:
     from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, SplitRun

@@ -10,12 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from headwater_avro.errors import ServerUnavailable, StoreRefused
+from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted, StoreRefused
 from headwater_graph.apply.batch_writer import FINE_BEFORE_GROWING, BatchPosition, GraphWriter
 from headwater_graph.apply.limits import Limits
 from headwater_graph.model.values import Statement
 from headwater_graph.rules.coalesce import Coalescer, Row
-from headwater_graph.store.connection import StoreBusy, StoreExhausted
 from headwater_graph.store.writer_node import CommittedOffsets
 
 from ..fake_graph.store import FakeStore, FakeTransaction

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from headwater_avro.errors import ConfigError, EventRejected, HeadwaterError, OtherSchema, ServerUnavailable
+from headwater_avro.errors import ConfigError, EventRejected, HeadwaterError, SchemaMismatch, ServerUnavailable
 from headwater_graph.queries.catalog.finding import NotFound
 
 RETRY_SECONDS = 5
@@ -63,7 +63,7 @@ def answer_to(fault: HeadwaterError) -> Response:
             return problem(404, str(fault))
         case EventRejected():
             return problem(422, fault.detail, code=fault.code)
-        case OtherSchema():
+        case SchemaMismatch():
             return problem(503, str(fault))
         case ConfigError():
             return problem(400, str(fault))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from headwater_avro.collection import collection_paused
-from headwater_avro.errors import RejectionCode, StoreRefused
+from headwater_avro.errors import RejectionCode, StoreBusy, StoreExhausted, StoreRefused
 from headwater_graph.apply.deferred import RetentionUnfinished
 from headwater_graph.apply.limits import Limits
 from headwater_graph.apply.merged import Portion, portions
@@ -23,7 +23,6 @@ from headwater_graph.apply.transaction import ApplyResult, apply_batch, run_defe
 from headwater_graph.model.values import Statement
 from headwater_graph.rules.coalesce import Kind, Row
 from headwater_graph.rules.horizon import Beyond
-from headwater_graph.store.connection import StoreBusy, StoreExhausted
 from headwater_graph.store.port import Store
 
 logger = logging.getLogger("headwater.consumer")

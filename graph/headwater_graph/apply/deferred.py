@@ -11,10 +11,9 @@ from typing import TypeAlias, cast
 import msgspec
 from msgspec import Struct
 
-from headwater_avro.errors import ServerUnavailable
+from headwater_avro.errors import ServerUnavailable, StoreBusy
 from headwater_avro.names import Key, key_hash
 from headwater_graph.model.values import JobVersion, Moment, Row
-from headwater_graph.store.connection import StoreBusy
 from headwater_graph.store.port import Transaction
 
 ReadsBody: TypeAlias = tuple[Key, Moment, Moment]

@@ -10,9 +10,9 @@ from headwater_avro.canonical import canonical
 from headwater_avro.errors import ConfigError
 from headwater_graph.audit.dump import dump
 from headwater_graph.audit.rederive import RederivedGraph
-from headwater_graph.audit.rederive.facts import Scans
 from headwater_graph.audit.rederive.internal_lines import rederived_lines, stored_lines
 from headwater_graph.audit.sorted_lines import sort_lines
+from headwater_graph.store.port import Scans
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 
 from msgspec import Struct
 
-from headwater_avro.errors import StoreRefused
+from headwater_avro.errors import StoreExhausted, StoreRefused
 from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key
 from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
@@ -23,7 +23,6 @@ from headwater_graph.apply.deferred import REBUILD, RETAIN
 from headwater_graph.apply.entities import write_names
 from headwater_graph.apply.limits import Limits
 from headwater_graph.apply.transaction import run_deferred
-from headwater_graph.audit.rederive.facts import Scans
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
 from headwater_graph.model.node_keys import run_hash
 from headwater_graph.model.properties import version_of
@@ -41,8 +40,7 @@ from headwater_graph.model.values import (
 from headwater_graph.retention.retained import by_dataset, restore_retained_datasets, restore_retained_jobs
 from headwater_graph.rules.coalesce import Kind, Row
 from headwater_graph.rules.runs import read_run
-from headwater_graph.store.connection import StoreExhausted
-from headwater_graph.store.port import Store, Transaction
+from headwater_graph.store.port import Scans, Store, Transaction
 
 SWEEPS = ("deferred_work", "edges", "nodes", "dataset_versions", "runs", "jobs", "datasets", "job_events")
 """What is taken away, in this order: edges before nodes, so that no deletion is larger than it looks."""

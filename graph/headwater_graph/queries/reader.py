@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_avro.errors import ConfigError, ServerUnavailable, StoreBusy, StoreExhausted, StoreTimedOut
 from headwater_graph.settings import GraphSettings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ READ_TIMEOUT = "HEADWATER_NEO4J_READ_TIMEOUT"
 class GraphReader(Protocol):
     """Answers questions, each named after its file in ``questions/cypher``; never writes.
 
-    Raises ServerUnavailable where the server does not answer, ConfigError where it refuses or takes too long, OtherSchema
+    Raises ServerUnavailable where the server does not answer, ConfigError where it refuses or takes too long, SchemaMismatch
     where the graph has another schema.
     """
 
@@ -114,7 +114,7 @@ class Neo4jReader:
     ) -> Iterator[neo4j.Result]:
         from neo4j import Query
 
-        from headwater_graph.store.connection import StoreBusy, StoreExhausted, StoreTimedOut, translated
+        from headwater_graph.store.connection import translated
 
         seconds = timeout or self._settings.read_timeout
         query = Query(text, timeout=seconds)

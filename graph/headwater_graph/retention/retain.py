@@ -12,10 +12,9 @@ from headwater_avro.errors import ConfigError
 from headwater_avro.times import format_time
 from headwater_graph.apply.batch_writer import GraphWriter
 from headwater_graph.apply.limits import Limits
-from headwater_graph.audit.rederive.facts import Scans
 from headwater_graph.model.values import Row, Statement
 from headwater_graph.retention.removal import begin_retention, old_versions, pages
-from headwater_graph.store.port import Store, Transaction
+from headwater_graph.store.port import Scans, Store, Transaction
 
 EXAMPLES = 5
 """How many things of a kind are shown by name."""

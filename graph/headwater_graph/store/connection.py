@@ -8,25 +8,21 @@ from contextlib import contextmanager
 import neo4j
 from neo4j import exceptions
 
-from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable, StoreRefused
+from headwater_avro.errors import (
+    ConfigError,
+    HeadwaterError,
+    ServerUnavailable,
+    StoreBusy,
+    StoreExhausted,
+    StoreRefused,
+    StoreTimedOut,
+)
 from headwater_graph.settings import GraphSettings
 
 MAX_TOLD = 600
 """How much of what Neo4j says is passed on: a syntax error lists all that could stand there before it tells where."""
 
 _START = "start it (`headwater up` for a local one), or set HEADWATER_NEO4J_URI"
-
-
-class StoreExhausted(HeadwaterError):
-    """A transaction asked for more than the graph's memory or time: do the same in smaller portions."""
-
-
-class StoreTimedOut(StoreExhausted):
-    """A transaction took longer than it may."""
-
-
-class StoreBusy(HeadwaterError):
-    """Another transaction was in the way: do the same again."""
 
 
 @contextmanager

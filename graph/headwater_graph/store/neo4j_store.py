@@ -71,7 +71,7 @@ class Neo4jStore:
     def transaction(self) -> Iterator[Neo4jTransaction]:
         """Begin a transaction with the writer's lock held; leaving it by an exception undoes all.
 
-        Raises ServerUnavailable, StoreBusy, StoreExhausted or StoreRefused; OtherSchema where the graph has another one.
+        Raises ServerUnavailable, StoreBusy, StoreExhausted or StoreRefused; SchemaMismatch where the graph has another one.
         """
         with (
             translated(self.settings),

@@ -5,7 +5,7 @@ Two things stand behind it: :class:`headwater_graph.store.neo4j_store.Neo4jStore
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -118,3 +118,10 @@ class Store(Protocol):
 
         Raises ServerUnavailable while the graph can't be reached, StoreRefused where it won't take what was written.
         """
+
+
+class Scans(Protocol):
+    """A store that yields the rows of its scans."""
+
+    def scan(self, name: str, **parameters: object) -> Iterator[Row]:
+        """Yield the rows of a scan: ``scan/jobs``, ``check/runs`` and so on."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import neo4j
 
-from headwater_avro.errors import OtherSchema
+from headwater_avro.errors import SchemaMismatch
 from headwater_graph.settings import GraphSettings
 from headwater_graph.store.connection import connected, translated
 from headwater_graph.store.migrations import MIGRATIONS, Migration
@@ -38,15 +38,15 @@ _REACH = "MATCH (s:HeadwaterSchema) SET s.reached = $reached"
 
 
 def check(version: int | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Raise OtherSchema where a graph's schema, as told by its node, is another than this headwater's; none is none yet."""
+    """Raise SchemaMismatch where a graph's schema, as told by its node, is another than this headwater's; none is none yet."""
     if _pending(version, migrations):
-        raise OtherSchema(_older(version, 1 + len(migrations)))
+        raise SchemaMismatch(_older(version, 1 + len(migrations)))
 
 
 def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> int:
     """Make the schema where it is not there yet, wait until its indexes answer, and return how many statements ran.
 
-    Raises ServerUnavailable where Neo4j does not answer, OtherSchema where the graph has another version of the schema.
+    Raises ServerUnavailable where Neo4j does not answer, SchemaMismatch where the graph has another version of the schema.
     """
     statements = schema_statements()
     with _session(settings) as session:
@@ -59,7 +59,7 @@ def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) 
 def pending(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> list[tuple[int, Migration]]:
     """Return what a graph lacks: (version it leads to, migration), none for a graph that has no schema yet.
 
-    Raises ServerUnavailable where Neo4j does not answer, OtherSchema where the graph is newer than this headwater.
+    Raises ServerUnavailable where Neo4j does not answer, SchemaMismatch where the graph is newer than this headwater.
     """
     with _session(settings) as session:
         return _pending(_version(session), migrations)
@@ -103,7 +103,7 @@ def _pending(version: int | None, migrations: Sequence[Migration]) -> list[tuple
     if version is None:
         return []
     if version > newest:
-        raise OtherSchema(
+        raise SchemaMismatch(
             f"the graph has schema version {version}, this headwater knows {newest}: use a headwater as new as the one "
             "that wrote it"
         )

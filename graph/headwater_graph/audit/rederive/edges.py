@@ -17,7 +17,6 @@ from headwater_graph.apply.lineage_sources import (
     lineage_source_of_run,
     retained_sources_of,
 )
-from headwater_graph.audit.rederive.facts import Scans
 from headwater_graph.audit.rederive.folds import Current
 from headwater_graph.model.node_keys import job_hash, run_hash
 from headwater_graph.model.records import RunRecord, unpack
@@ -27,6 +26,7 @@ from headwater_graph.rules.explicit_lineage import entries_by_output, entry_edge
 from headwater_graph.rules.facets import Members
 from headwater_graph.rules.job_versions import Item
 from headwater_graph.rules.runs import read_run
+from headwater_graph.store.port import Scans
 
 JOBS_AT_ONCE = 50
 """For how many jobs the records of those that tell their lineage are held at a time."""

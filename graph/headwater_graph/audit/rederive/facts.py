@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
-from typing import Protocol, Self, TypeAlias, cast
+from typing import Self, TypeAlias, cast
 
 from msgspec import Struct, field
 
@@ -26,14 +26,7 @@ from headwater_graph.rules import facets as read
 from headwater_graph.rules.job_versions import Item, item_of_event, item_of_run
 from headwater_graph.rules.merge import dataset_of, sides_of
 from headwater_graph.rules.runs import Run, read_run
-
-
-class Scans(Protocol):
-    """A store that yields the rows of its scans."""
-
-    def scan(self, name: str, **parameters: object) -> Iterator[Row]:
-        """Yield the rows of a scan: ``scan/jobs``, ``check/runs`` and so on."""
-
+from headwater_graph.store.port import Scans
 
 Stands: TypeAlias = tuple[str, bool]
 """How a run stands: its state (SPEC 2.6), and whether it streams (SPEC 3.4)."""

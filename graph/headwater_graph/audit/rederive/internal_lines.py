@@ -15,7 +15,7 @@ from headwater_avro.names import key_hash
 from headwater_graph.apply.entities import facets_text
 from headwater_graph.apply.run_changes import run_row
 from headwater_graph.audit.rederive.edges import column_rows, edge_rows
-from headwater_graph.audit.rederive.facts import REMOVED, Scans
+from headwater_graph.audit.rederive.facts import REMOVED
 from headwater_graph.audit.rederive.graph import RederivedGraph
 from headwater_graph.audit.rederive.spill import Spill
 from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
@@ -25,6 +25,7 @@ from headwater_graph.model.values import Row
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.runs import read_run
 from headwater_graph.store.parameters import TIE_LENGTH
+from headwater_graph.store.port import Scans
 
 
 def stored_lines(store: Scans) -> Iterator[bytes]:
