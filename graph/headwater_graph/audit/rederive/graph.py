@@ -21,7 +21,6 @@ from headwater_graph.audit.rederive.facts import (
     Facts,
     PartOfRun,
     Point,
-    Scans,
     SourceItem,
     Stands,
 )
@@ -31,6 +30,7 @@ from headwater_graph.audit.rederive.timelines import Timeline, timeline_of
 from headwater_graph.model.node_keys import job_hash, run_hash
 from headwater_graph.model.values import EARLIEST, JobVersion, Moment, Row
 from headwater_graph.rules.dataset_versions import unmade_id
+from headwater_graph.store.port import Scans
 
 
 class VersionRow(Struct, array_like=True):
