@@ -12,8 +12,8 @@ import pytest
 
 from headwater_avro.codec import read_message
 from headwater_avro.errors import REJECTION_CODES, EventRejected
-from headwater_consumer.settle.limits import Limits
-from headwater_graph.fake import FakeStore
+from headwater_graph.apply.limits import Limits
+from tests.fake_graph.store import FakeStore
 
 from .feeding import differences, dumped, feed
 from .golden.cases import FOLDER, all_cases, read

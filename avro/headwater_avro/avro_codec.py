@@ -1,4 +1,4 @@
-"""The Avro envelope (DESIGN 6): ``C3 01``, the schema's fingerprint, then the record; facets pass as their JSON texts.
+"""The Avro envelope (specification 15): ``C3 01``, the schema's fingerprint, then the record; facets pass as their JSON texts.
 
 The envelope is a form of the JSON event, no second model: :func:`to_json` gives the event's text back, and that is read
 as any other. What an envelope can't hold (an eventType that is no text, say) stays JSON.
@@ -138,7 +138,7 @@ def _entity(value: Json | None, identity: tuple[str, ...], own: tuple[str, ...])
         facets = left.pop(container, None)
         if facets is not None and not isinstance(facets, dict):
             raise ValueError(f"{container} is no object")
-        # None is told from empty: the canonical JSON of a whole event names versions (SPEC 4.4, 5.4).
+        # None is told from empty: the canonical JSON of a whole event names versions (specification 4.4, 5.4).
         entity[container] = None if facets is None else _json_texts(facets)
     entity["others"] = _json_texts(left)
     return entity

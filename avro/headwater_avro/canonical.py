@@ -1,6 +1,6 @@
-"""JSON as SPEC 2.1 reads and writes it.
+"""JSON as specification 2.1 reads and writes it.
 
-Canonical JSON: nulls removed (SPEC 1.1), keys sorted by code point, no white space, non-ASCII characters as they are,
+Canonical JSON: nulls removed (specification 1.1), keys sorted by code point, no white space, non-ASCII characters as they are,
 of equal keys the last; integers of up to 300 digits as their digits, other numbers as the shortest text that reads
 back to the same double, numbers beyond the greatest double as that double; a lone surrogate escape reads as U+FFFD.
 
@@ -34,7 +34,7 @@ _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEP)
 def text_of(message: bytes) -> str:
     """Return the text of a message, its byte order mark skipped.
 
-    Raises EventRejected (``not_decodable``) for invalid UTF-8 and for nesting beyond 200 levels (SPEC 2.1).
+    Raises EventRejected (``not_decodable``) for invalid UTF-8 and for nesting beyond 200 levels (specification 2.1).
     """
     message = message.removeprefix(_BYTE_ORDER_MARK)
     try:
@@ -57,7 +57,7 @@ def _too_deep(message: bytes) -> bool:
 def parse(message: bytes) -> Json | None:
     """Return the value of a JSON text with its nulls removed; None where the whole text is ``null``.
 
-    Raises EventRejected (``not_decodable``) for all that SPEC 2.1 names and for text that is no JSON.
+    Raises EventRejected (``not_decodable``) for all that specification 2.1 names and for text that is no JSON.
     """
     text = text_of(message)
     decoder = _SURROGATES if _SURROGATE_ESCAPE.search(text) else _STRICT
@@ -71,7 +71,7 @@ def parse(message: bytes) -> Json | None:
 
 
 def without_nulls(value: Json | None) -> Json | None:
-    """Return a value with its null members and null list items taken out (SPEC 1.1)."""
+    """Return a value with its null members and null list items taken out (specification 1.1)."""
     if isinstance(value, dict):
         return {key: without_nulls(member) for key, member in value.items() if member is not None}  # type: ignore[misc]
     if isinstance(value, list):
@@ -80,7 +80,7 @@ def without_nulls(value: Json | None) -> Json | None:
 
 
 def canonical(value: Json) -> str:
-    """Return the canonical JSON text of a value that has no nulls (SPEC 2.1)."""
+    """Return the canonical JSON text of a value that has no nulls (specification 2.1)."""
     return _ENCODER.encode(value)
 
 

@@ -1,4 +1,4 @@
-"""A Kafka message's value and headers to an event, whatever its wire form (DESIGN 6).
+"""A Kafka message's value and headers to an event, whatever its wire form (specification 15).
 
 The form is told by the first bytes, never by trying: ``28 B5 2F FD`` zstd, ``1F 8B`` gzip, ``C3 01`` Avro single-object,
 ``00`` Confluent framing (taken off before, by `framing`, where a registry is set), anything else JSON. CloudEvents come
@@ -33,7 +33,7 @@ _ZSTD, _GZIP, _CONFLUENT = b"\x28\xb5\x2f\xfd", b"\x1f\x8b", b"\x00"
 
 
 def read_message(value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()) -> Event:
-    """Return the event that a message carries; raises EventRejected with a code of SPEC 8."""
+    """Return the event that a message carries; raises EventRejected with a code of specification 8."""
     return read_event(event_json(value, headers))
 
 

@@ -1,4 +1,4 @@
-"""The event model: what of an OpenLineage event the rules read (SPEC 1).
+"""The event model: what of an OpenLineage event the rules read (specification 1).
 
 Facets are kept as JSON texts (bytes), untouched; everything that identifies is typed and checked.
 """
@@ -12,13 +12,13 @@ from msgspec import Struct
 from .names import Key
 
 OTHER, START, RUNNING, COMPLETE, ABORT, FAIL = range(6)
-"""Type ranks of SPEC 2.1: OTHER < START < RUNNING < COMPLETE < ABORT < FAIL."""
+"""Type ranks of specification 2.1: OTHER < START < RUNNING < COMPLETE < ABORT < FAIL."""
 
 RANK = {"OTHER": OTHER, "START": START, "RUNNING": RUNNING, "COMPLETE": COMPLETE, "ABORT": ABORT, "FAIL": FAIL}
 TYPE_NAME = tuple(RANK)
 
 FacetTexts: TypeAlias = dict[str, bytes]
-"""Facet name -> the facet's JSON text; a facet that is null is absent (SPEC 1.1)."""
+"""Facet name -> the facet's JSON text; a facet that is null is absent (specification 1.1)."""
 
 
 class ListedDataset(Struct, frozen=True):
@@ -30,7 +30,7 @@ class ListedDataset(Struct, frozen=True):
 
 
 class RunEvent(Struct, frozen=True):
-    """What one event tells about one run; ``time`` in microseconds since 1970-01-01 UTC, ``rank`` of SPEC 2.1."""
+    """What one event tells about one run; ``time`` in microseconds since 1970-01-01 UTC, ``rank`` of specification 2.1."""
 
     time: int
     rank: int
@@ -43,7 +43,7 @@ class RunEvent(Struct, frozen=True):
 
 
 class JobEvent(Struct, frozen=True):
-    """What a design-time event tells about a job; ``text`` is the canonical JSON of the whole event (SPEC 4.4)."""
+    """What a design-time event tells about a job; ``text`` is the canonical JSON of the whole event (specification 4.4)."""
 
     time: int
     job: Key
@@ -54,7 +54,7 @@ class JobEvent(Struct, frozen=True):
 
 
 class DatasetEvent(Struct, frozen=True):
-    """What a design-time event tells about a dataset; ``text`` is the canonical JSON of the whole event (SPEC 5.4)."""
+    """What a design-time event tells about a dataset; ``text`` is the canonical JSON of the whole event (specification 5.4)."""
 
     time: int
     dataset: Key

@@ -1,4 +1,4 @@
-"""Confluent's framing: ``00``, four bytes of schema id, then the record; taken off with the help of a registry (DESIGN 6).
+"""Confluent's framing: ``00``, four bytes of schema id, then the record; taken off with the help of a registry (specification 15).
 
 Under the id stands an Avro schema that is a version of our envelope, or a JSON schema, whose messages are the event's
 JSON itself: which one it is does not matter, the event is read as any other.

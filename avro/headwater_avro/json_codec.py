@@ -1,4 +1,4 @@
-"""OpenLineage JSON to events (SPEC 1): a fast road for well-formed RunEvents, and the law itself for all else.
+"""OpenLineage JSON to events (specification 1): a fast road for well-formed RunEvents, and the law itself for all else.
 
 The fast road accepts only what it can read exactly as the law would; whatever it doesn't know (a null member, a key that
 is no string, an odd escape) it leaves to :func:`read_value`. A property test holds the two against each other.
@@ -53,7 +53,7 @@ _decode = msgspec.json.Decoder(_Wire).decode
 def read_event(message: bytes) -> Event:
     """Return the event that a JSON message holds.
 
-    Raises EventRejected with the code of SPEC 8 that fits: ``not_decodable``, ``not_an_object``, ``not_an_event``,
+    Raises EventRejected with the code of specification 8 that fits: ``not_decodable``, ``not_an_object``, ``not_an_event``,
     ``missing_identity``, ``bad_identity`` or ``bad_event_time``.
     """
     text_of(message)
@@ -96,7 +96,7 @@ def _listed(named: list[Any], own: str) -> tuple[ListedDataset, ...] | None:
 
 
 def _list(side: dict[Key, ListedDataset], new: ListedDataset) -> None:
-    """Put a dataset on its side; of one listed twice the facets are united, the later of one name stays (SPEC 1.6)."""
+    """Put a dataset on its side; of one listed twice the facets are united, the later of one name stays (specification 1.6)."""
     known = side.get(new.key)
     side[new.key] = ListedDataset(new.key, known.facets | new.facets, known.own | new.own) if known else new
 
@@ -105,9 +105,9 @@ def _list(side: dict[Key, ListedDataset], new: ListedDataset) -> None:
 
 
 def read_value(value: Json | None) -> Event:
-    """Return the event that a JSON value without nulls holds (SPEC 1.1 to 1.6).
+    """Return the event that a JSON value without nulls holds (specification 1.1 to 1.6).
 
-    Raises EventRejected; where several codes would fit, the first in the order of SPEC 8.
+    Raises EventRejected; where several codes would fit, the first in the order of specification 8.
     """
     if not isinstance(value, dict):
         raise EventRejected("not_an_object", "the message is no JSON object")

@@ -1,4 +1,4 @@
-"""Keys and ids: what identifies a job, a dataset, a run and their versions (SPEC 1.2, 4.1, 5, 9)."""
+"""Keys and ids: what identifies a job, a dataset, a run and their versions (specification 1.2, 4.1, 5, 9)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _IDS = uuid.uuid5(uuid.NAMESPACE_URL, "urn:headwater:ids")
 
 
 def is_name(value: object) -> bool:
-    """Tell whether a value may be part of a key: a text of 1 to 2,000 characters without U+0000 to U+001F (SPEC 1.2)."""
+    """Tell whether a value may be part of a key: a text of 1 to 2,000 characters without U+0000 to U+001F (specification 1.2)."""
     return isinstance(value, str) and 0 < len(value) <= MAX_KEY_LENGTH and _CONTROL.search(value) is None
 
 
 def key_of(value: Json | None) -> Key | None:
-    """Return the key that an object's ``namespace`` and ``name`` give; None where they are no valid key (SPEC 1.2)."""
+    """Return the key that an object's ``namespace`` and ``name`` give; None where they are no valid key (specification 1.2)."""
     if not isinstance(value, dict):
         return None
     namespace, name = value.get("namespace"), value.get("name")
@@ -34,7 +34,7 @@ def key_of(value: Json | None) -> Key | None:
 
 @lru_cache(maxsize=262_144)
 def key_text(key: Key) -> str:
-    """Return the canonical JSON of a key, the two-element list of SPEC 9."""
+    """Return the canonical JSON of a key, the two-element list of specification 9."""
     return canonical(list(key))
 
 
@@ -45,7 +45,7 @@ def key_hash(*parts: str) -> str:
 
 
 def version_id(key: Key, *parts: str) -> str:
-    """Return the UUIDv5 whose name is the canonical JSON of ``[key, *parts]`` (SPEC 4.1, 5, 9)."""
+    """Return the UUIDv5 whose name is the canonical JSON of ``[key, *parts]`` (specification 4.1, 5, 9)."""
     name = ",".join((key_text(key), *map(encode_basestring, parts)))
     # What uuid.uuid5 does, in a tenth of its time: every run needs several.
     digest = bytearray(sha1(_IDS.bytes + f"[{name}]".encode(), usedforsecurity=False).digest()[:16])
@@ -56,30 +56,30 @@ def version_id(key: Key, *parts: str) -> str:
 
 
 def job_version_id(job: Key, run_id: str) -> str:
-    """Return the id of the job version that a run made (SPEC 4.1)."""
+    """Return the id of the job version that a run made (specification 4.1)."""
     return version_id(job, run_id)
 
 
 def job_event_version_id(job: Key, event: str) -> str:
-    """Return the id of the job version that a JobEvent made, given the event's canonical JSON (SPEC 4.4)."""
+    """Return the id of the job version that a JobEvent made, given the event's canonical JSON (specification 4.4)."""
     return version_id(job, "event", event)
 
 
 def dataset_version_id(dataset: Key, run_id: str) -> str:
-    """Return the id of the dataset version that a run made (SPEC 5.1)."""
+    """Return the id of the dataset version that a run made (specification 5.1)."""
     return version_id(dataset, run_id)
 
 
 def dataset_event_version_id(dataset: Key, event: str) -> str:
-    """Return the id of the dataset version that a DatasetEvent made, given the event's canonical JSON (SPEC 5.4)."""
+    """Return the id of the dataset version that a DatasetEvent made, given the event's canonical JSON (specification 5.4)."""
     return version_id(dataset, "event", event)
 
 
 def initial_version_id(dataset: Key) -> str:
-    """Return the id of a dataset's initial version (SPEC 5.2)."""
+    """Return the id of a dataset's initial version (specification 5.2)."""
     return version_id(dataset, "initial")
 
 
 def external_version_id(dataset: Key, external: str) -> str:
-    """Return the id of a version that only its storage knows (SPEC 5.3)."""
+    """Return the id of a version that only its storage knows (specification 5.3)."""
     return version_id(dataset, "external", external)

@@ -1,4 +1,4 @@
-"""Confluent's schema registry: what stands behind the four bytes of an id (DESIGN 6).
+"""Confluent's schema registry: what stands behind the four bytes of an id (specification 15).
 
 The port is one question, `Schemas.schema`. A schema never changes under its id, so what was answered once is kept; an id
 that the registry doesn't know is asked for again only after a while, and a registry that is away is left alone for a

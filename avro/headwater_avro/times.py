@@ -1,4 +1,4 @@
-"""Times of SPEC 1.3: texts in, microseconds since 1970-01-01 UTC out, and back in the form of SPEC 9."""
+"""Times of specification 1.3: texts in, microseconds since 1970-01-01 UTC out, and back in the form of specification 9."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _days(year: int, month: int, day: int) -> int:
 
 EARLIEST = _days(1, 1, 1) * _DAY
 LATEST = _days(10_000, 1, 1) * _DAY - 1
-"""The bounds of SPEC 1.3: the first microsecond of year 1 and the last of year 9999."""
+"""The bounds of specification 1.3: the first microsecond of year 1 and the last of year 9999."""
 
 
 def _month_length(year: int, month: int) -> int:
@@ -37,7 +37,7 @@ def _month_length(year: int, month: int) -> int:
 def parse_time(text: str) -> int:
     """Return the microseconds since 1970-01-01 UTC that a time text names; further digits are cut off.
 
-    Raises ValueError where the text breaks SPEC 1.3.
+    Raises ValueError where the text breaks specification 1.3.
     """
     match = _TIME.fullmatch(text)
     if match is None:
@@ -64,7 +64,7 @@ def _offset(sign: str, hours: int, minutes: int, text: str) -> int:
 
 
 def format_time(micros: int) -> str:
-    """Return a time as SPEC 9 prints it: ``YYYY-MM-DDTHH:MM:SS.ffffffZ``."""
+    """Return a time as specification 9 prints it: ``YYYY-MM-DDTHH:MM:SS.ffffffZ``."""
     days, rest = divmod(micros, _DAY)
     seconds, fraction = divmod(rest, _SECOND)
     minutes, second = divmod(seconds, 60)

@@ -1,4 +1,4 @@
-"""``headwater dlq list | show | redrive``: messages that could not be used, and why (SPEC 8)."""
+"""``headwater dlq list | show | redrive``: messages that could not be used, and why (specification 8)."""
 
 from __future__ import annotations
 

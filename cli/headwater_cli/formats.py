@@ -141,7 +141,7 @@ def _gist(node: Node, paint: Paint) -> str:
 
 
 def short_time(text: str | None) -> str:
-    """Return a time of SPEC 9 without its fraction of a second; "" for none."""
+    """Return a time of specification 9 without its fraction of a second; "" for none."""
     return "" if text is None else text[:19] + "Z"
 
 

@@ -64,7 +64,7 @@ def schema() -> None:
 
 @graph.command()
 def dump() -> None:
-    """Print the whole graph as sorted JSON lines, the canonical dump (SPEC 9).
+    """Print the whole graph as sorted JSON lines, the canonical dump (specification 9).
 
     Exit code 1 while work is still owed: the graph is not settled, and its dump would not be final.
     """

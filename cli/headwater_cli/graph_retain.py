@@ -1,4 +1,4 @@
-"""``headwater graph retain``: what lies before a horizon is removed from the graph (SPEC 7), and first of all shown."""
+"""``headwater graph retain``: what lies before a horizon is removed from the graph (specification 7), and first of all shown."""
 
 from __future__ import annotations
 

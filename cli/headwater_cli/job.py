@@ -140,7 +140,7 @@ def _retired(job: Node, topic: str) -> str:
 
 
 def retiring_event(job: tuple[str, str], time: datetime, reason: str | None) -> dict[str, Any]:
-    """Return the JobEvent that takes a job out of the current graph (SPEC 3.6)."""
+    """Return the JobEvent that takes a job out of the current graph (specification 3.6)."""
     facet = {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}#headwater_retired"} | (
         {"reason": reason} if reason else {}
     )

@@ -59,7 +59,7 @@ def now() -> datetime:
 
 
 def read_time(text: str) -> datetime:
-    """Return the time that a text names: as SPEC 1.3 says, a date alone (its midnight, UTC), or ``90m``, ``2h``, ``3d`` ago.
+    """Return the time that a text names: as specification 1.3 says, a date alone (its midnight, UTC), or ``90m``, ``2h``, ``3d`` ago.
 
     Raises ConfigError for anything else.
     """

@@ -1,4 +1,4 @@
-"""Runs of which a part lies before the horizon (SPEC 7): their messages joined again one by one, the older ones refused."""
+"""Runs of which a part lies before the horizon (specification 7): their messages joined again one by one, the older ones refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling, while a batch waits for the graph, who holds it (DESIGN 2: transactions take turns)."""
+"""Telling, while a batch waits for the graph, who holds it (specification 11)."""
 
 from __future__ import annotations
 

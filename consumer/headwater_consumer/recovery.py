@@ -1,4 +1,4 @@
-"""What the graph lacks of what the checkpoint counts as done, so that it is read again before the stream goes on (DESIGN 2).
+"""What the graph lacks of what the checkpoint counts as done, so that it is read again before the stream goes on (specification 11).
 
 The graph says up to which offsets messages are in it, the checkpoint from which ones the stream goes on. What lies between
 the two was handed over and not written when a consumer was killed, or the graph was restored from an older copy, or is new.

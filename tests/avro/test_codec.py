@@ -1,4 +1,4 @@
-"""The wire: every message means the same by either road and in either form (SPEC 1, DESIGN 6)."""
+"""The wire: every message means the same by either road and in either form (specification 1, 15)."""
 
 from __future__ import annotations
 

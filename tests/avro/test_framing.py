@@ -1,4 +1,4 @@
-"""Messages under a schema id (DESIGN 6): the frame comes off, and the event is what it would be without."""
+"""Messages under a schema id (specification 15): the frame comes off, and the event is what it would be without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids of versions: UUIDv5 of canonical JSON (SPEC 9)."""
+"""Ids of versions: UUIDv5 of canonical JSON (specification 9)."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""Every reason code of SPEC 8 over real Kafka: the message stands on the dead-letter topic as it came."""
+"""Every reason code of specification 8 over real Kafka: the message stands on the dead-letter topic as it came."""
 
 from __future__ import annotations
 

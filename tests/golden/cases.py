@@ -11,7 +11,7 @@ SEPARATOR = b"---"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One rule of SPEC by example: raw messages in, the canonical dump (SPEC 9) out."""
+    """One rule of the specification by example: raw messages in, the canonical dump (specification 9) out."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""The second implementation of SPEC gives each golden case's dump, and each bad message its reason."""
+"""The second implementation of the specification gives each golden case's dump, and each bad message its reason."""
 
 from __future__ import annotations
 

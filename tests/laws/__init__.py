@@ -1,1 +1,1 @@
-"""The laws of SPEC: a second implementation written from its text alone, and the event sets that try it."""
+"""The laws of the specification: a second implementation written from its text alone, and the event sets that try it."""

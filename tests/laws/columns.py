@@ -1,6 +1,6 @@
-"""Column lineage and explicit lineage of a job's current version (SPEC 6.5, 6.6): simple, slow, obvious.
+"""Column lineage and explicit lineage of a job's current version (specification 6.5, 6.6): simple, slow, obvious.
 
-Part of the second implementation of SPEC (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). Standard library only.
 """
 
 from __future__ import annotations

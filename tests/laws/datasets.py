@@ -1,6 +1,6 @@
-"""Dataset versions (SPEC 5.1 to 5.4) and what DROP says (7): simple, slow, obvious.
+"""Dataset versions (specification 5.1 to 5.4) and what DROP says (7): simple, slow, obvious.
 
-Part of the second implementation of SPEC (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). Standard library only.
 """
 
 from __future__ import annotations

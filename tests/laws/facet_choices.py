@@ -39,7 +39,7 @@ class Dice:
 
 
 def note(dice: Dice) -> Any:
-    """A facet that SPEC says nothing about, except that it is joined, deleted and printed."""
+    """A facet that the specification says nothing about, except that it is joined, deleted and printed."""
     return dice.choose(
         (
             {"text": "a"},

@@ -1,6 +1,6 @@
-"""The fold of a job's runs and JobEvents into versions (SPEC 4, 7): simple, slow, obvious.
+"""The fold of a job's runs and JobEvents into versions (specification 4, 7): simple, slow, obvious.
 
-Part of the second implementation of SPEC (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). Standard library only.
 """
 
 from __future__ import annotations

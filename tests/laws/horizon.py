@@ -1,6 +1,6 @@
-"""Setting a horizon (SPEC 7) on a graph that is folded from all its events at once: simple, slow, obvious.
+"""Setting a horizon (specification 7) on a graph that is folded from all its events at once: simple, slow, obvious.
 
-Part of the second implementation of SPEC (`model.py`); what SPEC leaves open is as the product's rule of the horizon says it.
+Part of the second implementation of the specification (`model.py`); what the specification leaves open is as the product's rule of the horizon says it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""G(E), the second implementation of SPEC: the whole set of events folded at once, written from its text alone.
+"""G(E), the second implementation of the specification: the whole set of events folded at once, written from its text alone.
 
 It never imports the rules: two readings of one law check each other. Simple, slow, obvious; each function names the
 rule that it implements. `wire` reads a message (1, 2.1), `records` joins a run (2, 3), `folding` folds jobs (4), `datasets`

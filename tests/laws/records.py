@@ -1,6 +1,6 @@
-"""The run record of SPEC 2 and what it tells (SPEC 3, 4.4), folded from all events at once: simple, slow, obvious.
+"""The run record of specification 2 and what it tells (specification 3, 4.4), folded from all events at once: simple, slow, obvious.
 
-Part of the second implementation of SPEC (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). Standard library only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Event sets that collide: few jobs, datasets, runs and moments, and everything that SPEC has a rule about.
+"""Event sets that collide: few jobs, datasets, runs and moments, and everything that the specification has a rule about.
 
 An example is a set of switched-on features and one short byte string per message; each byte decides one choice and
 missing bytes choose the first, plainest option, so that examples are made fast and shrink to short, plain ones.

@@ -1,4 +1,4 @@
-"""The theorem of SPEC with a horizon: what comes after it gives one dump, in whatever order, and the graph stays right."""
+"""The theorem of the specification with a horizon: what comes after it gives one dump, in whatever order, and the graph stays right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The theorem of SPEC over real Neo4j: the same laws as in memory, and the same bytes."""
+"""The theorem of the specification over real Neo4j: the same laws as in memory, and the same bytes."""
 
 from __future__ import annotations
 

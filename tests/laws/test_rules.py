@@ -1,4 +1,4 @@
-"""The theorem of SPEC, over a store in memory: order, duplicates, batches and limits change nothing, and the rules are right."""
+"""The theorem of the specification, over a store in memory: order, duplicates, batches and limits change nothing, and the rules are right."""
 
 from __future__ import annotations
 

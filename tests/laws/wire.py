@@ -1,6 +1,6 @@
-"""One message as SPEC 1 and the canonical JSON of SPEC 2.1 read it, by the letter: simple, slow, obvious.
+"""One message as specification 1 and the canonical JSON of specification 2.1 read it, by the letter: simple, slow, obvious.
 
-Part of the second implementation of SPEC (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). Standard library only.
 """
 
 from __future__ import annotations

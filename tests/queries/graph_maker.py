@@ -1,4 +1,4 @@
-"""Graphs for tests, told as runs in order of time and stored in the public model of the graph (DESIGN 7).
+"""Graphs for tests, told as runs in order of time and stored in the public model of the graph (docs/cypher.md).
 
 The maker folds runs in the plain case only: each comes after the one before, and all of them have ended.
 """
@@ -71,7 +71,7 @@ class GraphMaker:
         minutes: float = 10,
         **properties: Any,
     ) -> str:
-        """A run that ended at ``hour``; ``inputs`` tells per output which inputs feed it (SPEC 6.6)."""
+        """A run that ended at ``hour``; ``inputs`` tells per output which inputs feed it (specification 6.6)."""
         self._hour = hour = self._hour + 1 if hour is None else hour
         run_id = run_id or f"{self.namespace}-run-{job}-{hour}"
         key, job_of, ended = run_key(run_id), self.job(job), at_hour(hour)

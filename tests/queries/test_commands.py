@@ -1,4 +1,4 @@
-"""The command line against a real Neo4j: what it prints, and its exit codes (DESIGN 9)."""
+"""The command line against a real Neo4j: what it prints, and its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run told is read as its graph is made: facets of datasets that went with a later snapshot don't count (SPEC 2.7)."""
+"""What a run told is read as its graph is made: facets of datasets that went with a later snapshot don't count (specification 2.7)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def output(name: str, **facets: Any) -> dict[str, Any]:
 
 
 def joined(parts: list[dict[str, Any]]) -> dict[str, dict[tuple[str, str], dict[str, Any]]]:
-    """Datasets and their facets over the events of one run, as SPEC 2.2 and 2.3 join them."""
+    """Datasets and their facets over the events of one run, as specification 2.2 and 2.3 join them."""
     sides: dict[str, dict[tuple[str, str], dict[str, Any]]] = {"inputs": {}, "outputs": {}}
     for part in parts:
         for side, datasets in sides.items():
@@ -144,7 +144,7 @@ def test_then_loses_its_last_fields() -> None:
 
 
 def edges(facet: dict[str, Any]) -> set[str]:
-    """The edges of SPEC 6.5, in its text: an INDIRECT one that stands for every field (two at least) stands for `*`."""
+    """The edges of specification 6.5, in its text: an INDIRECT one that stands for every field (two at least) stands for `*`."""
     told = {name: field["inputFields"] for name, field in facet["fields"].items()}
     found = {(name, e) for name, items in told.items() for item in items for e in _single(item)}
     found |= {("*", e) for item in facet.get("dataset", ()) for e in _single(item)}

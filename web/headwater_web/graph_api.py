@@ -128,7 +128,7 @@ Columns: TypeAlias = Annotated[list[str], Query(default_factory=list)]
 
 
 def read_time(text: str | None) -> datetime | None:
-    """Return the time that a text names (SPEC 1.3); raises Problem for anything else."""
+    """Return the time that a text names (specification 1.3); raises Problem for anything else."""
     if text is None:
         return None
     try:

@@ -176,7 +176,7 @@ async def _sent(outlet: Outlet, events: Sequence[bytes]) -> list[Fate]:
 
 
 def _checked(event: bytes) -> None:
-    """Raise EventRejected where the consumer would dead-letter the event (SPEC 8)."""
+    """Raise EventRejected where the consumer would dead-letter the event (specification 8)."""
     read_message(event)
 
 

@@ -22,7 +22,7 @@ def distinct_letters(client: Client, topic: str, code: str | None = None) -> Ite
 
 
 def letter_report(client: Client, topic: str) -> Report:
-    """Return how many distinct dead letters there are of each reason (SPEC 8), the most first; reads the topic."""
+    """Return how many distinct dead letters there are of each reason (specification 8), the most first; reads the topic."""
     counts = Counter(letter.code for letter in distinct_letters(client, topic))
     rows = tuple(counts.most_common())
     return Report(NAME, f"messages on {topic} that could not be used, by reason", ("code", "messages"), rows)

@@ -1,9 +1,9 @@
-"""Dead letters: messages that can't be used, kept unchanged on a topic of their own with the reason (SPEC 8).
+"""Dead letters: messages that can't be used, kept unchanged on a topic of their own with the reason (specification 8).
 
 A dead letter has the key, value, headers and timestamp of the message it was, and after its headers these six:
 
 ==========================  ===================================================================
-headwater.dead.code         one of the reason codes of SPEC 8
+headwater.dead.code         one of the reason codes of specification 8
 headwater.dead.detail       what is wrong with this very message, at most 1,000 characters
 headwater.dead.topic        the topic that the message came from
 headwater.dead.partition    its partition there

@@ -4,11 +4,11 @@ In this order, each step only as long as the event is too large:
 
 1. debug facets of the run are removed (`DEBUG`);
 2. of a RunEvent, the ``columnLineage`` facets of its outputs and inputs, then whole datasets, move into further events
-   of the same run, type and time. Nothing is lost by that: the events of a run are joined (SPEC 2.2, 2.3, 2.7);
+   of the same run, type and time. Nothing is lost by that: the events of a run are joined (specification 2.2, 2.3, 2.7);
 3. long texts are shortened (`TEXTS`): the end of a stack trace is kept, the beginning of all else;
 4. bags of properties are removed (`BAGS`), then column metrics;
 5. a ``columnLineage`` that is too large by itself is put in its compact form: what is the same for every field moves into
-   its ``dataset`` list (SPEC 6.5: the same graph); then its descriptions go; then its last fields;
+   its ``dataset`` list (specification 6.5: the same graph); then its descriptions go; then its last fields;
 6. facets that OpenLineage doesn't know are removed, the largest first; then all others but ``parent``.
 
 What was done is told in the facet ``headwater_cut`` (of the run; of the job or dataset in events without a run). What

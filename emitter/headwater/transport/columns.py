@@ -28,7 +28,7 @@ def thin_columns(facet: Tree, limit: int) -> tuple[Tree, str]:
 
 
 def compact(facet: Tree) -> Tree:
-    """The facet with the INDIRECT edges that all of its fields share in its ``dataset`` list instead (SPEC 6.5)."""
+    """The facet with the INDIRECT edges that all of its fields share in its ``dataset`` list instead (specification 6.5)."""
     fields = facet.get("fields")
     if not isinstance(fields, dict) or len(fields) < 2 or not all(_is_plain(told) for told in fields.values()):
         return facet
@@ -75,7 +75,7 @@ def _without(told: Tree, shared: set[str]) -> Tree:
         # An input without transformations is a bare edge, so one that has lost all of them must go.
         if after or not before:
             kept.append(item | ({"transformations": after} if before else {}))
-    # A field without any edge would no longer count among "every field" (SPEC 6.5), so one stays where it was.
+    # A field without any edge would no longer count among "every field" (specification 6.5), so one stays where it was.
     return told | {"inputFields": kept or _first_edge(told)}
 
 

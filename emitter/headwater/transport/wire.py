@@ -1,7 +1,7 @@
 """From an event, in any of its forms, to the key and bytes of a Kafka message; pure.
 
 Forms: openlineage-python's `event_v2` and older `run` objects (attrs classes), and plain dicts with any of their parts
-inside. Nulls, also in lists, are left out (SPEC 1.1).
+inside. Nulls, also in lists, are left out (specification 1.1).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Tree: TypeAlias = dict[str, Any]
 """An event as dicts, lists, strings, numbers and booleans."""
 
 NESTING_LIMIT = 200
-"""Deeper events are `not_decodable` (SPEC 2.1)."""
+"""Deeper events are `not_decodable` (specification 2.1)."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -36,7 +36,7 @@ def to_tree(event: Any) -> Tree:
 
 
 def to_json(tree: Tree) -> bytes:
-    """Compact UTF-8 JSON; a lone surrogate becomes U+FFFD, as its readers would take it (SPEC 2.1)."""
+    """Compact UTF-8 JSON; a lone surrogate becomes U+FFFD, as its readers would take it (specification 2.1)."""
     try:
         return _encode(tree)
     except UnicodeEncodeError:

@@ -7,10 +7,10 @@ One file per kind of thing, in the order in which they run:
 ``told``        rows of joined records to what this batch tells; nothing stored is needed
 ``changes``     runs as a batch changes them, and what it tells of jobs and datasets; ``hashes`` are the store's keys
 ``entities``    runs, jobs, datasets and their names: records joined with the stored ones
-``versions``    dataset versions and who reads which (SPEC 5)
-``folds``       job versions (SPEC 4); ``fold_writes`` writes their outcome
+``versions``    dataset versions and who reads which (specification 5)
+``folds``       job versions (specification 4); ``fold_writes`` writes their outcome
 ``lineage_sources``     who tells explicit lineage or columns of a job
-``current``     the current graph: edges, explicit lineage, columns (SPEC 6)
+``current``     the current graph: edges, explicit lineage, columns (specification 6)
 ``deferred``        work left by earlier transactions
 ==============  ==============================================================================
 """

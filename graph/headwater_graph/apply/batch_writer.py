@@ -1,4 +1,4 @@
-"""A batch to the graph: joined rows in, settled transactions out (DESIGN 2, steps 2 to 4).
+"""A batch to the graph: joined rows in, settled transactions out (specification 11).
 
 A batch is one transaction where it fits one. What a transaction can't hold is portioned or owed; what the graph refuses is
 bisected until only the record at fault is left; what is in the way for the moment is tried again.
@@ -71,7 +71,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class SplitRun:
-    """A run of which the events older than ``bound`` are refused and the others not (SPEC 7): nothing of its row is written.
+    """A run of which the events older than ``bound`` are refused and the others not (specification 7): nothing of its row is written.
 
     Its messages, at ``sources``, are to be joined again one by one, and what is left of them applied.
     """

@@ -1,4 +1,4 @@
-"""The current graph of a job: its edges, what feeds what of them, and its columns (SPEC 6.1, 6.2, 6.5, 6.6).
+"""The current graph of a job: its edges, what feeds what of them, and its columns (specification 6.1, 6.2, 6.5, 6.6).
 
 What the edges stand on is kept with the job as its fold state: up to where it was folded, which run the explicit entries
 come from, which run each output's column facet comes from, and digests of the edges as they were last written. So a run
@@ -60,7 +60,7 @@ class JobNow:
     """A job whose current edges are to be settled: its state, its current version, and who tells something new of it.
 
     ``packed`` is the state as stored, ``left`` the moments at which nobody tells any more, ``past`` what is told by runs and
-    events that are gone (SPEC 7).
+    events that are gone (specification 7).
     """
 
     key: Key
@@ -301,7 +301,7 @@ class ReportedColumns:
 
 
 def reported_columns(tx: Transaction, job: JobNow, output: Key) -> ReportedColumns | None:
-    """Return the column edges of an output: from the entries if they give any (SPEC 6.6), else from the facet (6.5)."""
+    """Return the column edges of an output: from the entries if they give any (specification 6.6), else from the facet (6.5)."""
     entries = _explicit_inputs(tx, job)
     if entries and output in entries and (told := entry_edges(entries[output])):
         return ReportedColumns(digest_of(sorted(canonical(cast("Json", one)) for one in entries[output])), lambda: told)

@@ -1,4 +1,4 @@
-"""Dataset versions and who reads which (SPEC 5), and what follows for a dataset: its current version, whether it is dropped.
+"""Dataset versions and who reads which (specification 5), and what follows for a dataset: its current version, whether it is dropped.
 
 A version that appears or goes at a moment concerns the reads between it and the next version alone; a version that carries
 an external version concerns the reads that named it. Both are read by index, and past the limit they are owed.
@@ -147,7 +147,7 @@ def _stored_latest(entities: Entities, dataset: Key) -> Made | None:
 def resolve(
     tx: Transaction, entities: Entities, asked: list[Read], cut: list[Row], version_changes: VersionChanges
 ) -> None:
-    """Resolve reads by SPEC 5.2 and 5.3, write those that differ, and what follows for their datasets."""
+    """Resolve reads by specification 5.2 and 5.3, write those that differ, and what follows for their datasets."""
     reads = list({(one.run_id, one.dataset): one for one in asked}.values())
     versions = _resolved(tx, entities, reads, version_changes)
     changed = [(one, id_) for one, id_ in zip(reads, versions, strict=True) if one.version != id_]
@@ -200,7 +200,7 @@ def _at_hand(entities: Entities, one: Read, version_changes: VersionChanges, new
     latest = stored.latest if stored else None
     if latest is not None and (latest.moment >= one.moment or latest.made_by == one.run_id):
         return None
-    # A run's own version is never among those before its moment: it has that moment, or a later one (SPEC 5.1).
+    # A run's own version is never among those before its moment: it has that moment, or a later one (specification 5.1).
     at = bisect_left(new, one.moment, key=_moment_of)
     if at and (latest is None or latest.moment < new[at - 1].moment):
         return new[at - 1].id
@@ -234,7 +234,7 @@ def _read_row(one: Read, version: str) -> Row:
     }
 
 
-# ---- what follows for a dataset (SPEC 5.5, 7) ----------------------------------------------------------------------
+# ---- what follows for a dataset (specification 5.5, 7) ----------------------------------------------------------------------
 
 
 def _apply_datasets(
@@ -259,7 +259,7 @@ def _apply_datasets(
 
 
 def _unmade_current(tx: Transaction, dataset: Key, past: RetainedRead | None) -> str | None:
-    """SPEC 5.5, where no version has a moment: the external one read last; else the initial one, if a run reads it."""
+    """Specification 5.5, where no version has a moment: the external one read last; else the initial one, if a run reads it."""
     exact = tx.last_exact_read(dataset)
     if past is not None and past.external is not None and (exact is None or exact.moment < past.moment):
         return unmade_id(dataset, past.external)
@@ -290,7 +290,7 @@ def _apply_dropped(tx: Transaction, entities: Entities, datasets: Iterable[Key])
 def dropped_row(tx: Transaction, dataset: Key, record: DatasetRecord) -> Row:
     """Return the write that marks a dataset as dropped, or not.
 
-    SPEC 7: dropped if the joined facet says DROP, and nothing that does not itself say DROP came later.
+    Specification 7: dropped if the joined facet says DROP, and nothing that does not itself say DROP came later.
     """
     facets = record.facets
     dropped = read.says_drop(facets) and not tx.kept_after(dataset, facets["lifecycleStateChange"][0])

@@ -1,4 +1,4 @@
-"""Work written down for later transactions (DESIGN 2): what, and from where on.
+"""Work written down for later transactions (specification 12): what, and from where on.
 
 A batch begins when nothing is owed, so of one key there is never more than one piece of work; doing more than is owed
 changes nothing.
@@ -47,7 +47,7 @@ class ColumnsBody(Struct, array_like=True):
 
 
 class RetainBody(Struct, array_like=True):
-    """Retention that stopped short (SPEC 7): the horizon, which of its steps is under way, and the key to go on after."""
+    """Retention that stopped short (specification 7): the horizon, which of its steps is under way, and the key to go on after."""
 
     horizon: int
     step: int

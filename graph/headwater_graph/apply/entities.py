@@ -1,4 +1,4 @@
-"""Runs, jobs and datasets: told records joined with stored ones, and the nodes and names that follow (SPEC 1.7, 2, 6.7, 6.8)."""
+"""Runs, jobs and datasets: told records joined with stored ones, and the nodes and names that follow (specification 1.7, 2, 6.7, 6.8)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _load_named(tx: Transaction, named: NamedEntities, entities: Entities) -> No
 
 
 def _horizon_rows(tx: Transaction, entities: Entities) -> list[Row]:
-    """A run remembers behind which horizon it was first heard of (SPEC 7)."""
+    """A run remembers behind which horizon it was first heard of (specification 7)."""
     if tx.horizon is None:
         return []
     new = (change.new.id for change in entities.changes.values() if change.old is None)
@@ -157,7 +157,7 @@ def _texts(facets: Facets) -> dict[str, bytes]:
 
 
 def facets_text(facets: Facets) -> str:
-    """Return a job's or dataset's facets as one canonical JSON object, the deleted ones left out (SPEC 2.4)."""
+    """Return a job's or dataset's facets as one canonical JSON object, the deleted ones left out (specification 2.4)."""
     living = sorted(read.without_deleted(facets).items())
     return "{" + ",".join(f"{canonical(name)}:{canonical_text(instance[2])}" for name, instance in living) + "}"
 
@@ -203,7 +203,7 @@ def _merge_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[
 
 
 def _aliases(record: DatasetRecord | None, own: Key) -> tuple[Key, ...]:
-    """The other names of a dataset; its own key among them ties nothing (SPEC 6.7, 9)."""
+    """The other names of a dataset; its own key among them ties nothing (specification 6.7, 9)."""
     if record is None:
         return ()
     return tuple(key for key in read.aliases_of(read.living(record.facets, "symlinks")) if key != own)

@@ -96,7 +96,7 @@ def _statements(fold: Fold) -> list[Statement]:
 
 
 def version_row(version: JobVersion) -> Row:
-    """Return a job version's node (SPEC 4)."""
+    """Return a job version's node (specification 4)."""
     lineage: list[Json] = [[list(key) for key in side] for side in (version.inputs, version.outputs)]
     return {
         "id": version.id,

@@ -1,7 +1,7 @@
-"""Job versions: the fold of SPEC 4 over what is stored, from the first changed moment on and no further than it must.
+"""Job versions: the fold of specification 4 over what is stored, from the first changed moment on and no further than it must.
 
 The fold goes on from the version valid just before the first change. Once all changes are behind it and its version agrees
-with the stored one of that moment, in content and in id, everything stored after that moment stands (DESIGN 2).
+with the stored one of that moment, in content and in id, everything stored after that moment stands (specification 11).
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def _fold_stretch(fold: Fold, ranges: OffsetRanges, last: Moment) -> bool:
 
 
 def _take_kept(fold: Fold, stored: JobVersion) -> None:
-    """SPEC 7: a version that is kept opens the fold anew, as it was at the horizon."""
+    """Specification 7: a version that is kept opens the fold anew, as it was at the horizon."""
     fold.current = as_retained(stored)
     fold.reached.add(stored.since)
     if fold.current != stored:

@@ -1,4 +1,4 @@
-"""How much one transaction may do (DESIGN 2: no transaction is unbounded)."""
+"""How much one transaction may do (specification 12)."""
 
 from __future__ import annotations
 

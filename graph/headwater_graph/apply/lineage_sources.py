@@ -1,4 +1,4 @@
-"""Who tells explicit lineage or columns of a job: its versioned runs and its JobEvents (SPEC 6.5, 6.6)."""
+"""Who tells explicit lineage or columns of a job: its versioned runs and its JobEvents (specification 6.5, 6.6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headwater_graph.apply.run_changes import RunChange
 
 Precedence: TypeAlias = tuple[bool, Moment, bytes]
-"""A source of lineage among others of its job: not failed before failed, then by moment (SPEC 6.5, 6.6); and a digest of
+"""A source of lineage among others of its job: not failed before failed, then by moment (specification 6.5, 6.6); and a digest of
 what it tells."""
 
 
@@ -59,7 +59,7 @@ def lineage_source_of_run(run: Run, record: RunRecord) -> LineageSource | None:
 
 
 def lineage_source_of_event(event: JobEvent) -> LineageSource:
-    """Return what a JobEvent tells; it counts as a run that did not fail (SPEC 6.5)."""
+    """Return what a JobEvent tells; it counts as a run that did not fail (specification 6.5)."""
     job_facets = job_of(event).facets
     _, outputs = sides_of(event)
     retired = read.is_retired(job_facets)
@@ -68,7 +68,7 @@ def lineage_source_of_event(event: JobEvent) -> LineageSource:
 
 
 def _columns(outputs: dict[Key, Listing]) -> dict[Key, bytes]:
-    """Return the column lineage facets that the outputs carry; one that is no object is absent (SPEC 1.5)."""
+    """Return the column lineage facets that the outputs carry; one that is no object is absent (specification 1.5)."""
     found = ((key, read.living(listing.facets, "columnLineage")) for key, listing in outputs.items())
     return {key: text for key, text in found if text is not None and text.lstrip()[:1] == b"{"}
 
@@ -100,7 +100,7 @@ _decode_past = msgspec.msgpack.Decoder(tuple[LineageSource, ...]).decode
 
 
 def pack_retained_sources(lineage_sources: tuple[LineageSource, ...]) -> bytes | None:
-    """Return what is told by runs and events that are gone, as it is kept with their job (SPEC 7); None for nothing."""
+    """Return what is told by runs and events that are gone, as it is kept with their job (specification 7); None for nothing."""
     return _encode_past(lineage_sources) if lineage_sources else None
 
 

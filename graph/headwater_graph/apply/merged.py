@@ -1,4 +1,4 @@
-"""Rows of joined records to what a batch tells (DESIGN 2, step 2: the join over partitions)."""
+"""Rows of joined records to what a batch tells (specification 11)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Told:
             self.dataset_events[event.text] = event
 
     def without_events_before(self, horizon: int | None) -> list[Beyond]:
-        """Take out the events of no run that are older than the horizon; returns them (SPEC 7)."""
+        """Take out the events of no run that are older than the horizon; returns them (specification 7)."""
         if horizon is None:
             return []
         old_jobs = [text for text, event in self.job_events.items() if event.time < horizon]

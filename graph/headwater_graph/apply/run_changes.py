@@ -76,7 +76,7 @@ class NamedEntities:
 def named_by(
     records: Iterable[RunRecord], job_events: Iterable[JobEvent], dataset_events: Iterable[DatasetEvent]
 ) -> NamedEntities:
-    """Return what records of runs and events of none tell of jobs and datasets, joined (SPEC 6.8)."""
+    """Return what records of runs and events of none tell of jobs and datasets, joined (specification 6.8)."""
     named = NamedEntities({}, {})
     for record in records:
         for key, job in jobs_in(record).items():

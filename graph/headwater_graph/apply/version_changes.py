@@ -1,4 +1,4 @@
-"""Which dataset versions appear and go by what a batch changes (SPEC 5.1, 5.4), and what that concerns."""
+"""Which dataset versions appear and go by what a batch changes (specification 5.1, 5.4), and what that concerns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class VersionChanges:
 
 
 def add_run(version_changes: VersionChanges, change: RunChange) -> None:
-    """Note which versions a changed run makes, changes and no longer makes (SPEC 5.1)."""
+    """Note which versions a changed run makes, changes and no longer makes (specification 5.1)."""
     old, new = change.old, change.new
     before = old.writes if old else {}
     for dataset in before.keys() - new.writes.keys():
@@ -80,7 +80,7 @@ def _version_row(id_: str, dataset: Key, run: Run, write: Write) -> Row:
 
 
 def add_event(version_changes: VersionChanges, event: DatasetEvent) -> None:
-    """SPEC 5.4: a DatasetEvent makes a version if it carries a schema with a list of fields, or an external version."""
+    """Specification 5.4: a DatasetEvent makes a version if it carries a schema with a list of fields, or an external version."""
     record = dataset_of(event)
     schema = read.schema_of(read.living(record.facets, "schema"))
     external = read.external_version(read.living(record.facets, "version"))

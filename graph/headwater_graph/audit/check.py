@@ -1,4 +1,4 @@
-"""Whether the stored graph is what its records say: derived anew by the rules and compared, line by line (SPEC 9)."""
+"""Whether the stored graph is what its records say: derived anew by the rules and compared, line by line (specification 9)."""
 
 from __future__ import annotations
 

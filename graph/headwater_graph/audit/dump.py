@@ -1,4 +1,4 @@
-"""The canonical dump of SPEC 9: the whole graph as JSON lines, sorted bytewise, from any store.
+"""The canonical dump of specification 9: the whole graph as JSON lines, sorted bytewise, from any store.
 
 What the store scans is rendered line by line; lines are sorted outside memory, so that a graph of any size is dumped in
 constant memory.

@@ -155,7 +155,7 @@ def _named(store: Scans, scan: str, limits: Limits) -> Iterator[list[tuple[Key, 
 
 
 def _put_kept(store: RebuiltStore, limits: Limits, progress: Progress) -> None:
-    """Put what retention keeps (SPEC 7): of a job or dataset all at once, for as many as one transaction takes."""
+    """Put what retention keeps (specification 7): of a job or dataset all at once, for as many as one transaction takes."""
     jobs: dict[Key, list[JobVersion]] = {}
     for row in store.scan("check/retained_job_versions"):
         key = (row["job"][0], row["job"][1])

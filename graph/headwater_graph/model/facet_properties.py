@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 STREAMING = ("STREAMING", "SERVICE")
-"""The processing types of jobs whose runs don't end (SPEC 3.4)."""
+"""The processing types of jobs whose runs don't end (specification 3.4)."""
 
 
 def facets_of(text: str | None) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def facets_of(text: str | None) -> dict[str, Any]:
 
 
 def is_streaming(facets: Mapping[str, Any]) -> bool:
-    """Tell whether the job facet ``jobType`` says that the job streams (SPEC 3.4)."""
+    """Tell whether the job facet ``jobType`` says that the job streams (specification 3.4)."""
     job_type = facets.get("jobType")
     return isinstance(job_type, dict) and job_type.get("processingType") in STREAMING
 

@@ -1,4 +1,4 @@
-"""Properties of nodes as values: job versions, and what retention keeps (SPEC 7)."""
+"""Properties of nodes as values: job versions, and what retention keeps (specification 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of a run, a job and a dataset: elements of a semilattice (SPEC 2).
+"""What is remembered of a run, a job and a dataset: elements of a semilattice (specification 2).
 
 A record holds, of each thing that was told, the instance that stays, with the order that made it stay; so two records
 of the same thing can be joined without the events they came from. Records are packed as one format byte and
@@ -20,14 +20,14 @@ Instance: TypeAlias = tuple[int, int, bytes]
 """A facet as one event carried it: (eventTime in microseconds, type rank, JSON text)."""
 
 Facets: TypeAlias = dict[str, Instance]
-"""Facet name -> the instance that stays (SPEC 2.3)."""
+"""Facet name -> the instance that stays (specification 2.3)."""
 
 
 class Listing(Struct, array_like=True):
     """A dataset on one side of a run: when it was first and last listed, and its two facet containers.
 
-    ``time`` and ``rank`` are the order of the last event that lists it (for SPEC 2.7), ``first`` the least eventTime
-    that does (for SPEC 5.1).
+    ``time`` and ``rank`` are the order of the last event that lists it (for specification 2.7), ``first`` the least eventTime
+    that does (for specification 5.1).
     """
 
     first: int
@@ -40,7 +40,7 @@ class Listing(Struct, array_like=True):
 class Naming(Struct, array_like=True):
     """A job as the events of one run name it: the order of the last that does, its facets, and its parent's key.
 
-    ``parent`` is an instance whose text is the canonical JSON of the parent job's key (SPEC 2.8).
+    ``parent`` is an instance whose text is the canonical JSON of the parent job's key (specification 2.8).
     """
 
     time: int
@@ -50,7 +50,7 @@ class Naming(Struct, array_like=True):
 
 
 class RunRecord(Struct, array_like=True):
-    """All that the events of one runId told (SPEC 2). Times in microseconds since 1970-01-01 UTC."""
+    """All that the events of one runId told (specification 2). Times in microseconds since 1970-01-01 UTC."""
 
     jobs: dict[Key, Naming]
     first: int
@@ -66,14 +66,14 @@ class RunRecord(Struct, array_like=True):
 
 
 class JobRecord(Struct, array_like=True):
-    """What all events that name a job told of it (SPEC 6.8, 2.8)."""
+    """What all events that name a job told of it (specification 6.8, 2.8)."""
 
     facets: Facets = field(default_factory=dict)
     parent: Instance | None = None
 
 
 class DatasetRecord(Struct, array_like=True):
-    """What all events that name a dataset told of it (SPEC 6.8)."""
+    """What all events that name a dataset told of it (specification 6.8)."""
 
     facets: Facets = field(default_factory=dict)
 

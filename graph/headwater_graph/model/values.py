@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 from headwater_avro.names import Key
 
 Moment: TypeAlias = tuple[int, str]
-"""(microseconds, runId or canonical JSON of an event), compared as a pair, the second part by code point (SPEC 4.4)."""
+"""(microseconds, runId or canonical JSON of an event), compared as a pair, the second part by code point (specification 4.4)."""
 
 EARLIEST: Moment = (-(10**18), "")
-"""Before every moment; times reach from year 1 to 9999 (SPEC 1.3)."""
+"""Before every moment; times reach from year 1 to 9999 (specification 1.3)."""
 
 LATEST: Moment = (10**18, "")
 """After every moment."""
@@ -21,7 +21,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 FieldPath: TypeAlias = tuple[str, str, str]
-"""(namespace, dataset, field) of a column; ``*`` as the field stands for the whole dataset (SPEC 6.5)."""
+"""(namespace, dataset, field) of a column; ``*`` as the field stands for the whole dataset (specification 6.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class RetainedPast:
-    """What retention keeps of a job version's past (SPEC 7): its number, how many of its runs are gone, and the last of them."""
+    """What retention keeps of a job version's past (specification 7): its number, how many of its runs are gone, and the last of them."""
 
     number: int
     runs: int
@@ -43,10 +43,10 @@ class RetainedPast:
 
 @dataclass(frozen=True, slots=True)
 class JobVersion:
-    """A job version as the fold sees it (SPEC 4).
+    """A job version as the fold sees it (specification 4).
 
     ``code_since`` is the moment at which it took its code version; ``made_by`` is None where a JobEvent made it; ``kept``
-    is there where what made it is gone, so that the fold takes it as it is (SPEC 7).
+    is there where what made it is gone, so that the fold takes it as it is (specification 7).
     """
 
     id: str
@@ -63,7 +63,7 @@ class JobVersion:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A dataset version that has a moment: made by a run, or by a DatasetEvent (``made_by`` None) (SPEC 5.1, 5.4)."""
+    """A dataset version that has a moment: made by a run, or by a DatasetEvent (``made_by`` None) (specification 5.1, 5.4)."""
 
     id: str
     moment: Moment
@@ -77,7 +77,7 @@ class StoredRun:
     """A run in the store: its packed record (None on a placeholder) and the job version it ran.
 
     ``removed``: retention removed it, and what it made is kept. ``horizon``: the one behind which it was first heard of
-    (SPEC 7).
+    (specification 7).
     """
 
     record: bytes | None
@@ -90,7 +90,7 @@ class StoredRun:
 class StoredJob:
     """A job in the store: its packed record (None where only a parent facet names it), its fold state, its current version.
 
-    ``past`` is what its current edges stand on and runs told that are gone (SPEC 7).
+    ``past`` is what its current edges stand on and runs told that are gone (specification 7).
     """
 
     record: bytes | None
@@ -101,7 +101,7 @@ class StoredJob:
 
 @dataclass(frozen=True, slots=True)
 class RetainedRead:
-    """The read that made a version current which nobody made, though the run may be gone (SPEC 5.5, 7).
+    """The read that made a version current which nobody made, though the run may be gone (specification 5.5, 7).
 
     ``external`` is None where that is the initial version.
     """
@@ -114,7 +114,7 @@ class RetainedRead:
 class StoredDataset:
     """A dataset in the store: its packed record (None where only an alias names it) and its latest version with a moment.
 
-    ``current`` is the id of its current version, ``says_drop`` whether its joined facet says DROP (SPEC 5.5, 7).
+    ``current`` is the id of its current version, ``says_drop`` whether its joined facet says DROP (specification 5.5, 7).
     """
 
     record: bytes | None
@@ -146,7 +146,7 @@ class StoredRead:
 
 @dataclass(frozen=True, slots=True)
 class DeferredWork:
-    """Work that the graph still owes: done by later transactions before anything else (DESIGN 2).
+    """Work that the graph still owes: done by later transactions before anything else (specification 11).
 
     ``kind`` is ``fold`` (a job, from a moment on), ``reads`` (a dataset, the readers between two moments),
     ``exact`` (a dataset, the readers of an external version), ``columns`` (a job's output), or ``retain`` (what lies before the

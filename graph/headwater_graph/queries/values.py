@@ -1,4 +1,4 @@
-"""Answers as JSON values; nodes are named ``[kind, namespace, name…]`` as in the dump (SPEC 9)."""
+"""Answers as JSON values; nodes are named ``[kind, namespace, name…]`` as in the dump (specification 9)."""
 
 from __future__ import annotations
 

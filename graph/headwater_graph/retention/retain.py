@@ -1,4 +1,4 @@
-"""Retention: what would go if the horizon were set to a time, and setting it (SPEC 7; the rules are in ``rules.horizon``)."""
+"""Retention: what would go if the horizon were set to a time, and setting it (specification 7; the rules are in ``rules.horizon``)."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class _Counting:
 
 
 def shown(going: Removal) -> Row:
-    """Return what would go as JSON has it: times as SPEC 9 writes them."""
+    """Return what would go as JSON has it: times as specification 9 writes them."""
     times = {"oldest": going.oldest, "newest": going.newest}
     return {
         "count": going.count,

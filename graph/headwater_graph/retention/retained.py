@@ -1,4 +1,4 @@
-"""What retention keeps (SPEC 7), put back into a graph from which all that follows from records was taken away."""
+"""What retention keeps (specification 7), put back into a graph from which all that follows from records was taken away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the lineage graph, pure: no I/O, no clock. One file per section of SPEC.
+"""The rules of the lineage graph, pure: no I/O, no clock. One file per chapter of the specification.
 
 ==================  =======================================================
 ``join``            how two records of one thing become one (2.1 to 2.8, 6.8)

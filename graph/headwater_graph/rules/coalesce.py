@@ -1,4 +1,4 @@
-"""Messages in, joined records out: the kernel that runs on each partition of the topic (DESIGN 2, step 1).
+"""Messages in, joined records out: the kernel that runs on each partition of the topic (specification 11).
 
 A message that can't be used raises :class:`~headwater_avro.errors.EventRejected` and leaves no trace; whatever else was
 added stays. Records of one key from several coalescers are joined again by the writer: the join is idempotent.
@@ -30,7 +30,7 @@ Row: TypeAlias = tuple[Kind, bytes, bytes, bytes]
 class Coalescer:
     """Joins messages by what they are about; ``size`` estimates the bytes held, so that a caller can stay within bounds.
 
-    ``bounds`` are times by runId: older events of these runs are refused (SPEC 7).
+    ``bounds`` are times by runId: older events of these runs are refused (specification 7).
     """
 
     def __init__(self, bounds: Mapping[str, int] | None = None) -> None:
@@ -44,7 +44,7 @@ class Coalescer:
     def add(
         self, value: bytes | None, headers: Sequence[tuple[str, bytes]] = (), *, source: Position | None = None
     ) -> None:
-        """Join one message. Raises EventRejected where it can't be used (SPEC 8)."""
+        """Join one message. Raises EventRejected where it can't be used (specification 8)."""
         event = read_message(value, headers)
         if isinstance(event, RunEvent):
             self._check_bound(event)

@@ -1,4 +1,4 @@
-"""SPEC 6.5: the column edges that a ``columnLineage`` facet tells of one output.
+"""Specification 6.5: the column edges that a ``columnLineage`` facet tells of one output.
 
 An edge goes from each input field (valid namespace, name, field) of each output field to that field, once for each of its
 transformations that is an object, bare where there is none. The ``dataset`` list gives edges to ``*``. An INDIRECT edge
@@ -39,7 +39,7 @@ Edges: TypeAlias = dict[str, set[Source]]
 
 @lru_cache(maxsize=1)
 def facet_edges(facet: bytes | None) -> Edges:
-    """Return the column edges of a ``columnLineage`` facet, reduced as SPEC 6.5 says; empty where it tells none.
+    """Return the column edges of a ``columnLineage`` facet, reduced as specification 6.5 says; empty where it tells none.
 
     The last ones are remembered, as edges of one large facet are written by many transactions: never change them.
     """
@@ -70,7 +70,7 @@ def _raw_members(text: bytes | msgspec.Raw | None) -> Mapping[str, bytes | msgsp
     except msgspec.ValidationError:
         return {}
     except msgspec.DecodeError:
-        # A lone surrogate, which only the slower parser reads (SPEC 2.1).
+        # A lone surrogate, which only the slower parser reads (specification 2.1).
         return {name: canonical(value).encode() for name, value in members(bytes(text)).items()}
 
 

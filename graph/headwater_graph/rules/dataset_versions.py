@@ -1,4 +1,4 @@
-"""SPEC 5.2 and 5.3: which version of a dataset a run reads.
+"""Specification 5.2 and 5.3: which version of a dataset a run reads.
 
 5.2  Of the dataset's versions not made by this run, the one with the greatest moment that is less than the run's own;
      if there is none, the initial version.

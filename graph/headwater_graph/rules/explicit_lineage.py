@@ -1,4 +1,4 @@
-"""SPEC 6.6: explicit lineage, the entries of the job facet ``lineage``: which input feeds which output.
+"""Specification 6.6: explicit lineage, the entries of the job facet ``lineage``: which input feeds which output.
 
 An entry names an output by its key, and inputs at its own level or under a valid name in its ``fields``. Entries are held
 as canonical JSON texts, united over all events of a run.

@@ -1,7 +1,7 @@
-"""Known facets, read member by member: what is malformed is skipped, the rest counts (SPEC 1.5).
+"""Known facets, read member by member: what is malformed is skipped, the rest counts (specification 1.5).
 
 Every reader takes a facet's JSON text, or None where there is no such facet; one that is no object, and in job and
-dataset containers one that is ``_deleted`` (SPEC 2.4), reads as absent.
+dataset containers one that is ``_deleted`` (specification 2.4), reads as absent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def members(text: bytes | None) -> Members:
 
 
 def is_deleted(text: bytes) -> bool:
-    """Tell whether a job or dataset facet is an object with ``_deleted`` exactly true (SPEC 2.4)."""
+    """Tell whether a job or dataset facet is an object with ``_deleted`` exactly true (specification 2.4)."""
     return b'"_deleted"' in text and members(text).get("_deleted") is True
 
 
@@ -39,17 +39,17 @@ def living(facets: Facets, name: str) -> bytes | None:
 
 
 def without_deleted(facets: Facets) -> Facets:
-    """Return a job's or dataset's facets as they count: those whose last instance is a deletion are absent (SPEC 2.4)."""
+    """Return a job's or dataset's facets as they count: those whose last instance is a deletion are absent (specification 2.4)."""
     return {name: instance for name, instance in facets.items() if not is_deleted(instance[2])}
 
 
 def text_member(facet: Members, name: str) -> str | None:
-    """Return a member that is a non-empty string (SPEC 1.5)."""
+    """Return a member that is a non-empty string (specification 1.5)."""
     value = facet.get(name)
     return value if isinstance(value, str) and value else None
 
 
-# ---- parent (SPEC 2.8) -------------------------------------------------------------------------------------------------
+# ---- parent (specification 2.8) -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Parent:
 
 
 def parent_of(parent: bytes | None, parent_run: bytes | None) -> Parent:
-    """Return the parent by the facet ``parent`` if that gives a valid runId or job key, else by ``parentRun`` (SPEC 2.8)."""
+    """Return the parent by the facet ``parent`` if that gives a valid runId or job key, else by ``parentRun`` (specification 2.8)."""
     for text in (parent, parent_run):
         if text is not None and (named := _parent(text)) != Parent():
             return named
@@ -81,22 +81,22 @@ def _parent(text: bytes) -> Parent:
     return Parent(run_id if is_name(run_id) else None, key_of(facet.get("job")))  # type: ignore[arg-type]
 
 
-# ---- job facets (SPEC 2.7, 3.3, 3.4, 3.6, 6.6) -------------------------------------------------------------------------
+# ---- job facets (specification 2.7, 3.3, 3.4, 3.6, 6.6) -------------------------------------------------------------------------
 
 
 def is_snapshot(job_type: bytes | None) -> bool:
-    """Tell whether each event of the run lists all its datasets (SPEC 2.7)."""
+    """Tell whether each event of the run lists all its datasets (specification 2.7)."""
     pattern = members(job_type).get("emissionPattern")
     return isinstance(pattern, dict) and pattern.get("eventContentMode") == "COMPLETE_SNAPSHOT"
 
 
 def is_streaming(job_type: bytes | None) -> bool:
-    """Tell whether the job is streaming (SPEC 3.4)."""
+    """Tell whether the job is streaming (specification 3.4)."""
     return members(job_type).get("processingType") in STREAMING
 
 
 def code_version(job_facets: Facets) -> str | None:
-    """Return the code version that job facets give, or None (SPEC 3.3)."""
+    """Return the code version that job facets give, or None (specification 3.3)."""
     location = members(living(job_facets, "sourceCodeLocation"))
     named = text_member(location, "version") or text_member(location, "tag")
     if named:
@@ -106,13 +106,13 @@ def code_version(job_facets: Facets) -> str | None:
 
 
 def is_retired(job_facets: Facets) -> bool:
-    """Tell whether the job facet ``headwater_retired`` is there: an object, not deleted (SPEC 3.6)."""
+    """Tell whether the job facet ``headwater_retired`` is there: an object, not deleted (specification 3.6)."""
     text = living(job_facets, "headwater_retired")
     return text is not None and isinstance(parsed(text), dict)
 
 
 def lineage_entries(lineage: bytes | None) -> tuple[str, ...]:
-    """Return the entries of a job facet ``lineage`` that count, each as canonical JSON (SPEC 6.6)."""
+    """Return the entries of a job facet ``lineage`` that count, each as canonical JSON (specification 6.6)."""
     if lineage is None or is_deleted(lineage):
         return ()
     entries = members(lineage).get("entries")
@@ -121,24 +121,24 @@ def lineage_entries(lineage: bytes | None) -> tuple[str, ...]:
 
 
 def is_dataset_reference(value: Json) -> bool:
-    """Tell whether a value is an object with a valid key whose ``type`` is DATASET or absent (SPEC 6.6, 1.5)."""
+    """Tell whether a value is an object with a valid key whose ``type`` is DATASET or absent (specification 6.6, 1.5)."""
     if key_of(value) is None or not isinstance(value, dict):
         return False
     kind = value.get("type")
     return kind == "DATASET" or not (isinstance(kind, str) and kind)
 
 
-# ---- dataset facets (SPEC 5.1, 5.3, 6.7, 7) ----------------------------------------------------------------------------
+# ---- dataset facets (specification 5.1, 5.3, 6.7, 7) ----------------------------------------------------------------------------
 
 
 def external_version(version: bytes | None) -> str | None:
-    """Return ``datasetVersion`` of a facet ``version`` (SPEC 5.3)."""
+    """Return ``datasetVersion`` of a facet ``version`` (specification 5.3)."""
     return text_member(members(version), "datasetVersion")
 
 
 @lru_cache(maxsize=65_536)
 def schema_of(schema: bytes | None) -> str | None:
-    """Return a version's schema as canonical JSON, ``[[name, type], [name], …]``, None without a list of fields (SPEC 5.1)."""
+    """Return a version's schema as canonical JSON, ``[[name, type], [name], …]``, None without a list of fields (specification 5.1)."""
     fields = members(schema).get("fields")
     if not isinstance(fields, list):
         return None
@@ -153,14 +153,14 @@ def schema_of(schema: bytes | None) -> str | None:
 
 @lru_cache(maxsize=65_536)
 def aliases_of(symlinks: bytes | None) -> tuple[Key, ...]:
-    """Return the valid keys that a facet ``symlinks`` lists (SPEC 6.7)."""
+    """Return the valid keys that a facet ``symlinks`` lists (specification 6.7)."""
     identifiers = members(symlinks).get("identifiers")
     listed = identifiers if isinstance(identifiers, list) else []
     return tuple(dict.fromkeys(key for one in listed if (key := key_of(one)) is not None))
 
 
 def says_drop(facets: Facets) -> bool:
-    """Tell whether the dataset facet ``lifecycleStateChange`` says DROP (SPEC 7)."""
+    """Tell whether the dataset facet ``lifecycleStateChange`` says DROP (specification 7)."""
     return members(living(facets, "lifecycleStateChange")).get("lifecycleStateChange") == "DROP"
 
 

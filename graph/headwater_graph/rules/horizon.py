@@ -1,4 +1,4 @@
-"""SPEC 7: what lies before the horizon H. The graph is G(E, H): a function of E1, the events that were in it when H was set, of
+"""Specification 7: what lies before the horizon H. The graph is G(E, H): a function of E1, the events that were in it when H was set, of
 H, and of the set E2 of events that come after. No order within E2 matters, because nothing below looks at one.
 
 What goes     A run that ended and had its last event before H; every JobEvent before H; of a job's versions those older than

@@ -1,4 +1,4 @@
-"""SPEC 4: the fold of a job's versioned runs and JobEvents, by moment, into versions.
+"""Specification 4: the fold of a job's versioned runs and JobEvents, by moment, into versions.
 
 ======================================================  ====================================================================
 the run (first row that fits)                           then
@@ -26,7 +26,7 @@ from headwater_graph.rules.runs import Run
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What takes part in a job's fold: a versioned run, or a JobEvent (``run_id`` None, SPEC 4.4)."""
+    """What takes part in a job's fold: a versioned run, or a JobEvent (``run_id`` None, specification 4.4)."""
 
     job: Key
     moment: Moment
@@ -39,7 +39,7 @@ class Item:
 
     @property
     def version_id(self) -> str:
-        """The id of the version that this item makes, should it make one (SPEC 4.1, 4.4)."""
+        """The id of the version that this item makes, should it make one (specification 4.1, 4.4)."""
         if self.run_id is None:
             return job_event_version_id(self.job, self.moment[1])
         return job_version_id(self.job, self.run_id)
@@ -53,19 +53,19 @@ def as_of(version: JobVersion, moment: Moment) -> JobVersion:
 
 
 def as_retained(version: JobVersion) -> JobVersion:
-    """Return a kept version as it was at the horizon: what code version it had then, it has from its beginning (SPEC 7)."""
+    """Return a kept version as it was at the horizon: what code version it had then, it has from its beginning (specification 7)."""
     return version if version.code_since == version.since else as_of(version, version.since)
 
 
 def item_of_run(run: Run) -> Item | None:
-    """Return a run's part in the fold of its job, None while it is not versioned (SPEC 3.5)."""
+    """Return a run's part in the fold of its job, None while it is not versioned (specification 3.5)."""
     if run.moment is None:
         return None
     return Item(run.job, run.moment, run.id, run.inputs, run.outputs, run.known, run.failed, run.code)
 
 
 def item_of_event(event: JobEvent) -> Item:
-    """Return a JobEvent's part in the fold; one that retires the job knows its lineage: none (SPEC 3.6, 4.4)."""
+    """Return a JobEvent's part in the fold; one that retires the job knows its lineage: none (specification 3.6, 4.4)."""
     job_facets = job_of(event).facets
     inputs, outputs = sides_of(event)
     retired = read.is_retired(job_facets)
@@ -99,7 +99,7 @@ def step(current: JobVersion | None, item: Item) -> JobVersion:
 
 
 def _told_sides(current: JobVersion, item: Item) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
-    """SPEC 3.2: in a run that ends FAIL or ABORT an empty side is unknown, and taken from the version so far."""
+    """Specification 3.2: in a run that ends FAIL or ABORT an empty side is unknown, and taken from the version so far."""
     if not item.failed:
         return item.inputs, item.outputs
     return item.inputs or current.inputs, item.outputs or current.outputs

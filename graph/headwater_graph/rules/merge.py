@@ -1,4 +1,4 @@
-"""SPEC 2: the join of what events tell, commutative, associative and idempotent.
+"""Specification 2: the join of what events tell, commutative, associative and idempotent.
 
 2.1  Events are ordered by (eventTime, type rank). Where two tie, each thing they carry is decided by itself: the
      instance with the greater canonical JSON text stays.
@@ -32,7 +32,7 @@ _OPENING = frozenset((START, RUNNING))
 
 
 def later(one: Instance, other: Instance) -> Instance:
-    """Return the instance that stays (SPEC 2.1)."""
+    """Return the instance that stays (specification 2.1)."""
     if one[0] != other[0] or one[1] != other[1]:
         return one if one[:2] > other[:2] else other
     if one[2] == other[2]:
@@ -41,7 +41,7 @@ def later(one: Instance, other: Instance) -> Instance:
 
 
 def absorb_facets(facets: Facets, more: Facets) -> None:
-    """Join facet containers (SPEC 2.3)."""
+    """Join facet containers (specification 2.3)."""
     for name, instance in more.items():
         known = facets.get(name)
         facets[name] = instance if known is None else later(known, instance)
@@ -76,7 +76,7 @@ def _listing(one: ListedDataset, time: int, rank: int) -> Listing:
 
 
 def _parent_instance(event: RunEvent) -> Instance | None:
-    """The job that this event gives as the parent of the job it names (SPEC 2.8)."""
+    """The job that this event gives as the parent of the job it names (specification 2.8)."""
     texts = event.run_facets
     if "parent" not in texts and "parentRun" not in texts:
         return None
@@ -85,7 +85,7 @@ def _parent_instance(event: RunEvent) -> Instance | None:
 
 
 def absorb_run(run: RunRecord, other: RunRecord) -> None:
-    """Join two records of one run (SPEC 2.1 to 2.6)."""
+    """Join two records of one run (specification 2.1 to 2.6)."""
     _absorb_jobs(run.jobs, other.jobs)
     run.first = min(run.first, other.first)
     run.last = max(run.last, other.last)
@@ -134,7 +134,7 @@ def _absorb_side(side: dict[Key, Listing], more: dict[Key, Listing]) -> None:
         absorb_facets(known.own, other.own)
 
 
-# ---- what is known of a job or a dataset, over all its runs and events (SPEC 6.8, 2.8) ---------------------------------
+# ---- what is known of a job or a dataset, over all its runs and events (specification 6.8, 2.8) ---------------------------------
 
 
 def absorb_job(job: JobRecord, other: JobRecord) -> None:
@@ -162,7 +162,7 @@ def datasets_in(inputs: dict[Key, Listing], outputs: dict[Key, Listing]) -> dict
 
 
 def sides_of(event: JobEvent) -> tuple[dict[Key, Listing], dict[Key, Listing]]:
-    """Return the two sides of a JobEvent; it ranks as OTHER (SPEC 2.1)."""
+    """Return the two sides of a JobEvent; it ranks as OTHER (specification 2.1)."""
     inputs = {one.key: _listing(one, event.time, OTHER) for one in event.inputs}
     outputs = {one.key: _listing(one, event.time, OTHER) for one in event.outputs}
     return inputs, outputs

@@ -1,4 +1,4 @@
-"""What a run's record says (SPEC 2.5 to 2.8, 3, 5.1): a value that the folds and the store work with.
+"""What a run's record says (specification 2.5 to 2.8, 3, 5.1): a value that the folds and the store work with.
 
 3.5  A run is *versioned* when it has ended, or, if streaming, as soon as it has any event. Its *moment* is
      (least eventTime, runId) if it is streaming, else (endedAt, runId).
@@ -18,7 +18,7 @@ from headwater_graph.rules.merge import absorb_facets
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """The version that a run makes of one output (SPEC 5.1); ``drops`` if the run says DROP of it (SPEC 7)."""
+    """The version that a run makes of one output (specification 5.1); ``drops`` if the run says DROP of it (specification 7)."""
 
     time: int
     external: str | None
@@ -30,7 +30,7 @@ class Write:
 class Run:
     """A run as its record tells it. Sides are sorted by key; ``moment`` is None until the run is versioned.
 
-    ``reads`` gives of each input the external version it was read at, if told (SPEC 5.3).
+    ``reads`` gives of each input the external version it was read at, if told (specification 5.3).
     """
 
     id: str
@@ -56,7 +56,7 @@ class Run:
 
     @property
     def known(self) -> bool:
-        """Whether the run knows its lineage (SPEC 3.1)."""
+        """Whether the run knows its lineage (specification 3.1)."""
         return bool(self.inputs or self.outputs)
 
 
@@ -91,12 +91,12 @@ def read_run(run_id: str, record: RunRecord) -> Run:
 
 
 def job_of_run(record: RunRecord) -> Key:
-    """Return the job named by the run's last event (SPEC 2.5); of two that tie, the greater canonical JSON (SPEC 2.1)."""
+    """Return the job named by the run's last event (specification 2.5); of two that tie, the greater canonical JSON (specification 2.1)."""
     return max(record.jobs, key=lambda key: (record.jobs[key].time, record.jobs[key].rank, key_text(key)))
 
 
 def run_job_facets(record: RunRecord) -> Facets:
-    """Return the container ``job.facets`` of a run, joined over all its events whatever job they name (SPEC 2.3)."""
+    """Return the container ``job.facets`` of a run, joined over all its events whatever job they name (specification 2.3)."""
     if len(record.jobs) == 1:
         (naming,) = record.jobs.values()
         return naming.facets
@@ -107,13 +107,13 @@ def run_job_facets(record: RunRecord) -> Facets:
 
 
 def run_parent(record: RunRecord) -> read.Parent:
-    """Return whom the run's joined parent facet names (SPEC 2.8)."""
+    """Return whom the run's joined parent facet names (specification 2.8)."""
     texts = [record.facets[name][2] if name in record.facets else None for name in ("parent", "parentRun")]
     return read.parent_of(*texts)
 
 
 def _state(record: RunRecord) -> str:
-    """SPEC 2.6: the highest terminal type, else RUNNING if any START or RUNNING is there, else NEW."""
+    """Specification 2.6: the highest terminal type, else RUNNING if any START or RUNNING is there, else NEW."""
     if record.terminal:
         return TYPE_NAME[record.terminal]
     return "RUNNING" if record.opened else "NEW"
@@ -126,7 +126,7 @@ def _moment(run_id: str, record: RunRecord, streaming: bool) -> Moment | None:
 
 
 def sides(record: RunRecord, snapshot: bool) -> tuple[dict[Key, Listing], dict[Key, Listing]]:
-    """Return the inputs and outputs that count: all, or those of the last event that lists any (SPEC 2.2, 2.7)."""
+    """Return the inputs and outputs that count: all, or those of the last event that lists any (specification 2.2, 2.7)."""
     if not snapshot:
         return record.inputs, record.outputs
     listings = [*record.inputs.values(), *record.outputs.values()]

@@ -1,4 +1,4 @@
-"""The store's port: bounded reads in, a plan out, all within one transaction (DESIGN 2).
+"""The store's port: bounded reads in, a plan out, all within one transaction (specification 11).
 
 Two things stand behind it: :class:`headwater_graph.store.neo4j_store.Neo4jStore` and :class:`tests.fake_graph.store.FakeStore`.
 """
@@ -29,7 +29,7 @@ from headwater_graph.model.values import (
 class Transaction(Protocol):
     """One atomic change of the graph: what was written within it is seen by its own reads.
 
-    ``horizon`` is that of SPEC 7 as it was when the transaction began, in microseconds since 1970-01-01 UTC.
+    ``horizon`` is that of specification 7 as it was when the transaction began, in microseconds since 1970-01-01 UTC.
     """
 
     @property
@@ -66,7 +66,7 @@ class Transaction(Protocol):
         """Tell whether any run reads the dataset without naming an external version."""
 
     def kept_after(self, dataset: Key, time: int) -> bool:
-        """Tell whether a version that does not itself say DROP has a moment whose time is greater (SPEC 7)."""
+        """Tell whether a version that does not itself say DROP has a moment whose time is greater (specification 7)."""
 
     def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
         """Return for each (job, moment) the first ``limit`` items of the job's fold at or after the moment, by moment."""

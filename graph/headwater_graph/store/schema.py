@@ -1,4 +1,4 @@
-"""The graph's schema: uniqueness and indexes made before anything is written, and the way from an older one (DESIGN 7).
+"""The graph's schema: uniqueness and indexes made before anything is written, and the way from an older one (docs/cypher.md).
 
 A graph knows the version of its schema, in the node ``HeadwaterSchema``. Only a graph of this version is written to: an older
 one is migrated first, step by step, a newer one needs a newer headwater. While it is migrated it says that it has the version

@@ -1,4 +1,4 @@
-"""Who writes to the graph, and how far: what the node ``Writer`` and the server tell (DESIGN 2)."""
+"""Who writes to the graph, and how far: what the node ``Writer`` and the server tell (specification 11)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""SPEC 7 by example: events, a horizon, later events, the dump."""
+"""Specification 7 by example: events, a horizon, later events, the dump."""

@@ -1,10 +1,10 @@
-"""The events that tell a run's record again, joined as SPEC 2 says; not the events that once came.
+"""The events that tell a run's record again, joined as specification 2 says; not the events that once came.
 
 A record keeps of each thing the instance that stays, with its order (eventTime, type rank). So there is an event for
 each order that the record names, and it carries what the record has from that order. Events that left nothing but their
 time or type in the record (the first one, the START that began the run, one that ended it) come back bare.
 
-Two things in a record can't always be told again: lineage entries (SPEC 6.6) of several facets with one order, and a
+Two things in a record can't always be told again: lineage entries (specification 6.6) of several facets with one order, and a
 job's parent from a facet that another one of the same order has replaced. Whoever wants to know joins the events and
 compares: :func:`is_exact` does.
 """
@@ -32,7 +32,7 @@ SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 PARENTS = ("parent", "parentRun")
 
 Order = tuple[int, int]
-"""(eventTime in microseconds, type rank) (SPEC 2.1)."""
+"""(eventTime in microseconds, type rank) (specification 2.1)."""
 
 Texts = dict[str, bytes]
 
@@ -142,7 +142,7 @@ def _tell_run_facets(events: _Events, record: RunRecord) -> None:
 
 
 def _tell_parents(events: _Events, record: RunRecord) -> None:
-    """SPEC 2.8: a parent facet tells of the run, and of the job that its event names."""
+    """Specification 2.8: a parent facet tells of the run, and of the job that its event names."""
     for name in PARENTS:
         if (instance := record.facets.get(name)) is not None:
             job = _job_with_parent(record, instance)
@@ -182,7 +182,7 @@ def _tell_parent(events: _Events, record: RunRecord, job: Key, parent: Instance)
 
 
 def _tell_entries(events: _Events, record: RunRecord) -> None:
-    """SPEC 6.6: the entries of all facets ``lineage`` are united, though of the facets the last one alone stays."""
+    """Specification 6.6: the entries of all facets ``lineage`` are united, though of the facets the last one alone stays."""
     told = {entry for naming in record.jobs.values() for entry in _entries(naming.facets.get("lineage"))}
     missing = sorted(record.entries - told)
     if missing:
@@ -197,7 +197,7 @@ def _entries(lineage: Instance | None) -> tuple[str, ...]:
 
 
 def _tell_times(events: _Events, record: RunRecord) -> None:
-    """SPEC 2.6: what is known of the first event, of START and of the end; each bare event is the least that there was."""
+    """Specification 2.6: what is known of the first event, of START and of the end; each bare event is the least that there was."""
     if record.started is not None and not events.has(rank=START, time=record.started):
         events.at((record.started, START))
     if record.opened and not (events.has(rank=START) or events.has(rank=RUNNING)):

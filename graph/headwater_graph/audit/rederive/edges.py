@@ -1,4 +1,4 @@
-"""The current edges and columns of jobs (SPEC 6.1, 6.2, 6.5, 6.6), from what is current and the records of who tells it."""
+"""The current edges and columns of jobs (specification 6.1, 6.2, 6.5, 6.6), from what is current and the records of who tells it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def jobs_with_sources(store: Scans, currents: Iterable[Current]) -> Iterator[Job
 
 
 def _retained_sources(store: Scans, portion: Iterable[Current]) -> dict[Moment, LineageSource]:
-    """Return by moment those who are gone, but told what current edges stand on (SPEC 7)."""
+    """Return by moment those who are gone, but told what current edges stand on (specification 7)."""
     keys = [job_hash(current.folded.version.job) for current in portion]
     rows = store.scan("check/retained_reads", keys=keys)
     return {

@@ -29,13 +29,13 @@ from headwater_graph.rules.runs import Run, read_run
 from headwater_graph.store.port import Scans
 
 Stands: TypeAlias = tuple[str, bool]
-"""How a run stands: its state (SPEC 2.6), and whether it streams (SPEC 3.4)."""
+"""How a run stands: its state (specification 2.6), and whether it streams (specification 3.4)."""
 
 
 class SourceItem(Struct, array_like=True):
-    """An item of a job's fold, whether it tells entries (SPEC 6.6), and of which outputs it tells columns (SPEC 6.5).
+    """An item of a job's fold, whether it tells entries (specification 6.6), and of which outputs it tells columns (specification 6.5).
 
-    ``gone``: it tells these alone, for it is gone; ``opens``: a kept version begins there (SPEC 7). ``stands`` is there
+    ``gone``: it tells these alone, for it is gone; ``opens``: a kept version begins there (specification 7). ``stands`` is there
     for a run.
     """
 
@@ -75,8 +75,8 @@ PARENT, RAN, READ, WROTE, REMOVED = "a", "b", "c", "d", "e"
 class Facts:
     """What is told of jobs (``items`` of their folds), of datasets (``timeline``), and of runs (``of_runs``).
 
-    ``jobs`` and ``datasets`` hold every key that has a node, and whether an event names it (SPEC 1.7); ``drop_reported`` the time
-    of the facet that says DROP of a dataset (SPEC 7). A context that deletes what it spilled when left.
+    ``jobs`` and ``datasets`` hold every key that has a node, and whether an event names it (specification 1.7); ``drop_reported`` the time
+    of the facet that says DROP of a dataset (specification 7). A context that deletes what it spilled when left.
     """
 
     def __init__(self, store: Scans) -> None:
@@ -206,7 +206,7 @@ class Facts:
             self._add_point(Point(dataset, moment, run.id, external), READ)
 
     def _add_dataset_event(self, event: DatasetEvent) -> None:
-        """SPEC 5.4: only those that made a version are kept."""
+        """Specification 5.4: only those that made a version are kept."""
         facets = dataset_of(event).facets
         self._name_datasets([event.dataset])
         point = Point(
@@ -222,7 +222,7 @@ class Facts:
         self._add_point(point, WROTE)
 
     def _add_point(self, point: Point, kind: str) -> None:
-        # At one moment reads come before versions: only what is less than a run's moment is read (SPEC 5.2).
+        # At one moment reads come before versions: only what is less than a run's moment is read (specification 5.2).
         self.timeline.add((dataset_hash(point.dataset), *moment_parts(point.moment), kind), point)
 
 

@@ -1,4 +1,4 @@
-"""A job's items, by moment, folded into its versions (SPEC 4), and who tells what is current of it (SPEC 6.5, 6.6)."""
+"""A job's items, by moment, folded into its versions (specification 4), and who tells what is current of it (specification 6.5, 6.6)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class JobFold:
         self._explicit = None
 
     def _tell(self, told: SourceItem) -> None:
-        """Keep of those that tell something the last that did not fail, else the last (SPEC 6.5, 6.6)."""
+        """Keep of those that tell something the last that did not fail, else the last (specification 6.5, 6.6)."""
         if told.entries and _stands(told.item, self._explicit):
             self._explicit = told.item
         for output in told.columns:

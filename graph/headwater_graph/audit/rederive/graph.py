@@ -1,4 +1,4 @@
-"""The rederived graph, as the scans of a store: what :func:`headwater_graph.audit.dump.dump` renders (SPEC 9)."""
+"""The rederived graph, as the scans of a store: what :func:`headwater_graph.audit.dump.dump` renders (specification 9)."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class RederivedGraph:
             yield {"key": key, "record": record, "current": current, "dropped": self._dropped(key), "aliases": aliases}
 
     def _dropped(self, key: Key) -> bool:
-        """SPEC 7: dropped, unless a version that does not itself say DROP came after the facet that does."""
+        """Specification 7: dropped, unless a version that does not itself say DROP came after the facet that does."""
         told = self.facts.drop_reported.get(key)
         return told is not None and self._kept_until.get(key, told) <= told
 

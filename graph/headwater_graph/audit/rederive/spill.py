@@ -20,7 +20,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def moment_parts(moment: Moment) -> SpillKey:
-    """Return a moment as parts of a key; the texts of moments hold no control characters (SPEC 1.2, 2.1)."""
+    """Return a moment as parts of a key; the texts of moments hold no control characters (specification 1.2, 2.1)."""
     return (f"{moment[0] + 10**18:020d}", moment[1])
 
 

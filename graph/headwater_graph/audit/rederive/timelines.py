@@ -1,4 +1,4 @@
-"""A dataset's versions and reads, by moment: which run read which version, what is current, what is dropped (SPEC 5, 7)."""
+"""A dataset's versions and reads, by moment: which run read which version, what is current, what is dropped (specification 5, 7)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headwater_graph.rules.dataset_versions import unmade_id
 class Timeline:
     """What comes of one dataset's points: ``reads`` are (point, version id), ``unmade`` version id -> the external version.
 
-    ``kept_until`` is the greatest time of a version that does not itself say DROP (SPEC 7).
+    ``kept_until`` is the greatest time of a version that does not itself say DROP (specification 7).
     """
 
     dataset: Key
@@ -31,7 +31,7 @@ class Timeline:
 def timeline_of(dataset: Key, points: Iterable[Point], past: RetainedRead | None = None) -> Timeline:
     """Resolve the reads of a dataset among its versions.
 
-    Points come by moment, and reads before versions where these tie; ``past`` is a read that is kept (SPEC 7).
+    Points come by moment, and reads before versions where these tie; ``past`` is a read that is kept (specification 7).
     """
     line = Timeline(dataset, past=past)
     exactly = []
@@ -50,7 +50,7 @@ def timeline_of(dataset: Key, points: Iterable[Point], past: RetainedRead | None
 
 
 def _version_before(made: list[Point], reader: Point) -> str:
-    """SPEC 5.2: the last version so far that the reader did not make."""
+    """Specification 5.2: the last version so far that the reader did not make."""
     return _last_of_others(made, reader) or unmade_id(reader.dataset, None)
 
 
@@ -68,7 +68,7 @@ def _by_external(made: Iterable[Point]) -> dict[str, list[Point]]:
 
 
 def _exact_version(externals: dict[str, list[Point]], reader: Point) -> str:
-    """SPEC 5.3: of those that carry the same external version the last before the reader, else the last."""
+    """Specification 5.3: of those that carry the same external version the last before the reader, else the last."""
     made = externals.get(reader.external or "", [])
     before = made[: bisect_left(made, reader.moment, key=lambda version: version.moment)]
     id_ = _last_of_others(before, reader) or _last_of_others(made, reader)
@@ -87,7 +87,7 @@ def _finish(line: Timeline, exactly: list[Point]) -> None:
 
 
 def _current(line: Timeline, exactly: list[Point]) -> str | None:
-    """SPEC 5.5."""
+    """Specification 5.5."""
     if line.made:
         return line.made[-1].id
     named = [(point.moment, point.external) for point in exactly[-1:]]

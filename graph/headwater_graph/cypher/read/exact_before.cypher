@@ -1,4 +1,4 @@
-// For each (dataset, external version, moment, run) the latest version that carries the external, not made by the run (SPEC 5.3).
+// For each (dataset, external version, moment, run) the latest version that carries the external, not made by the run (specification 5.3).
 // parameters: $rows [{number, dataset, externalKey, moment, tie, text, run}]
 UNWIND $rows AS row
 CALL (row) {

@@ -1,4 +1,4 @@
-// Create versions that runs make for the first time (SPEC 5.1). `at` is [seconds, nanoseconds].
+// Create versions that runs make for the first time (specification 5.1). `at` is [seconds, nanoseconds].
 // parameters: $rows [{id, dataset, moment, tie, at, madeBy, run, external?, externalKey?, state, schema?, drops?}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.dataset})

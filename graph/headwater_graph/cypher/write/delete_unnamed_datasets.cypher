@@ -1,4 +1,4 @@
-// Drop datasets that no event names and no longer any alias (SPEC 1.7).
+// Drop datasets that no event names and no longer any alias (specification 1.7).
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})

@@ -1,4 +1,4 @@
-// Drop jobs that no event names and no longer any parent facet (SPEC 1.7).
+// Drop jobs that no event names and no longer any parent facet (specification 1.7).
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.key})

@@ -1,4 +1,4 @@
-// Tie datasets to their other names (SPEC 6.7).
+// Tie datasets to their other names (specification 6.7).
 // parameters: $rows [{key, alias}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})

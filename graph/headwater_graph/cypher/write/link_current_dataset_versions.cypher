@@ -1,4 +1,4 @@
-// Point datasets at their current versions, or at none (SPEC 5.5).
+// Point datasets at their current versions, or at none (specification 5.5).
 // parameters: $rows [{dataset, version?}]
 UNWIND $rows AS row
 MATCH (n:Dataset {key: row.dataset})

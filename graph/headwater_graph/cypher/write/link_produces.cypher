@@ -1,4 +1,4 @@
-// Put the current edges out of jobs; `inputs` names what feeds just this output (SPEC 6.6). `sinceAt` is [seconds, nanoseconds].
+// Put the current edges out of jobs; `inputs` names what feeds just this output (specification 6.6). `sinceAt` is [seconds, nanoseconds].
 // parameters: $rows [{dataset, job, version, sinceAt, inputs?}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})

@@ -1,4 +1,4 @@
-// Count runs that came to job versions, and say which was the last (SPEC 6.2), the run of that key. `at` is [seconds, nanoseconds].
+// Count runs that came to job versions, and say which was the last (specification 6.2), the run of that key. `at` is [seconds, nanoseconds].
 // parameters: $rows [{id, runs, lastRun, run, at}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

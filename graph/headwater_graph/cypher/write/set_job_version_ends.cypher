@@ -1,4 +1,4 @@
-// Say where job versions end: [seconds, nanoseconds], or nowhere yet (SPEC 4.2).
+// Say where job versions end: [seconds, nanoseconds], or nowhere yet (specification 4.2).
 // parameters: $rows [{id, end?, endAt?}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

@@ -1,4 +1,4 @@
-// Say how the last runs of job versions stand now; of runs that are not the last, nothing (SPEC 2.6, 3.4).
+// Say how the last runs of job versions stand now; of runs that are not the last, nothing (specification 2.6, 3.4).
 // parameters: $rows [{version, run, state, streaming?}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.version})

@@ -1,4 +1,4 @@
-// Put runs that a parent facet names; one that is there stays as it is (SPEC 2.8).
+// Put runs that a parent facet names; one that is there stays as it is (specification 2.8).
 // parameters: $rows [{key, id}]
 UNWIND $rows AS row
 MERGE (r:Run {key: row.key})

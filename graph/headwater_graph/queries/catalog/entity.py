@@ -20,7 +20,7 @@ NEXT = Scope(Limits(depth=1, neighbours=100, nodes=400))
 class Entity:
     """A dataset or job with what is next to it, in ``upstream`` and ``downstream``.
 
-    Of a dataset these are the jobs that write and read it under any of its names (SPEC 6.7); of a job the datasets that it
+    Of a dataset these are the jobs that write and read it under any of its names (specification 6.7); of a job the datasets that it
     names itself.
     """
 

@@ -13,7 +13,7 @@ from headwater_graph.queries.answers import Node
 from headwater_graph.queries.reader import GraphReader
 
 RUN_TIMEOUT = timedelta(hours=24)
-"""How long nothing is heard of a batch run until it counts as silent (SPEC 2.9)."""
+"""How long nothing is heard of a batch run until it counts as silent (specification 2.9)."""
 
 MAX_SILENT = 100_000
 """How many silent runs are looked at to mark their jobs."""
@@ -110,7 +110,7 @@ def _known(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def time_text(value: Any) -> str | None:
-    """Return a time of the graph, or one in microseconds since 1970, as SPEC 9 prints it; None for none."""
+    """Return a time of the graph, or one in microseconds since 1970, as specification 9 prints it; None for none."""
     if value is None:
         return None
     if isinstance(value, int):

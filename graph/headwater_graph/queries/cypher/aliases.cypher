@@ -1,4 +1,4 @@
-// The other names of some datasets, both ways (SPEC 6.7), one step.
+// The other names of some datasets, both ways (specification 6.7), one step.
 // parameters: keys, rows
 UNWIND $keys AS at
 MATCH (:Dataset {key: at})-[:ALIAS_OF]-(d:Dataset)

@@ -1,5 +1,5 @@
-// What some jobs wrote as of a time (SPEC 6.4), at most `fan` of each, as lists:
-// from, key, namespace, name, version, inputs (SPEC 6.6), whether the dataset has other names.
+// What some jobs wrote as of a time (specification 6.4), at most `fan` of each, as lists:
+// from, key, namespace, name, version, inputs (specification 6.6), whether the dataset has other names.
 // parameters: keys, fan, rows, time
 UNWIND $keys AS at
 MATCH (j:Job {key: at})

@@ -1,5 +1,5 @@
 // One level of a walk: the jobs that read some datasets, and what those jobs write, at most `fan` of each, as lists:
-// from, key, namespace, name, version, inputs (SPEC 6.6), whether the dataset has other names.
+// from, key, namespace, name, version, inputs (specification 6.6), whether the dataset has other names.
 // parameters: keys, fan, rows, farRows
 UNWIND $keys AS at
 MATCH (d:Dataset {key: at})

@@ -1,4 +1,4 @@
-// Runs whose events name several jobs (SPEC 2.5), the latest first.
+// Runs whose events name several jobs (specification 2.5), the latest first.
 // parameters: limit
 MATCH (r:Run) WHERE r.conflicts IS NOT NULL
 WITH r ORDER BY r.lastEventAt DESC, r.id LIMIT $limit

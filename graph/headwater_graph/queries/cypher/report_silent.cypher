@@ -1,4 +1,4 @@
-// Batch runs that have not ended and of which nothing was heard since a time (SPEC 2.9), the quietest first.
+// Batch runs that have not ended and of which nothing was heard since a time (specification 2.9), the quietest first.
 // parameters: before, limit
 MATCH (r:Run)
 WHERE r.state IN ['NEW', 'RUNNING'] AND r.lastEventAt < $before AND r.streaming IS NULL

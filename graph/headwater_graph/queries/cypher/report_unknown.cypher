@@ -1,4 +1,4 @@
-// Jobs whose current version has no lineage of its own (SPEC 3.1, 4).
+// Jobs whose current version has no lineage of its own (specification 3.1, 4).
 // parameters: limit
 MATCH (j:Job)-[:CURRENT]->(v:JobVersion)
 WHERE v.lineageUnknown

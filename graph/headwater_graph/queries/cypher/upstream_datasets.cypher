@@ -1,5 +1,5 @@
 // What the current version of some jobs reads, at most `fan` of each, as lists:
-// from, key, namespace, name, version, inputs (SPEC 6.6), whether the dataset has other names.
+// from, key, namespace, name, version, inputs (specification 6.6), whether the dataset has other names.
 // parameters: keys, fan, rows
 UNWIND $keys AS at
 MATCH (j:Job {key: at})

@@ -1,5 +1,5 @@
 // All within reach of a dataset or job upstream, each node once, the nearest ones first where `nodes` are not enough: how
-// they lie (current edges by ids that hold within the answer, `listed` are those that list inputs, SPEC 6.6; nothing of it,
+// they lie (current edges by ids that hold within the answer, `listed` are those that list inputs, specification 6.6; nothing of it,
 // and not `whole`, where there are `rows` edges), their glances (glances.py; of one without, as far as names go), which jobs
 // have silent runs, and how much work is owed.
 // The length of a way is put in behind `*0..`: Cypher takes no parameter there.

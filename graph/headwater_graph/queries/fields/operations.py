@@ -1,4 +1,4 @@
-"""Which operations made a field: those that the last run of its writer told, and so on upstream (seed 002, SPEC 6.5).
+"""Which operations made a field: those that the last run of its writer told, and so on upstream (seed 002, specification 6.5).
 
 Of each job that writes the dataset now it is the last versioned run that told operations for it and did not fail; else the
 last one that failed. Of a job's last ``WINDOW`` runs, no more than ``RUNS`` that failed and that didn't are opened.
@@ -136,7 +136,7 @@ class _Walk:
         return fresh
 
     def _names(self, dataset: Key) -> list[Key]:
-        """The dataset under all its names (SPEC 6.7)."""
+        """The dataset under all its names (specification 6.7)."""
         known, fresh = [dataset], [dataset]
         while fresh:
             keys = [dataset_key(*name) for name in fresh]

@@ -23,7 +23,7 @@ class Recipe:
 
 
 def model() -> str:
-    """Return what is in the graph for its users: labels, relationships and properties, as comments in Cypher (DESIGN 7)."""
+    """Return what is in the graph for its users: labels, relationships and properties, as comments in Cypher (docs/cypher.md)."""
     return (files(__package__) / "model.cypher").read_text(encoding="utf-8").strip()
 
 

@@ -106,7 +106,7 @@ def _in_words(refusal: str) -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value of Neo4j as JSON values: times as SPEC 9 prints them, nodes and edges as their properties."""
+    """Return a value of Neo4j as JSON values: times as specification 9 prints them, nodes and edges as their properties."""
     match value:
         case float() if not math.isfinite(value):
             return str(value)

@@ -1,4 +1,4 @@
-"""Lineage of columns (SPEC 6.5): from field to field, through other names of a dataset and the field ``*`` at no cost.
+"""Lineage of columns (specification 6.5): from field to field, through other names of a dataset and the field ``*`` at no cost.
 
 The field ``*`` of a dataset stands for all its columns: what derives ``*`` acts on every column, so one goes from a
 column to ``*`` on the way upstream, and from ``*`` to every column that goes on, on the way downstream. The two
@@ -119,7 +119,7 @@ class ColumnWalk:
         return level
 
     def _other_names(self, fields: Sequence[str]) -> list[tuple[str, str, str]]:
-        """(field, the same field under another name of its dataset, "alias") (SPEC 6.7)."""
+        """(field, the same field under another name of its dataset, "alias") (specification 6.7)."""
         datasets = {self.nodes[key].name[:2] for key in fields}
         self._learn_names([name for name in sorted(datasets) if name not in self._names])
         found = []
@@ -191,7 +191,7 @@ def column_lineage(
     limits: Limits | None = None,
     active_since: datetime | None = None,
 ) -> Answer:
-    """Return what the columns of a dataset are derived from (upstream) or what is derived from them, now (SPEC 6.5).
+    """Return what the columns of a dataset are derived from (upstream) or what is derived from them, now (specification 6.5).
 
     With ``active_since`` the edges count alone that jobs tell of which a run has ended since.
     """

@@ -1,4 +1,4 @@
-"""The connected component of a dataset or job: the same nodes and edges from whichever of them one starts (SPEC 6.3)."""
+"""The connected component of a dataset or job: the same nodes and edges from whichever of them one starts (specification 6.3)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ComponentWalk:
         return new
 
     def _aliased(self, datasets: Sequence[str], depth: int) -> list[str]:
-        """Return the datasets with all their other names (SPEC 6.7)."""
+        """Return the datasets with all their other names (specification 6.7)."""
         level = asked = list(datasets)
         while asked:
             met = []

@@ -1,6 +1,6 @@
 """The walk of a region where nothing is in the way, a level at a time: the fast road of most questions.
 
-The law. Where a region tells all neighbours within the depth, no edge lists its inputs (SPEC 6.6), no dataset has other
+The law. Where a region tells all neighbours within the depth, no edge lists its inputs (specification 6.6), no dataset has other
 names (6.7) and no limit but the depth cuts, levels are sets, and the answer is what :class:`~.walk.Walk` would have found.
 Everywhere else there is no sweep, and the walk is the law.
 """

@@ -1,4 +1,4 @@
-"""Lineage of datasets and jobs: upstream and downstream, now or as of a time (SPEC 6)."""
+"""Lineage of datasets and jobs: upstream and downstream, now or as of a time (specification 6)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHUNK = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which part of the graph is meant: how far, as of which time (SPEC 6.4), and of which jobs.
+    """Which part of the graph is meant: how far, as of which time (specification 6.4), and of which jobs.
 
     ``past`` goes on through the last writer of datasets that no current job writes; ``active_since`` leaves out jobs
     of which no run has ended since.
@@ -156,7 +156,7 @@ def past_producers(reader: GraphReader, datasets: Sequence[str], fan: int, until
 
 
 def lineage(reader: GraphReader, start: Node, direction: Direction, now: datetime, scope: Scope = CURRENT) -> Answer:
-    """Return what feeds a dataset or job (upstream) or what it feeds (downstream), with all that was cut (SPEC 6.3)."""
+    """Return what feeds a dataset or job (upstream) or what it feeds (downstream), with all that was cut (specification 6.3)."""
     with collection_paused():
         # One statement foresees the current graph alone.
         near = NOWHERE if scope.as_of else subgraph(reader, start, direction, scope.limits, now)
@@ -207,7 +207,7 @@ def _unsettled(reader: GraphReader, deferred: int | None) -> tuple[str, ...]:
 
 
 def _forgotten(reader: GraphReader, as_of: datetime | None) -> tuple[str, ...]:
-    """A sentence where retention has removed versions that were valid then (SPEC 7)."""
+    """A sentence where retention has removed versions that were valid then (specification 7)."""
     horizon = max((row["horizon"] or 0 for row in reader.rows("horizon")), default=0) if as_of else 0
     if as_of is None or micros_of(as_of) >= horizon:
         return ()
@@ -245,7 +245,7 @@ def walked(
 def _last_writers(
     reader: GraphReader, found: Swept | Walked, direction: Direction, until: datetime
 ) -> dict[str, tuple[Row, bool]]:
-    """Who wrote last, where several do (SPEC 6.9), and where none does any more: by dataset, and whether one does now."""
+    """Who wrote last, where several do (specification 6.9), and where none does any more: by dataset, and whether one does now."""
     writers = found.writers()
     shared = sorted(dataset for dataset, jobs in writers.items() if jobs > 1)
     orphans = _orphans(found.nodes, writers, found.cuts) if direction == "upstream" else []

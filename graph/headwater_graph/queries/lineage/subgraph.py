@@ -3,7 +3,7 @@
 The law. A region holds no more nodes than an answer may, the nearest ones: the database goes breadth-first and looks at
 no node twice, so neither the number of paths nor a hub costs anything. Of a node that a region *knows* it has every
 neighbour that a question of the walk would be answered with; of all others the walk asks, as if there were no region.
-SPEC 6.6 is not looked at here: a region may hold more than what is reached, never less of what it knows.
+Specification 6.6 is not looked at here: a region may hold more than what is reached, never less of what it knows.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def subgraph(reader: GraphReader, start: Node, direction: Direction, limits: Lim
     rows = reader.rows(
         f"{direction}_region",
         key=start.key,
-        # The jobs beyond the last datasets are counted where the walk is cut: SPEC 6.3.
+        # The jobs beyond the last datasets are counted where the walk is cut: specification 6.3.
         hops=None if limits.depth is None else 2 * limits.depth + 1,
         nodes=min(limits.nodes, MAX_NODES),
         rows=limits.rows,
@@ -106,5 +106,5 @@ def _marks(summaries: Sequence[NodeSummary], silent: Iterable[str]) -> dict[str,
 
 
 def listed(inputs: str | None) -> frozenset[str] | None:
-    """Return the keys of the inputs that an edge lists (SPEC 6.6), None if it lists none."""
+    """Return the keys of the inputs that an edge lists (specification 6.6), None if it lists none."""
     return None if inputs is None else frozenset(dataset_key(*each) for each in json.loads(inputs))

@@ -1,4 +1,4 @@
-"""The breadth-first walk over datasets and jobs (SPEC 6.3, 6.6, 6.7).
+"""The breadth-first walk over datasets and jobs (specification 6.3, 6.6, 6.7).
 
 The law. One goes level by level from datasets to datasets *through* jobs. An input feeds an output of the same job unless
 the edge to the output lists its inputs and this one is not among them (6.6). Other names of a dataset are at the same
@@ -21,7 +21,7 @@ KINDS: dict[Direction, tuple[str, str]] = {"upstream": ("produces", "feeds"), "d
 
 
 class Hop(Struct, frozen=True, gc=False):
-    """One current edge seen from the node ``at`` to its neighbour; ``inputs`` are the keys that SPEC 6.6 lists, or None.
+    """One current edge seen from the node ``at`` to its neighbour; ``inputs`` are the keys that specification 6.6 lists, or None.
 
     ``version`` is None where the job's version is told later.
     """
@@ -132,7 +132,7 @@ class Walk:
                     yield far.key
 
     def _reached(self, near: Hop) -> list[Hop]:
-        """The far edges of a job to which its near edge leads (SPEC 6.6), those aside that were crossed before."""
+        """The far edges of a job to which its near edge leads (specification 6.6), those aside that were crossed before."""
         far_side = self._far.get(near.key, {})
         if self.direction == "upstream" and near.inputs is not None:
             return [far_side[key] for key in sorted(near.inputs) if key in far_side]
@@ -169,7 +169,7 @@ class Walk:
                 yield key
 
     def _with_aliases(self, datasets: list[str], depth: int) -> list[str]:
-        """Return the datasets with all their other names, which are at the same depth (SPEC 6.7)."""
+        """Return the datasets with all their other names, which are at the same depth (specification 6.7)."""
         level = list(dict.fromkeys(datasets))
         asked = [key for key in level if depth == 0 or key in self._aliased]
         while asked:

@@ -1,4 +1,4 @@
-"""How a job or a dataset came to be what it is: its versions, each with the reason for it (SPEC 4, 5)."""
+"""How a job or a dataset came to be what it is: its versions, each with the reason for it (specification 4, 5)."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _oldest(line: JobVersionLine) -> JobVersionLine:
 
 
 def job_version_reasons(before: JobVersionLine, after: JobVersionLine) -> tuple[str, ...]:
-    """Return what differs between two versions of a job, as the rows of SPEC 4 tell changes apart."""
+    """Return what differs between two versions of a job, as the rows of specification 4 tell changes apart."""
     reasons = [changed("inputs", before.inputs, after.inputs), changed("outputs", before.outputs, after.outputs)]
     if before.code != after.code:
         reasons.append(f"code version changed: {before.code or 'none'} to {after.code or 'none'}")

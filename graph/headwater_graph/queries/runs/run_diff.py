@@ -150,7 +150,7 @@ def _told_schemas(run: RunDetails) -> dict[Key, list[list[str]]]:
 
 
 def _fields(facets: Mapping[str, Any]) -> list[list[str]] | None:
-    """The names and types of a ``schema`` facet, read as SPEC 5.1 reads them."""
+    """The names and types of a ``schema`` facet, read as specification 5.1 reads them."""
     schema = facets.get("schema")
     listed = schema.get("fields") if isinstance(schema, dict) else None
     if not isinstance(listed, list):

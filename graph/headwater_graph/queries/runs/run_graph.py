@@ -1,4 +1,4 @@
-"""Run-level lineage: what a run really read and what made that, back to the sources; or who read what it wrote (SPEC 5)."""
+"""Run-level lineage: what a run really read and what made that, back to the sources; or who read what it wrote (specification 5)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from headwater_graph.rules.runs import run_job_facets, sides
 
 
 def run_view(record: bytes | None) -> RunView:
-    """Open the packed record of a run: its facets as they count, and those of the datasets on its sides (SPEC 2.3 to 2.7).
+    """Open the packed record of a run: its facets as they count, and those of the datasets on its sides (specification 2.3 to 2.7).
 
     A run without a record (a placeholder) tells nothing. Raises ValueError for a record that a newer headwater wrote.
     """

@@ -1,4 +1,4 @@
-"""Runs: which there were, and what one of them read, wrote and told (SPEC 2, 3, 5)."""
+"""Runs: which there were, and what one of them read, wrote and told (specification 2, 3, 5)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run of a list; times as SPEC 9 prints them, the duration in seconds."""
+    """One run of a list; times as specification 9 prints them, the duration in seconds."""
 
     id: str
     job: tuple[str, str] | None
@@ -114,7 +114,7 @@ def _seconds(row: Row, now: datetime) -> float | None:
 
 
 def run_words(row: Row, now: datetime) -> tuple[str, ...]:
-    """Return the marks of a run (SPEC 1.7, 2.5, 2.9, 3.1, 3.4)."""
+    """Return the marks of a run (specification 1.7, 2.5, 2.9, 3.1, 3.4)."""
     last = row["lastEventAt"]
     quiet = last is not None and last.to_native() < now - RUN_TIMEOUT
     words = (
