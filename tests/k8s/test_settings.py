@@ -69,6 +69,8 @@ def test_the_consumer_understands_every_value() -> None:
             "consumer": {
                 "startingOffsets": "latest",
                 "maxOffsetsPerTrigger": 1000000,
+                "maxDecompressedBytes": 64000000,
+                "maxDecompressionRatio": 50,
                 "triggerMilliseconds": 0,
                 "failOnDataLoss": False,
                 "logFormat": "text",
@@ -101,6 +103,8 @@ def test_the_consumer_understands_every_value() -> None:
         "checkpoint": "s3a://b/c",
         "starting_offsets": "latest",
         "max_offsets_per_trigger": 1000000,
+        "max_decompressed_bytes": 64000000,
+        "max_decompression_ratio": 50,
         "trigger_milliseconds": 0,
         "fail_on_data_loss": False,
         "spark_master": "local[4]",

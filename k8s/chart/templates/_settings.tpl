@@ -44,6 +44,8 @@ HEADWATER_CHECKPOINT: {{ . | quote }}
 {{- end }}
 HEADWATER_STARTING_OFFSETS: {{ $consumer.startingOffsets | quote }}
 HEADWATER_MAX_OFFSETS_PER_TRIGGER: {{ $consumer.maxOffsetsPerTrigger | int64 | quote }}
+HEADWATER_MAX_DECOMPRESSED_BYTES: {{ $consumer.maxDecompressedBytes | int64 | quote }}
+HEADWATER_MAX_DECOMPRESSION_RATIO: {{ $consumer.maxDecompressionRatio | int64 | quote }}
 HEADWATER_TRIGGER_MILLISECONDS: {{ $consumer.triggerMilliseconds | int64 | quote }}
 HEADWATER_FAIL_ON_DATA_LOSS: {{ $consumer.failOnDataLoss | quote }}
 HEADWATER_LOG_FORMAT: {{ $consumer.logFormat | quote }}
