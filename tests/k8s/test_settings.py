@@ -168,6 +168,9 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
                 "maxNodes": 4,
                 "cypherTimeout": 4.5,
                 "cypherRows": 7,
+                "receiveTimeout": 8.5,
+                "ingestRequests": 9,
+                "ingestBytes": 10,
                 "ingestInFlight": 5,
                 "ingestPatience": 6.5,
             }
@@ -182,6 +185,7 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
     assert web_settings().model_dump(exclude={"tokens"}) == {
         "host": "0.0.0.0",
         "port": 9000,
+        "allowed_hosts": ("lineage.example.org",),
         "cors_origins": ("https://a.example.org",),
         "max_body": 1,
         "max_batch": 2,
@@ -189,6 +193,9 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
         "max_nodes": 4,
         "cypher_timeout": 4.5,
         "cypher_rows": 7,
+        "receive_timeout": 8.5,
+        "ingest_requests": 9,
+        "ingest_bytes": 10,
         "ingest_in_flight": 5,
         "ingest_patience": 6.5,
     }

@@ -67,6 +67,9 @@ HEADWATER_SPARK_CONF: {{ join "," $pairs | quote }}
 {{ include "headwater.serverSettings" . }}
 HEADWATER_WEB_HOST: {{ $web.host | quote }}
 HEADWATER_WEB_PORT: {{ $web.port | int | quote }}
+{{- with $web.allowedHosts }}
+HEADWATER_WEB_ALLOWED_HOSTS: {{ toJson . | quote }}
+{{- end }}
 {{- with $web.corsOrigins }}
 HEADWATER_WEB_CORS_ORIGINS: {{ toJson . | quote }}
 {{- end }}
@@ -76,6 +79,9 @@ HEADWATER_WEB_MAX_DEPTH: {{ $web.maxDepth | int64 | quote }}
 HEADWATER_WEB_MAX_NODES: {{ $web.maxNodes | int64 | quote }}
 HEADWATER_WEB_CYPHER_TIMEOUT: {{ $web.cypherTimeout | quote }}
 HEADWATER_WEB_CYPHER_ROWS: {{ $web.cypherRows | int64 | quote }}
+HEADWATER_WEB_RECEIVE_TIMEOUT: {{ $web.receiveTimeout | quote }}
+HEADWATER_WEB_INGEST_REQUESTS: {{ $web.ingestRequests | int64 | quote }}
+HEADWATER_WEB_INGEST_BYTES: {{ $web.ingestBytes | int64 | quote }}
 HEADWATER_WEB_INGEST_IN_FLIGHT: {{ $web.ingestInFlight | int64 | quote }}
 HEADWATER_WEB_INGEST_PATIENCE: {{ $web.ingestPatience | quote }}
 {{- end -}}
