@@ -15,8 +15,8 @@ from typing import Any
 from keeping import keep
 
 from headwater.fields import DatasetRef, Operation, columns, resolve_operations
-from headwater.fields.facets import column_lineage_facet
-from headwater.fields.notation import wired_json, wired_operation
+from headwater.fields.cases.notation import wired_json, wired_operation
+from headwater.fields.emit.facets import column_lineage_facet
 
 START, DEST = DatasetRef("bench", "start"), DatasetRef("bench", "dest")
 

@@ -24,7 +24,7 @@ from headwater.fields import (
     propagate,
     resolve,
 )
-from headwater.fields.facets import column_lineage_facet, compact, field_operations_facet, schema_facet
+from headwater.fields.emit.facets import column_lineage_facet, compact, field_operations_facet, schema_facet
 from headwater.fields.shapes import drop, generate, mask
 
 from .wiring import dataset, field

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.fields import DatasetField, DatasetRef, InputField, Operation, OperationType, resolve_operations
-from headwater.fields.notation import wired_json, wired_operation
+from headwater.fields.cases.notation import wired_json, wired_operation
 
 FIELDS = ["a", "b", "c"]
 DATASETS = [DatasetRef("s", "one"), DatasetRef("s", "two"), DatasetRef(None, "three")]

@@ -16,7 +16,7 @@ import pytest
 from headwater import lineage
 from headwater.fields import MemoryRun
 from headwater.fields.trace import trace
-from headwater.fields.trace_hooks import Hook, dataset_of, reads_first
+from headwater.fields.trace.hooks import Hook, dataset_of, reads_first
 from headwater.transport.validation import faults_of_line
 from headwater.transport.wire import to_json, to_tree
 
@@ -133,7 +133,7 @@ def test_sql_over_frames_works_in_other_threads_too(folder: Path) -> None:
 
 def test_a_library_that_cannot_be_imported_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = Hook("no_such_module.inner", "read", reads_first)
-    monkeypatch.setattr("headwater.fields.trace.FRAME_HOOKS", (Hook("json.no_such", "x", reads_first), broken))
+    monkeypatch.setattr("headwater.fields.trace.block.FRAME_HOOKS", (Hook("json.no_such", "x", reads_first), broken))
     with trace(MemoryRun()) as told:
         assert told.unnamed == 0
 

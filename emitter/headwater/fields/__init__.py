@@ -13,11 +13,9 @@ Stages of a pipeline record without knowing source or destination; `Pipeline` wi
 `FieldLineage`, which `apply` puts into a run as OpenLineage facets.
 """
 
-from .columns import Columns, Influence, columns
-from .emit import MemoryRun, Run, apply
-from .lineage import FieldLineage
-from .metadata import COLLECT, DROP, ERROR, FIRST, FieldMetadata, Metadata, Policy, propagate, ranked
-from .model import (
+from .emit.recorder import LineageRecorder, ProgramRecorder
+from .emit.run import MemoryRun, Run, apply
+from .model.field_operations import (
     DatasetField,
     DatasetRef,
     Destination,
@@ -28,16 +26,18 @@ from .model import (
     Output,
     Source,
 )
-from .operations import InputField, Operation, OperationType
-from .paths import FieldPath
-from .pipeline import Pipeline
-from .problems import InvalidLineage, Problem
-from .program import resolve
-from .recorder import LineageRecorder, ProgramRecorder
-from .resolve import resolve_operations
-from .schema import Schema, SchemaField
-from .stage import Stage, StageField, StageOperation, StageRecorder
-from .stage_checks import StageChecks, check_stage
+from .model.paths import FieldPath
+from .model.problems import InvalidLineage, Problem
+from .model.schema import Schema, SchemaField
+from .model.wired import InputField, Operation, OperationType
+from .recording.pipeline import Pipeline
+from .recording.program import resolve
+from .recording.stage import Stage, StageField, StageOperation, StageRecorder
+from .recording.stage_checks import StageChecks, check_stage
+from .resolution.columns import Columns, Influence, columns
+from .resolution.lineage import FieldLineage
+from .resolution.metadata import COLLECT, DROP, ERROR, FIRST, FieldMetadata, Metadata, Policy, propagate, ranked
+from .resolution.resolve import resolve_operations
 
 __all__ = [
     "COLLECT",

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from .model import FieldOperation, Input, OpKind, Output
-from .operations import OperationType
-from .paths import PathLike
-from .stage import StageField, StageOperation
+from .model.field_operations import FieldOperation, Input, OpKind, Output
+from .model.paths import PathLike
+from .model.wired import OperationType
+from .recording.stage import StageField, StageOperation
 
 Item: TypeAlias = "Input | PathLike"
 Operations: TypeAlias = tuple[FieldOperation, ...]

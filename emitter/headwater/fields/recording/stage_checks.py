@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .operations import OperationType
+from ..model.wired import OperationType
 from .stage import StageField, StageOperation
 
 

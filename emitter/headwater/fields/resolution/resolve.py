@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..model.field_operations import DatasetField, DatasetRef, Destination, Source
+from ..model.problems import InvalidLineage, Problem, ProblemCode
+from ..model.wired import InputField, Operation, OperationType, faults, predecessors
 from .fingerprint import fingerprint
 from .lineage import FieldLineage, FieldSet, bits
-from .model import DatasetField, DatasetRef, Destination, Source
 from .operation_index import Touches
-from .operations import InputField, Operation, OperationType, faults, predecessors
 from .order import topological
-from .problems import InvalidLineage, Problem, ProblemCode
 
 TRANSFORM, WRITE = OperationType.TRANSFORM, OperationType.WRITE
 _BLOCKING: frozenset[ProblemCode] = frozenset({"cycle", "repeated_name", "null_source", "null_destination"})

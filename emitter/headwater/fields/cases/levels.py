@@ -10,9 +10,17 @@ from collections.abc import Callable, Mapping
 
 from headwater_avro.errors import ConfigError
 
-from .case_metadata import inherited_json
-from .columns import columns
-from .model import DatasetRef, Destination, Source
+from ..model.field_operations import DatasetRef, Destination, Source
+from ..model.problems import InvalidLineage
+from ..model.schema import Schema
+from ..recording.pipeline import wire
+from ..recording.program import resolve
+from ..recording.stage import Stage
+from ..recording.stage_checks import check_stage, stage_field_text
+from ..resolution.columns import columns
+from ..resolution.resolve import resolve_operations
+from ..shapes import Selected, joined
+from .metadata import inherited_json
 from .notation import (
     Json,
     columns_json,
@@ -31,14 +39,6 @@ from .notation import (
     wired_json,
     wired_operation,
 )
-from .pipeline import wire
-from .problems import InvalidLineage
-from .program import resolve
-from .resolve import resolve_operations
-from .schema import Schema
-from .shapes import Selected, joined
-from .stage import Stage
-from .stage_checks import check_stage, stage_field_text
 
 
 def answer(case: Json) -> Json:

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
-from .operations import InputField, Operation
+from ..model.wired import InputField, Operation
 
 
 def fingerprint(ordered: Sequence[Operation]) -> str:

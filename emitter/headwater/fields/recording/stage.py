@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from headwater_avro.errors import ConfigError
 
-from .model import DatasetRef, Destination, FieldOperation, Input, OpKind, Source
-from .operations import OperationType
+from ..model.field_operations import DatasetRef, Destination, FieldOperation, Input, OpKind, Source
+from ..model.wired import OperationType
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from .lineage import FieldLineage
-from .model import DatasetRef, Destination, FieldOperation, Input, Source
-from .operations import InputField, Operation
-from .paths import FieldPath
-from .problems import InvalidLineage, Problem
-from .resolve import resolve_operations
+from ..model.field_operations import DatasetRef, Destination, FieldOperation, Input, Source
+from ..model.paths import FieldPath
+from ..model.problems import InvalidLineage, Problem
+from ..model.wired import InputField, Operation
+from ..resolution.lineage import FieldLineage
+from ..resolution.resolve import resolve_operations
 
 
 def resolve(

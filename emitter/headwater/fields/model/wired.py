@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from .model import INFLUENCES, DatasetRef, Destination, OpKind, Source
-from .order import cyclic
+from ..resolution.order import cyclic
+from .field_operations import INFLUENCES, DatasetRef, Destination, OpKind, Source
 from .problems import Problem
 
 

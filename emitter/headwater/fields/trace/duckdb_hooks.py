@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .model import Destination, FieldOperation, Input, Source
-from .paths import FieldPath
-from .schema import Schema, SchemaField
-from .trace_hooks import Call, Hook, Name, Tracing, columns_of, dataset_of, tell_written
+from ..model.field_operations import Destination, FieldOperation, Input, Source
+from ..model.paths import FieldPath
+from ..model.schema import Schema, SchemaField
+from .hooks import Call, Hook, Name, Tracing, columns_of, dataset_of, tell_written
 
 _SCAN = "python_scan_all_frames"
 
@@ -39,7 +39,7 @@ def note_statements(call: Call) -> _Noted:
     text = call.argument(1 if "." in call.hook.path else 0, "query", "sql")
     statements = None
     if isinstance(text, str) and importlib.util.find_spec("sqlglot") is not None:
-        from .trace_sql import read_statements
+        from .sql import read_statements
 
         statements = read_statements(text, "duckdb", _columns_by(cursor))
     with _looking:
@@ -100,7 +100,7 @@ def note_relation(call: Call) -> Any:
     """Before a relation is written: what its SQL reads; tables of its database are not seen from here, files are."""
     if importlib.util.find_spec("sqlglot") is None:
         return None
-    from .trace_sql import read_statements
+    from .sql import read_statements
 
     return read_statements(call.args[0].sql_query(), "duckdb", _columns_by(_fresh()))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from .model import DatasetField
-from .operations import Operation, OperationType, predecessors
+from ..model.field_operations import DatasetField
+from ..model.wired import Operation, OperationType, predecessors
 from .order import successors
 
 

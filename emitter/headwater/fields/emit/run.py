@@ -8,6 +8,11 @@ from typing import Any, Protocol
 from openlineage.client.generated.base import DatasetFacet
 from openlineage.client.serde import Serde
 
+from ..model.field_operations import DatasetField, DatasetRef
+from ..model.schema import Schema
+from ..model.wired import OperationType
+from ..resolution.lineage import FieldLineage, ends
+from ..resolution.metadata import FieldMetadata
 from .facets import (
     FieldOperationsReferenceDatasetFacet,
     column_lineage_facet,
@@ -15,11 +20,6 @@ from .facets import (
     metadata_facets,
     schema_facet,
 )
-from .lineage import FieldLineage, ends
-from .metadata import FieldMetadata
-from .model import DatasetField, DatasetRef
-from .operations import OperationType
-from .schema import Schema
 
 Facets = dict[str, Any]
 

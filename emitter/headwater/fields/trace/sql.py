@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from .model import OpKind
+from ..model.field_operations import OpKind
 
 # Loaded by name: sqlglot is nobody's requirement, and its absence no type error.
 sqlglot: Any = import_module("sqlglot")

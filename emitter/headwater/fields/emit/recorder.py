@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from .emit import Run, apply
-from .lineage import FieldLineage
-from .model import DatasetRef, Destination, FieldOperation
-from .program import resolve
+from ..model.field_operations import DatasetRef, Destination, FieldOperation
+from ..recording.program import resolve
+from ..resolution.lineage import FieldLineage
+from .run import Run, apply
 
 
 class LineageRecorder(Protocol):

@@ -25,14 +25,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .emit import Run, schema_facets
-from .model import Destination, FieldOperation, Input, Source
-from .paths import FieldPath
-from .recorder import ProgramRecorder
-from .schema import Schema, SchemaField
-from .trace_duckdb import DUCKDB_HOOKS
-from .trace_hooks import FRAME_HOOKS, Call, Hook
-from .trace_polars import POLARS_HOOKS
+from ..emit.recorder import ProgramRecorder
+from ..emit.run import Run, schema_facets
+from ..model.field_operations import Destination, FieldOperation, Input, Source
+from ..model.paths import FieldPath
+from ..model.schema import Schema, SchemaField
+from .duckdb_hooks import DUCKDB_HOOKS
+from .hooks import FRAME_HOOKS, Call, Hook
+from .polars_hooks import POLARS_HOOKS
 
 logger = logging.getLogger("headwater.fields")
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ..model.field_operations import INFLUENCES, DatasetField, DatasetRef, OpKind
+from ..model.wired import InputField, Operation, OperationType, direct_links
 from .lineage import FieldLineage, bits
-from .model import INFLUENCES, DatasetField, DatasetRef, OpKind
-from .operations import InputField, Operation, OperationType, direct_links
 
 MOST_WAYS = 20_000
 LONGEST_DESCRIPTION = 1_000

@@ -7,9 +7,9 @@ from typing import Any
 
 from headwater_avro.errors import ConfigError
 
-from .lineage import FieldLineage
-from .metadata import COLLECT, DROP, ERROR, FIRST, FieldMetadata, Metadata, Policy, propagate, ranked
-from .model import DatasetField
+from ..model.field_operations import DatasetField
+from ..resolution.lineage import FieldLineage
+from ..resolution.metadata import COLLECT, DROP, ERROR, FIRST, FieldMetadata, Metadata, Policy, propagate, ranked
 
 Json = dict[str, Any]
 

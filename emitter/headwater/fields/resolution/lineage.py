@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from .model import DatasetField, DatasetRef, Destination, Source
+from ..model.field_operations import DatasetField, DatasetRef, Destination, Source
+from ..model.problems import Problem
+from ..model.wired import Operation, OperationType
 from .operation_index import Touches
-from .operations import Operation, OperationType
-from .problems import Problem
 
 Direction: TypeAlias = Literal["incoming", "outgoing"]
 FieldSet: TypeAlias = frozenset[DatasetField]

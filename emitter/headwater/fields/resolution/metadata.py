@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from ..model.field_operations import INFLUENCES, DatasetField
+from ..model.problems import InvalidLineage, Problem
+from ..model.wired import InputField, Operation, OperationType, direct_links
 from .lineage import FieldLineage
-from .model import INFLUENCES, DatasetField
-from .operations import InputField, Operation, OperationType, direct_links
-from .problems import InvalidLineage, Problem
 
 Origins: TypeAlias = tuple[DatasetField, ...]
 

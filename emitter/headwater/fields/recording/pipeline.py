@@ -16,12 +16,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .lineage import FieldLineage
-from .model import INFLUENCES, DatasetRef, Destination, OpKind, Source
-from .operations import InputField, Operation, OperationType
-from .order import cyclic, successors, topological
-from .problems import InvalidLineage, Problem
-from .resolve import resolve_operations
+from ..model.field_operations import INFLUENCES, DatasetRef, Destination, OpKind, Source
+from ..model.problems import InvalidLineage, Problem
+from ..model.wired import InputField, Operation, OperationType
+from ..resolution.lineage import FieldLineage
+from ..resolution.order import cyclic, successors, topological
+from ..resolution.resolve import resolve_operations
 from .stage import Stage, StageField, StageOperation, StageRecorder
 
 Connection = tuple[str, str]

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .model import Destination, FieldOperation, Input, OpKind, Source
-from .paths import FieldPath
-from .schema import Schema, SchemaField
-from .trace_hooks import Call, Hook, Tracing, columns_of, dataset_of, tell_written
+from ..model.field_operations import Destination, FieldOperation, Input, OpKind, Source
+from ..model.paths import FieldPath
+from ..model.schema import Schema, SchemaField
+from .hooks import Call, Hook, Tracing, columns_of, dataset_of, tell_written
 
 _KINDS = (OpKind.IDENTITY, OpKind.TRANSFORM, OpKind.AGGREGATE)
 _CHILDREN = ("input", "input_left", "input_right", "dsl")

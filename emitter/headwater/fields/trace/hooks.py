@@ -9,8 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Protocol
 
-from .model import Destination, FieldOperation, Source
-from .schema import Schema, SchemaField
+from ..model.field_operations import Destination, FieldOperation, Source
+from ..model.schema import Schema, SchemaField
 
 Name = tuple[str, str]
 """An OpenLineage dataset: namespace and name."""
@@ -162,7 +162,7 @@ def writes_sql(tracing: Tracing, call: Call) -> None:
 def _tables(text: str) -> list[str]:
     if importlib.util.find_spec("sqlglot") is None:
         return []
-    from .trace_sql import read_statements
+    from .sql import read_statements
 
     return [table.text for one in read_statements(text, "", lambda _: None) for table in one.reads]
 

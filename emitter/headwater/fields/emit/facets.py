@@ -10,14 +10,14 @@ import attr
 from openlineage.client.generated import column_lineage_dataset, schema_dataset, tags_dataset
 from openlineage.client.generated.base import DatasetFacet
 
-from .columns import Columns, Influence, columns
-from .fingerprint import fingerprint
-from .lineage import FieldLineage
-from .metadata import FieldMetadata
-from .model import DatasetField, DatasetRef
-from .operations import Operation
-from .paths import unescape
-from .schema import Schema, SchemaField
+from ..model.field_operations import DatasetField, DatasetRef
+from ..model.paths import unescape
+from ..model.schema import Schema, SchemaField
+from ..model.wired import Operation
+from ..resolution.columns import Columns, Influence, columns
+from ..resolution.fingerprint import fingerprint
+from ..resolution.lineage import FieldLineage
+from ..resolution.metadata import FieldMetadata
 
 MOST_PAIRS = 5_000
 """Above so many pairs of fields, sources that feed every field are told once for the whole dataset."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from headwater_avro.errors import ConfigError
 
-from .columns import Columns, Influence
-from .lineage import Direction, FieldLineage
-from .model import DatasetField, DatasetRef, FieldOperation, Input, OpKind, Source
-from .operations import InputField, Operation, OperationType
-from .paths import FieldPath, PathLike
-from .stage import StageField, StageOperation
+from ..model.field_operations import DatasetField, DatasetRef, FieldOperation, Input, OpKind, Source
+from ..model.paths import FieldPath, PathLike
+from ..model.wired import InputField, Operation, OperationType
+from ..recording.stage import StageField, StageOperation
+from ..resolution.columns import Columns, Influence
+from ..resolution.lineage import Direction, FieldLineage
 
 Json = dict[str, Any]
 
