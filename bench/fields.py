@@ -66,7 +66,7 @@ def measure(name: str) -> dict[str, Any]:
     reading = seconds(lambda: [wired_operation(one) for one in json.loads(text)])
     resolving = seconds(lambda: resolve_operations(operations))
     lineage = resolve_operations(operations)
-    touching = seconds(lambda: (lineage.touches.readers, lineage.touches.writers))
+    touching = seconds(lambda: (lineage.operation_index.by_source, lineage.operation_index.by_destination))
     kinds = seconds(lambda: columns(lineage, DEST))
     facet = seconds(lambda: column_lineage_facet(lineage, DEST, "bench"))
     row = {

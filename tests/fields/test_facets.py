@@ -112,7 +112,7 @@ def test_the_operations_themselves_are_kept() -> None:
 
 def test_operations_with_too_many_fields_are_told_by_name_alone() -> None:
     lineage = resolve(OPERATIONS, PEOPLE)
-    facet = field_operations_facet(lineage, "app", most_links=3)
+    facet = field_operations_facet(lineage, "app", max_fields=3)
     assert [one["name"] for one in facet.operations] == ["read users", "Concat", "Drop first", "now", "write people"]
     assert not any("inputs" in one or "outputs" in one for one in facet.operations)
     assert facet.cut is not None

@@ -316,7 +316,7 @@ def test_stage_and_field_of_a_joiner_stay_apart_in_the_api() -> None:
 
 def test_a_stage_may_not_name_a_source() -> None:
     recorder = Pipeline().stage("a")
-    with pytest.raises(ConfigError, match="name no source"):
+    with pytest.raises(ConfigError, match="can't have a source"):
         recorder.record([FieldOperation("x", [Source.of("s")["f"]], ["g"])])
 
 

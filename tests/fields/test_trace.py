@@ -16,7 +16,7 @@ import pytest
 from headwater import lineage
 from headwater.fields import MemoryRun
 from headwater.fields.trace import trace
-from headwater.fields.trace.hooks import Hook, dataset_of, reads_first
+from headwater.fields.trace.hooks import Hook, dataset_of, record_read
 from headwater.transport.validation import faults_of_line
 from headwater.transport.wire import to_json, to_tree
 
@@ -132,8 +132,8 @@ def test_sql_over_frames_works_in_other_threads_too(folder: Path) -> None:
 
 
 def test_a_library_that_cannot_be_imported_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = Hook("no_such_module.inner", "read", reads_first)
-    monkeypatch.setattr("headwater.fields.trace.block.FRAME_HOOKS", (Hook("json.no_such", "x", reads_first), broken))
+    broken = Hook("no_such_module.inner", "read", record_read)
+    monkeypatch.setattr("headwater.fields.trace.block.FRAME_HOOKS", (Hook("json.no_such", "x", record_read), broken))
     with trace(MemoryRun()) as told:
         assert told.unnamed == 0
 

@@ -1,6 +1,6 @@
-"""Field-level lineage for any Python program and for pipelines of stages (seed 002).
+"""Field-level lineage for Python programs and for pipelines of stages (docs/fields.md).
 
-A program says what its operations do to fields, for a destination::
+A program records what its operations do to fields, by destination::
 
     users = Source.of("crm", "Users")
     recorder = ProgramRecorder(run)
@@ -9,8 +9,8 @@ A program says what its operations do to fields, for a destination::
         [FieldOperation("Concat", [users["FirstName"], users["LastName"]], ["Name"])],
     )
 
-Stages of a pipeline record without knowing source or destination; `Pipeline` wires them. Both end in a
-`FieldLineage`, which `apply` puts into a run as OpenLineage facets.
+Stages of a pipeline record without knowing source or destination; `Pipeline` wires them. Both result in a
+`FieldLineage`, which `apply` adds to a run as OpenLineage facets.
 """
 
 from .emit.recorder import LineageRecorder, ProgramRecorder

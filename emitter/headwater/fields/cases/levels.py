@@ -1,7 +1,7 @@
-"""The JSON notation of `headwater fields resolve`: one case in, one answer out.
+"""Resolve the JSON cases of ``headwater fields resolve``.
 
-A case is an object with a ``level``; the levels are the functions of `LEVELS`, each of which names its keys.
-A field is written ``namespace:dataset#field``, without ``namespace:`` where there is none.
+A case is an object with a ``level``. The levels are the functions in `LEVELS`; their docstrings list the members of a
+case. A field is written ``namespace:dataset#field``, or ``dataset#field`` if the dataset has no namespace.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..model.problems import InvalidLineage
 from ..model.schema import Schema
 from ..recording.pipeline import wire
 from ..recording.program import resolve
-from ..recording.stage import Stage
-from ..recording.stage_checks import check_stage, stage_field_text
+from ..recording.stage import Stage, stage_field_text
+from ..recording.stage_checks import check_stage
 from ..resolution.columns import columns
 from ..resolution.resolve import resolve_operations
-from ..shapes import Selected, joined
+from ..shapes import Selected, join_operations
 from .metadata import inherited_json
 from .notation import (
     Json,
@@ -42,26 +42,28 @@ from .notation import (
 
 
 def answer(case: Json) -> Json:
-    """The answer to a case; InvalidLineage for operations that contradict themselves, ConfigError for a bad case."""
+    """Return the answer to a case; raise InvalidLineage for invalid operations, ConfigError for an invalid case."""
     level = str(case.get("level"))
     if level not in LEVELS:
-        raise ConfigError(f"a case has a level, one of {', '.join(LEVELS)}; not {level!r}")
+        raise ConfigError(f"not a level: {level!r}; set the case's level to one of {', '.join(LEVELS)}")
     try:
         return LEVELS[level](case)
     except (ConfigError, InvalidLineage):
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        raise ConfigError(f"not a case of level {level!r}: {type(fault).__name__}: {fault}") from fault
+        raise ConfigError(
+            f"not a case of level {level!r}: {type(fault).__name__}: {fault}; see docs/fields.md"
+        ) from fault
 
 
 def platform(case: Json) -> Json:
-    """``operations`` with ``type``, ``name``, ``source`` or ``destination``, inputs as ``{origin, field}``."""
+    """Resolve ``operations`` with ``type``, ``name``, ``source`` or ``destination``, inputs as ``{origin, field}``."""
     lineage = resolve_operations(wired_operation(item) for item in case["operations"])
     return {**lineage_json(lineage), **operations_for_json(lineage)}
 
 
 def pipeline(case: Json) -> Json:
-    """``stages`` (name to operations with plain inputs), ``connections``, ``joiners``, and ``schemas`` if told."""
+    """Resolve ``stages`` (name to operations with plain inputs), ``connections``, ``joiners`` and optional ``schemas``."""
     schemas = stage_schemas(case)
     joiners = set(case.get("joiners") or ())
     recorded = {**dict.fromkeys([*schemas, *sorted(joiners)]), **case["stages"]}
@@ -75,44 +77,43 @@ def pipeline(case: Json) -> Json:
         )
         for name, operations in recorded.items()
     ]
-    wired = wire(stages, [(one, other) for one, other in case.get("connections") or ()])
+    wired = wire(stages, [(before, after) for before, after in case.get("connections") or ()])
     lineage = resolve_operations(wired, strict=False)
-    told = {f"{stage}.{item['name']}": dataset_json(item) for stage, items in recorded.items() for item in items or ()}
+    ends = {f"{stage}.{item['name']}": dataset_json(item) for stage, items in recorded.items() for item in items or ()}
     return {
-        "operations": [wired_json(operation, told.get(operation.name)) for operation in wired],
+        "operations": [wired_json(operation, ends.get(operation.name)) for operation in wired],
         **lineage_json(lineage),
         **operations_for_json(lineage),
     }
 
 
 def stage_validation(case: Json) -> Json:
-    """``operations`` of one stage, ``stage_inputs`` and ``stage_outputs`` (its schemas)."""
+    """Check the ``operations`` of a stage against its schemas, ``stage_inputs`` and ``stage_outputs``."""
     checks = check_stage(
         [stage_operation(item) for item in case.get("operations") or ()],
         [stage_field_text(stage_field(item)) for item in case.get("stage_inputs") or ()],
     )
     return {
-        "invalid_inputs": {name: list(found) for name, found in checks.invalid_inputs.items()},
-        "invalid_outputs": {name: list(found) for name, found in checks.invalid_outputs.items()},
-        "redundant_outputs": {name: list(found) for name, found in checks.redundant_outputs.items()},
+        member: {name: list(operations) for name, operations in getattr(checks, member).items()}
+        for member in ("invalid_inputs", "invalid_outputs", "redundant_outputs")
     }
 
 
-def join_operations(case: Json) -> Json:
-    """``join_keys`` as pairs of stage and keys, ``output_fields`` as ``{stage, field, alias}``."""
+def join_level(case: Json) -> Json:
+    """Return the operations of ``join_keys`` (stage to keys) and ``output_fields`` (``{stage, field, alias}``)."""
     keys = case["join_keys"]
     pairs = keys.items() if isinstance(keys, dict) else keys
-    selected = [Selected(one["stage"], one["field"], one.get("alias")) for one in case["output_fields"]]
-    operations = joined({stage: list(names) for stage, names in pairs}, selected)
+    selected = [Selected(item["stage"], item["field"], item.get("alias")) for item in case["output_fields"]]
+    operations = join_operations({stage: list(names) for stage, names in pairs}, selected)
     return {"operations": [stage_json(operation) for operation in operations]}
 
 
 def seed(case: Json) -> Json:
-    """``sources``, ``destination``, ``operations`` with inputs as ``[source, field]`` or ``field``.
+    """Resolve a program: ``sources``, ``destination``, ``operations`` with inputs as ``[source, field]`` or ``field``.
 
-    ``source_schemas`` and ``destination_schema`` if known; ``implicit_identity`` true to let schema fields pass.
-    ``metadata`` by source field (``tags``, ``properties``), ``on_destination`` by destination field, ``policies`` by
-    property: a rule, or ``{"ranked": [values]}``; ``*`` stands for the properties that are not named.
+    Optional: ``source_schemas``, ``destination_schema`` and ``implicit_identity``; ``metadata`` by source field (``tags``,
+    ``properties``), ``on_destination`` by destination field, and ``policies`` by property: a rule, or
+    ``{"ranked": [values]}``. The policy ``*`` is the default.
     """
     sources = _sources(case)
     lineage = resolve(
@@ -126,11 +127,11 @@ def seed(case: Json) -> Json:
 
 
 def _sources(case: Json) -> dict[str, Source]:
-    """The sources by the names that the operations give them; a source is a name, or ``{namespace, name}``."""
+    """Return the sources by the names that operations use; a source is a name, or ``{namespace, name}``."""
     schemas = case.get("source_schemas") or {}
-    told = [DatasetRef(None, one) if isinstance(one, str) else read_dataset(one) for one in case.get("sources") or ()]
+    listed = map(read_dataset, case.get("sources") or ())
     refs = {name: DatasetRef(None, name) for name in schemas}
-    refs |= {name: ref for ref in told if ref for name in (str(ref), ref.name)}
+    refs |= {name: ref for ref in listed if ref for name in (str(ref), ref.name)}
     return {
         name: Source(ref.namespace, ref.name, schema=_schema(schemas.get(name, schemas.get(str(ref)))))
         for name, ref in refs.items()
@@ -138,7 +139,10 @@ def _sources(case: Json) -> dict[str, Source]:
 
 
 def openlineage(case: Json) -> Json:
-    """``operation`` or ``operations`` with ``kind``, inputs as ``dataset#field``, outputs; ``from`` for a join's side."""
+    """Return the columns of ``operation`` or ``operations`` with ``kind`` and inputs as ``dataset#field``.
+
+    ``from`` names the side of a join from which the output takes its value.
+    """
     items = flat(case["operations"] if "operations" in case else [case["operation"]])
     operations = [operation for item in items for operation in open_operations(item)]
     destination = _destination({"destination": "destination", **case})
@@ -147,8 +151,8 @@ def openlineage(case: Json) -> Json:
 
 
 def _destination(case: Json) -> Destination:
-    told = case["destination"]
-    namespace, name = (told.get("namespace"), told["name"]) if isinstance(told, dict) else (None, told)
+    end = case["destination"]
+    namespace, name = (end.get("namespace"), end["name"]) if isinstance(end, dict) else (None, end)
     return Destination(namespace, name, schema=_schema(case.get("destination_schema")))
 
 
@@ -160,7 +164,7 @@ LEVELS: Mapping[str, Callable[[Json], Json]] = {
     "platform": platform,
     "pipeline": pipeline,
     "stage-validation": stage_validation,
-    "join-operations": join_operations,
+    "join-operations": join_level,
     "seed": seed,
     "openlineage": openlineage,
 }

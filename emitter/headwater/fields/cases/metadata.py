@@ -1,4 +1,4 @@
-"""Metadata in the JSON of `cases`: what source fields have, by which policies it follows them, and what comes of it."""
+"""Metadata in the JSON of cases: the metadata of source fields, the policies, and the inherited metadata."""
 
 from __future__ import annotations
 
@@ -13,50 +13,52 @@ from ..resolution.metadata import COLLECT, DROP, ERROR, FIRST, FieldMetadata, Me
 
 Json = dict[str, Any]
 
-_RULES = {policy.rule: policy for policy in (COLLECT, FIRST, DROP, ERROR)}
+_POLICIES = {policy.rule: policy for policy in (COLLECT, FIRST, DROP, ERROR)}
 
 
 def inherited_json(case: Json, lineage: FieldLineage) -> Json:
-    """The key ``metadata``, where the case tells any: what each destination field inherits, with origins.
+    """Return the member ``metadata``, the metadata of each destination field with origins, if the case has any.
 
-    Raises ConfigError for a policy or a field that is none, InvalidLineage where the policy is ``error``.
+    Raises ConfigError for an invalid policy, and InvalidLineage for a conflict under the policy ``error``.
     """
     if not ("metadata" in case or "on_destination" in case):
         return {}
-    policies = {name: _policy(told) for name, told in (case.get("policies") or {}).items()}
-    known = {str(one): one for one in (*lineage.source_fields, *lineage.incoming)}
+    policies = {name: _policy(item) for name, item in (case.get("policies") or {}).items()}
+    known = {str(field): field for field in (*lineage.source_fields, *lineage.incoming)}
     found = propagate(
         lineage,
-        dict(_told(case.get("metadata"), known)),
-        on_destination=dict(_told(case.get("on_destination"), known)),
+        dict(_metadata(case.get("metadata"), known)),
+        on_destination=dict(_metadata(case.get("on_destination"), known)),
         policies=policies,
         default=policies.get("*", COLLECT),
     )
-    return {"metadata": {str(one): _json(told) for one, told in sorted(found.items()) if told.tags or told.properties}}
+    return {
+        "metadata": {str(field): _json(item) for field, item in sorted(found.items()) if item.tags or item.properties}
+    }
 
 
-def _told(items: Json | None, known: dict[str, DatasetField]) -> Iterator[tuple[DatasetField, Metadata]]:
-    """Fields that no operation takes or makes hand on nothing, and so are passed over."""
-    for name, told in (items or {}).items():
+def _metadata(items: Json | None, known: dict[str, DatasetField]) -> Iterator[tuple[DatasetField, Metadata]]:
+    # Fields that are not part of any operation have nothing to propagate to.
+    for name, item in (items or {}).items():
         if name in known:
-            yield known[name], Metadata(frozenset(told.get("tags") or ()), dict(told.get("properties") or {}))
+            yield known[name], Metadata(frozenset(item.get("tags") or ()), dict(item.get("properties") or {}))
 
 
-def _policy(told: Any) -> Policy:
-    match told:
+def _policy(item: Any) -> Policy:
+    match item:
         case {"ranked": [*order]}:
             return ranked(*map(str, order))
-        case str() if told in _RULES:
-            return _RULES[told]
-    raise ConfigError(f"not a policy: {told!r}; one of {', '.join(_RULES)}, or {{'ranked': [values]}}")
+        case str() if item in _POLICIES:
+            return _POLICIES[item]
+    raise ConfigError(f"not a policy: {item!r}; use one of {', '.join(_POLICIES)}, or {{'ranked': [values]}}")
 
 
-def _json(told: FieldMetadata) -> Json:
+def _json(metadata: FieldMetadata) -> Json:
     return {
-        "tags": sorted(told.tags),
+        "tags": sorted(metadata.tags),
         "properties": {
             name: {value: sorted(map(str, origins)) for value, origins in sorted(values.items())}
-            for name, values in told.properties.items()
+            for name, values in metadata.properties.items()
         },
-        "conflicts": list(told.conflicts),
+        "conflicts": list(metadata.conflicts),
     }

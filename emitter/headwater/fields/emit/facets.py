@@ -1,4 +1,4 @@
-"""Field lineage as OpenLineage facets: columnLineage 1-2-0, schema 1-2-0, tags 1-0-0, and two of our own."""
+"""Field lineage as OpenLineage facets: columnLineage 1-2-0, schema 1-2-0, tags 1-0-0, and Headwater's own facets."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from ..model.wired import Operation
 from ..resolution.columns import Columns, Influence, columns
 from ..resolution.fingerprint import fingerprint
 from ..resolution.lineage import FieldLineage
-from ..resolution.metadata import FieldMetadata
+from ..resolution.metadata import FieldMetadata, Origins
 
-MOST_PAIRS = 5_000
-"""Above so many pairs of fields, sources that feed every field are told once for the whole dataset."""
+MAX_FIELD_PAIRS = 5_000
+"""Above so many pairs of fields, sources that feed every field are listed once for the whole dataset."""
 
-
-MOST_LINKS = 20_000
-"""Above so many inputs and outputs of operations, the operations facet names the operations alone."""
+MAX_OPERATION_FIELDS = 20_000
+"""Above so many inputs and outputs of operations, the operations facet has the operations without them."""
 
 
 @attr.define
 class FieldOperationsReferenceDatasetFacet(DatasetFacet):
-    """On an output: the fingerprint of the operations behind its columnLineage, which are told once, under it."""
+    """On an output: the fingerprint of the operations behind its columnLineage, which are sent once, under it."""
 
     fingerprint: str
 
@@ -40,7 +39,7 @@ class FieldOperationsReferenceDatasetFacet(DatasetFacet):
 
 @attr.define
 class FieldOperationsDatasetFacet(DatasetFacet):
-    """A set of operations, nothing left out; equal sets have equal fingerprints."""
+    """A complete set of operations; equal sets have equal fingerprints."""
 
     fingerprint: str
     operations: list[dict[str, Any]]
@@ -55,7 +54,7 @@ class FieldOperationsDatasetFacet(DatasetFacet):
 
 @attr.define
 class FieldMetadataDatasetFacet(DatasetFacet):
-    """What fields inherited, with origins and conflicts; the tags facet has the values alone."""
+    """Inherited metadata with origins and conflicts; the tags facet has the values only."""
 
     fields: dict[str, dict[str, Any]]
 
@@ -65,10 +64,10 @@ class FieldMetadataDatasetFacet(DatasetFacet):
 
 
 def column_lineage_facet(
-    lineage: FieldLineage, destination: DatasetRef, namespace: str, most_pairs: int = MOST_PAIRS
+    lineage: FieldLineage, destination: DatasetRef, namespace: str, max_pairs: int = MAX_FIELD_PAIRS
 ) -> column_lineage_dataset.ColumnLineageDatasetFacet:
-    """The columnLineage facet of one destination; fields made from nothing have an empty ``inputFields``."""
-    found = compact(columns(lineage, destination), most_pairs)
+    """Return the columnLineage facet of a destination; generated fields have an empty ``inputFields``."""
+    found = compact(columns(lineage, destination), max_pairs)
     fields: dict[str, list[Influence]] = {}
     for name, influences in found.fields.items():
         fields.setdefault(unescape(name), []).extend(influences)
@@ -81,58 +80,52 @@ def column_lineage_facet(
     )
 
 
-def compact(found: Columns, most_pairs: int) -> Columns:
-    """Where there are too many pairs, what feeds every field is told once, for the dataset as a whole."""
+def compact(found: Columns, max_pairs: int) -> Columns:
+    """Return the column lineage with the influences that all fields share moved to the dataset, if there are too many."""
     pairs = sum(len(influences) for influences in found.fields.values())
-    if pairs <= most_pairs:
+    if pairs <= max_pairs:
         return found
-    told = [frozenset(influences) for influences in found.fields.values() if influences]
-    shared = frozenset.intersection(*told) if len(told) == len(found.fields) else frozenset()
+    shared = frozenset.intersection(*map(frozenset, found.fields.values()))
     return Columns(
-        {name: tuple(one for one in influences if one not in shared) for name, influences in found.fields.items()},
-        (*found.dataset, *sorted(shared, key=lambda one: one.sort_key)),
+        {name: tuple(item for item in influences if item not in shared) for name, influences in found.fields.items()},
+        (*found.dataset, *sorted(shared, key=lambda influence: influence.sort_key)),
     )
 
 
 def field_operations_facet(
-    lineage: FieldLineage, namespace: str, most_links: int = MOST_LINKS
+    lineage: FieldLineage, namespace: str, max_fields: int = MAX_OPERATION_FIELDS
 ) -> FieldOperationsDatasetFacet:
-    """The operations facet: every operation in topological order, what was dropped, what is wrong.
+    """Return the facet with every operation in topological order, the dropped fields and the problems.
 
-    Above ``most_links`` inputs and outputs in all, operations are told without theirs, and ``cut`` says so.
+    Above ``max_fields`` inputs and outputs in total, the operations have neither, and ``cut`` says so.
     """
-    links = sum(len(operation.inputs) + len(operation.outputs) for operation in lineage.operations)
-    whole = links <= most_links
+    total = sum(len(operation.inputs) + len(operation.outputs) for operation in lineage.operations)
+    whole = total <= max_fields
     return FieldOperationsDatasetFacet(
         fingerprint=fingerprint_in(lineage, namespace),
         operations=[_operation(operation, namespace, whole) for operation in lineage.operations],
-        dropped=[_field(one, namespace) for one in sorted(lineage.dropped)],
+        dropped=[_field(field, namespace) for field in sorted(lineage.dropped)],
         problems=[
-            {
-                "code": problem.code,
-                "message": str(problem),
-                **_present(operation=problem.operation, field=problem.field),
-            }
+            _present(code=problem.code, message=str(problem), operation=problem.operation, field=problem.field)
             for problem in lineage.problems
         ],
-        cut=None if whole else f"{links} inputs and outputs are left out; more than {most_links} are not told",
+        cut=None if whole else f"{total} inputs and outputs are omitted; the limit is {max_fields}",
     )
 
 
 def fingerprint_in(lineage: FieldLineage, namespace: str) -> str:
-    """The fingerprint of the operations once datasets without a namespace have this one: then they are other datasets."""
-    ends = [one.dataset for one in lineage.operations if one.dataset is not None]
-    if all(end.namespace is not None for end in ends):
+    """Return the fingerprint of the operations with this namespace for datasets that have none."""
+    if all(item.dataset is None or item.dataset.namespace is not None for item in lineage.operations):
         return lineage.fingerprint
 
-    def placed(dataset: DatasetRef | None) -> DatasetRef | None:
+    def named(dataset: DatasetRef | None) -> DatasetRef | None:
         return dataset and replace(dataset, namespace=dataset.namespace or namespace)
 
-    return fingerprint([replace(one, dataset=placed(one.dataset)) for one in lineage.operations])
+    return fingerprint([replace(item, dataset=named(item.dataset)) for item in lineage.operations])
 
 
 def schema_facet(schema: Schema) -> schema_dataset.SchemaDatasetFacet:
-    """The schema facet; nesting as deep as the schema's."""
+    """Return the schema facet with all nested fields."""
     built: dict[int, schema_dataset.SchemaDatasetFacetFields] = {}
     order: list[SchemaField] = list(schema.fields)
     for item in order:
@@ -147,81 +140,79 @@ def schema_facet(schema: Schema) -> schema_dataset.SchemaDatasetFacet:
 def metadata_facets(
     metadata: Mapping[DatasetField, FieldMetadata], destination: DatasetRef, namespace: str
 ) -> dict[str, DatasetFacet]:
-    """The tags facet with what the destination's fields inherited, and our own with origins and conflicts."""
-    mine = {unescape(one.field): told for one, told in metadata.items() if one.dataset == destination}
-    told = {name: one for name, one in mine.items() if one.tags or one.properties}
-    if not told:
+    """Return the facets with the metadata that the destination's fields inherit: tags, and origins and conflicts."""
+    inherited = {
+        unescape(field.field): item
+        for field, item in metadata.items()
+        if field.dataset == destination and (item.tags or item.properties)
+    }
+    if not inherited:
         return {}
     tags = [
         tags_dataset.TagsDatasetFacetFields(key=key, value=value, source="PROPAGATED", field=name)
-        for name, one in told.items()
-        for key, value in _tags(one)
+        for name, item in inherited.items()
+        for key, value in _tags(item)
     ]
-    fields = {name: _metadata(one, namespace) for name, one in told.items()}
+    fields = {name: _metadata(item, namespace) for name, item in inherited.items()}
     return {
         "tags": tags_dataset.TagsDatasetFacet(tags=tags),
         "headwater_fieldMetadata": FieldMetadataDatasetFacet(fields=fields),
     }
 
 
-def _tags(told: FieldMetadata) -> Iterable[tuple[str, str]]:
-    yield from ((tag, "true") for tag in told.tags)
-    yield from ((name, value) for name, values in told.properties.items() for value in values)
+def _tags(metadata: FieldMetadata) -> Iterable[tuple[str, str]]:
+    yield from ((tag, "true") for tag in metadata.tags)
+    yield from ((name, value) for name, values in metadata.properties.items() for value in values)
 
 
-def _metadata(told: FieldMetadata, namespace: str) -> dict[str, Any]:
+def _metadata(metadata: FieldMetadata, namespace: str) -> dict[str, Any]:
+    def listed(values: Mapping[str, Origins]) -> dict[str, Any]:
+        return {value: [_field(field, namespace) for field in origins] for value, origins in values.items()}
+
     return {
-        "tags": {tag: [_field(one, namespace) for one in origins] for tag, origins in told.tags.items()},
-        "properties": {
-            name: {value: [_field(one, namespace) for one in origins] for value, origins in values.items()}
-            for name, values in told.properties.items()
-        },
-        "conflicts": list(told.conflicts),
+        "tags": listed(metadata.tags),
+        "properties": {name: listed(values) for name, values in metadata.properties.items()},
+        "conflicts": list(metadata.conflicts),
     }
 
 
 def _input_fields(influences: Iterable[Influence], namespace: str) -> list[column_lineage_dataset.InputField]:
     by_source: dict[DatasetField, list[column_lineage_dataset.Transformation]] = {}
-    for one in influences:
-        by_source.setdefault(one.source, []).append(
+    for item in influences:
+        by_source.setdefault(item.source, []).append(
             column_lineage_dataset.Transformation(
-                type=one.type, subtype=one.subtype, description=one.description, masking=one.masking or None
+                type=item.type, subtype=item.subtype, description=item.description, masking=item.masking or None
             )
         )
     return [
-        column_lineage_dataset.InputField(
-            namespace=source.dataset.namespace or namespace,
-            name=source.dataset.name,
-            field=unescape(source.field),
-            transformations=transformations,
-        )
+        column_lineage_dataset.InputField(**_field(source, namespace), transformations=transformations)
         for source, transformations in by_source.items()
     ]
 
 
 def _operation(operation: Operation, namespace: str, whole: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": operation.id, "type": operation.type.value, "name": operation.name}
-    told |= _present(description=operation.description, kind=operation.kind and operation.kind.value)
+    result: dict[str, Any] = {"id": operation.id, "type": operation.type.value, "name": operation.name}
+    result |= _present(description=operation.description, kind=operation.kind and operation.kind.value)
     if operation.dataset is not None:
-        told["dataset"] = _dataset(operation.dataset, namespace)
+        result["dataset"] = _dataset(operation.dataset, namespace)
     if operation.masking:
-        told["masking"] = True
+        result["masking"] = True
     if operation.inputs and whole:
-        told["inputs"] = [_present(origin=link.origin, field=link.field) for link in operation.inputs]
+        result["inputs"] = [_present(origin=link.origin, field=link.field) for link in operation.inputs]
     if operation.outputs and whole:
-        told["outputs"] = list(operation.outputs)
+        result["outputs"] = list(operation.outputs)
     if operation.reaches is not None:
-        told["reaches"] = [_dataset(one, namespace) for one in sorted(operation.reaches)]
-    return told
+        result["reaches"] = [_dataset(dataset, namespace) for dataset in sorted(operation.reaches)]
+    return result
 
 
-def _dataset(one: DatasetRef, namespace: str) -> dict[str, str]:
-    return {"namespace": one.namespace or namespace, "name": one.name}
+def _dataset(dataset: DatasetRef, namespace: str) -> dict[str, str]:
+    return {"namespace": dataset.namespace or namespace, "name": dataset.name}
 
 
-def _field(one: DatasetField, namespace: str) -> dict[str, str]:
-    return {**_dataset(one.dataset, namespace), "field": unescape(one.field)}
+def _field(field: DatasetField, namespace: str) -> dict[str, str]:
+    return {**_dataset(field.dataset, namespace), "field": unescape(field.field)}
 
 
-def _present(**told: str | None) -> dict[str, str]:
-    return {key: value for key, value in told.items() if value is not None}
+def _present(**members: str | None) -> dict[str, str]:
+    return {key: value for key, value in members.items() if value is not None}

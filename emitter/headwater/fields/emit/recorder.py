@@ -1,4 +1,4 @@
-"""The recorder that a program's context offers (seed 002, Platform API)."""
+"""The recorder of a program's field operations."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from .run import Run, apply
 
 
 class LineageRecorder(Protocol):
-    """What a program's context offers (seed 002, Platform API)."""
+    """The interface of recorders of field operations."""
 
     def record(self, destination: Destination, operations: Iterable[FieldOperation]) -> FieldLineage:
-        """Record operations against the destination; calls accumulate."""
+        """Record operations of a destination and return its lineage; calls accumulate."""
         ...
 
 
 class ProgramRecorder:
-    """The recorder of one run: calls for one destination accumulate, in the order in which they are made.
+    """The recorder of a run: calls for the same destination accumulate in the order in which they are made.
 
-    With a run, each call puts what is known by then into the run (`apply`); a later call replaces it. ``strict``
-    makes an input that nobody makes an InvalidLineage; else it has no sources and stands in ``problems``.
+    With a run, each call adds the lineage recorded so far to the run (`apply`) and replaces that of earlier calls. With
+    ``strict``, an input that no operation outputs raises InvalidLineage; otherwise it has no sources and is reported in
+    ``problems``.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class ProgramRecorder:
         self._recorded: dict[DatasetRef, tuple[Destination, tuple[FieldOperation, ...]]] = {}
 
     def record(self, destination: Destination, operations: Iterable[FieldOperation]) -> FieldLineage:
-        """Add operations and give the destination's lineage as of now; InvalidLineage leaves the earlier ones."""
+        """Add operations and return the lineage of the destination; if InvalidLineage is raised, nothing is added."""
         known, before = self._recorded.get(destination.ref, (destination, ()))
         target = destination if destination.schema is not None else known
         after = (*before, *operations)

@@ -1,4 +1,4 @@
-"""From resolved lineage into a run: which datasets it read and wrote, with the facets that tell the fields."""
+"""Add resolved lineage to a run: the datasets that it reads and writes, with facets for their fields."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from openlineage.client.generated.base import DatasetFacet
 from openlineage.client.serde import Serde
 
-from ..model.field_operations import DatasetField, DatasetRef
+from ..model.field_operations import DatasetField
 from ..model.schema import Schema
-from ..model.wired import OperationType
-from ..resolution.lineage import FieldLineage, ends
+from ..model.wired import READ, WRITE
+from ..resolution.lineage import FieldLineage, datasets
 from ..resolution.metadata import FieldMetadata
 from .facets import (
     FieldOperationsReferenceDatasetFacet,
@@ -22,46 +22,46 @@ from .facets import (
 )
 
 Facets = dict[str, Any]
-
+DatasetKey = tuple[str, str]
 
 FACET = "headwater_fieldOperations"
 OPERATIONS = "urn:headwater:field-operations"
-"""The namespace under which sets of operations are told, each once: its name is its fingerprint."""
+"""The namespace of the datasets that carry a set of operations each; their name is the fingerprint of the set."""
 
 
 class Run(Protocol):
-    """The port to a run: what it reads and writes, with dataset facets (dicts) by name.
+    """The interface of a run: the datasets that it reads and writes, with facets (dicts) by name.
 
-    ``attaches`` tells facets about an output that many runs share, under a key of their own; told again for the output,
-    they replace what was told before.
+    ``attaches`` sends facets that the outputs of many runs share, as facets of a dataset of their own. Another call for
+    the same output replaces them.
     """
 
     def reads(self, namespace: str, name: str, *, facets: Mapping[str, Any]) -> object: ...
 
     def writes(self, namespace: str, name: str, *, facets: Mapping[str, Any]) -> object: ...
 
-    def attaches(self, output: tuple[str, str], key: tuple[str, str], told: Mapping[str, Any], /) -> object: ...
+    def attaches(self, output: DatasetKey, key: DatasetKey, facets: Mapping[str, Any], /) -> object: ...
 
 
 class MemoryRun:
-    """A run that keeps what it is told, later facets replacing earlier ones of their name; the fake of `Run`."""
+    """A run that stores its datasets and facets, for tests; a later facet replaces an earlier one of its name."""
 
     def __init__(self) -> None:
-        self.inputs: dict[tuple[str, str], Facets] = {}
-        self.outputs: dict[tuple[str, str], Facets] = {}
-        self.attached: dict[tuple[str, str], tuple[tuple[str, str], Facets]] = {}
+        self.inputs: dict[DatasetKey, Facets] = {}
+        self.outputs: dict[DatasetKey, Facets] = {}
+        self.attached: dict[DatasetKey, tuple[DatasetKey, Facets]] = {}
 
     def reads(self, namespace: str, name: str, *, facets: Mapping[str, Any]) -> None:
-        self.inputs.setdefault((namespace, name), {}).update(_signed(facets))
+        self.inputs.setdefault((namespace, name), {}).update(_with_producer(facets))
 
     def writes(self, namespace: str, name: str, *, facets: Mapping[str, Any]) -> None:
-        self.outputs.setdefault((namespace, name), {}).update(_signed(facets))
+        self.outputs.setdefault((namespace, name), {}).update(_with_producer(facets))
 
-    def attaches(self, output: tuple[str, str], key: tuple[str, str], told: Mapping[str, Any]) -> None:
-        self.attached[output] = (key, _signed(told))
+    def attaches(self, output: DatasetKey, key: DatasetKey, facets: Mapping[str, Any]) -> None:
+        self.attached[output] = (key, _with_producer(facets))
 
 
-def _signed(facets: Mapping[str, Any]) -> Facets:
+def _with_producer(facets: Mapping[str, Any]) -> Facets:
     return {name: {"_producer": "urn:headwater:memory"} | facet for name, facet in facets.items()}
 
 
@@ -72,44 +72,33 @@ def apply(
     namespace: str = "default",
     metadata: Mapping[DatasetField, FieldMetadata] | None = None,
 ) -> None:
-    """Put a lineage into a run: its sources as inputs, its destinations as outputs with columnLineage.
+    """Add a lineage to a run: its sources as inputs, its destinations as outputs with columnLineage, with their schemas.
 
-    The outputs name the fingerprint of the operations, which are attached under it, so that runs of the same operations
-    share them. ``namespace`` is that of datasets which name none. Schemas go along where they were told.
+    The outputs carry the fingerprint of the operations, and the operations are attached under it, so that runs of the
+    same operations share them. ``namespace`` is that of datasets without one.
     """
     operations = field_operations_facet(lineage, namespace)
-    for source in ends(lineage.operations, OperationType.READ):
-        run.reads(source.namespace or namespace, source.name, facets=_source_facets(lineage, source))
-    for destination in ends(lineage.operations, OperationType.WRITE):
-        facets = _destination_facets(lineage, destination, namespace)
-        facets[FACET] = FieldOperationsReferenceDatasetFacet(operations.fingerprint)
-        facets |= metadata_facets(metadata or {}, destination, namespace)
+    for source in datasets(lineage.operations, READ):
+        read = (lineage.sources or {}).get(source)
+        run.reads(source.namespace or namespace, source.name, facets=schema_facets(read.schema if read else None))
+    for destination in datasets(lineage.operations, WRITE):
+        written = (lineage.destinations or {}).get(destination)
+        facets: dict[str, DatasetFacet] = {
+            "columnLineage": column_lineage_facet(lineage, destination, namespace),
+            FACET: FieldOperationsReferenceDatasetFacet(operations.fingerprint),
+            **metadata_facets(metadata or {}, destination, namespace),
+        }
         key = (destination.namespace or namespace, destination.name)
-        run.writes(*key, facets=_plain(facets))
-        run.attaches(key, (OPERATIONS, operations.fingerprint), _plain({FACET: operations}))
-
-
-def _source_facets(lineage: FieldLineage, source: DatasetRef) -> Facets:
-    told = (lineage.sources or {}).get(source)
-    return schema_facets(None if told is None else told.schema)
+        run.writes(*key, facets=_as_dicts(facets) | schema_facets(written.schema if written else None))
+        run.attaches(key, (OPERATIONS, operations.fingerprint), _as_dicts({FACET: operations}))
 
 
 def schema_facets(schema: Schema | None) -> Facets:
-    """The schema facet as a dict by its name; none where there is no schema."""
-    return {} if schema is None else _plain({"schema": schema_facet(schema)})
+    """Return the schema facet by its name, as a dict; nothing without a schema."""
+    return {} if schema is None else _as_dicts({"schema": schema_facet(schema)})
 
 
-def _destination_facets(lineage: FieldLineage, destination: DatasetRef, namespace: str) -> dict[str, DatasetFacet]:
-    told = (lineage.destinations or {}).get(destination)
-    facets: dict[str, DatasetFacet] = {
-        "columnLineage": column_lineage_facet(lineage, destination, namespace),
-    }
-    if told is not None and told.schema is not None:
-        facets["schema"] = schema_facet(told.schema)
-    return facets
-
-
-def _plain(facets: Mapping[str, DatasetFacet]) -> Facets:
-    """Facets as dicts: any transport takes those. Who produced them is for the run to say, as for its other facets."""
-    told = {name: Serde.to_dict(facet) for name, facet in facets.items()}
-    return {name: {key: value for key, value in facet.items() if key != "_producer"} for name, facet in told.items()}
+def _as_dicts(facets: Mapping[str, DatasetFacet]) -> Facets:
+    """Return facets as dicts, which every transport accepts, without ``_producer``, which the run adds."""
+    dicts = {name: Serde.to_dict(facet) for name, facet in facets.items()}
+    return {name: {key: value for key, value in facet.items() if key != "_producer"} for name, facet in dicts.items()}

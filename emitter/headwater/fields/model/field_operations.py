@@ -1,7 +1,7 @@
-"""What a program says about its fields: sources, a destination, operations (seed 002, Platform API and Plugin API).
+"""The values that a program records: sources, a destination, inputs, outputs and operations (docs/fields.md).
 
-All are frozen values. A dataset is its namespace and name; properties, description and schema are context and
-never part of its identity, so one dataset read with two settings stays one node.
+All values are frozen. A dataset is identified by its namespace and name. Properties, description and schema are not
+part of its identity: a dataset that is read with two settings remains a single node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 
 
 class OpKind(StrEnum):
-    """What an operation does to its inputs; told by the program, or inferred from the shape (`FieldOperation.shape`)."""
+    """What an operation does to its inputs, as declared by the program."""
 
     IDENTITY = "identity"
     TRANSFORM = "transform"
@@ -46,12 +46,12 @@ INFLUENCES: Mapping[OpKind, str] = {
     OpKind.WINDOW: "WINDOW",
     OpKind.CONDITION: "CONDITIONAL",
 }
-"""The kinds whose inputs influence a whole dataset, with OpenLineage's INDIRECT subtype (columnLineage 1-2-0)."""
+"""The kinds whose inputs influence a whole dataset, with the INDIRECT subtype of columnLineage 1-2-0."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetRef:
-    """A dataset's identity; a namespace of ``None`` means the program's own."""
+    """The identity of a dataset; a namespace of ``None`` stands for the namespace of the program."""
 
     namespace: str | None
     name: str
@@ -65,7 +65,7 @@ class DatasetRef:
 
 @dataclass(frozen=True, slots=True)
 class DatasetField:
-    """One field of one dataset; its text is ``namespace:dataset#field``."""
+    """A field of a dataset; its text form is ``namespace:dataset#field``."""
 
     dataset: DatasetRef
     field: str
@@ -79,7 +79,7 @@ class DatasetField:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A dataset that a program reads; a field that the source adds by itself (a file path, an offset) is its own too."""
+    """A dataset that a program reads, including fields that the source itself adds (a file path, an offset)."""
 
     namespace: str | None
     name: str
@@ -88,22 +88,22 @@ class Source:
 
     @classmethod
     def of(cls, *names: str, properties: Mapping[str, str] = _NOTHING, schema: SchemaLike | None = None) -> Source:
-        """``Source.of(name)`` or ``Source.of(namespace, name)``."""
+        """Return the source ``Source.of(name)`` or ``Source.of(namespace, name)``."""
         return cls(*_namespace_and_name(names), MappingProxyType(dict(properties)), Schema.maybe(schema))
 
     @property
     def ref(self) -> DatasetRef:
-        """The identity alone."""
+        """The identity of the dataset."""
         return DatasetRef(self.namespace, self.name)
 
     def __getitem__(self, path: PathLike) -> Input:
-        """``users["FirstName"]``: the field of this source as an input."""
+        """Return a field of this source as an input: ``users["FirstName"]``."""
         return Input(FieldPath.of(path), self)
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The dataset that the fields will be part of; with a schema, only its fields are fields of the destination."""
+    """A dataset that a program writes; with a schema, it has the fields of the schema and no others."""
 
     namespace: str | None
     name: str
@@ -119,22 +119,22 @@ class Destination:
         properties: Mapping[str, str] = _NOTHING,
         schema: SchemaLike | None = None,
     ) -> Destination:
-        """``Destination.of(name)`` or ``Destination.of(namespace, name)``."""
+        """Return the destination ``Destination.of(name)`` or ``Destination.of(namespace, name)``."""
         namespace, name = _namespace_and_name(names)
         return cls(namespace, name, description, MappingProxyType(dict(properties)), Schema.maybe(schema))
 
     @property
     def ref(self) -> DatasetRef:
-        """The identity alone."""
+        """The identity of the dataset."""
         return DatasetRef(self.namespace, self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A field that takes part in an operation.
+    """An input field of an operation.
 
-    With a source it is that dataset's field; with a stage (joiners) it is the field as that input stage hands it
-    over; with neither it is the latest earlier output of that path.
+    With a source, the field of that dataset. With a stage (in a joiner), the field as that input stage outputs it.
+    With neither, the latest earlier output of that path.
     """
 
     field: FieldPath
@@ -149,29 +149,31 @@ class Input:
     def of(cls, first: Source, path: PathLike, /) -> Input: ...
     @classmethod
     def of(cls, first: PathLike | Source, path: PathLike | None = None, /) -> Input:
-        """``Input.of(field)`` or ``Input.of(source, field)``."""
+        """Return the input ``Input.of(field)`` or ``Input.of(source, field)``."""
         if isinstance(first, Source):
             if path is None:
-                raise ConfigError(f"Input.of({first.name!r}, …) lacks the field")
+                raise ConfigError(
+                    f"Input.of({first.name!r}, …) has no field; pass the field's path as the second argument"
+                )
             return cls(FieldPath.of(path), first)
         return cls(FieldPath.of(first))
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """What ``value_from`` may call the side of a join that this input is on."""
+        """The names by which ``value_from`` can refer to this input's side of a join."""
         if self.source is not None:
             return (self.source.name, str(self.source.ref))
         return () if self.stage is None else (self.stage,)
 
     @classmethod
     def from_stage(cls, stage: str, path: PathLike) -> Input:
-        """A joiner's input: the field as the named input stage hands it over; stage and field stay apart."""
+        """Return the input of a joiner: the field as the named input stage outputs it."""
         return cls(FieldPath.of(path), stage=stage)
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A field that an operation makes."""
+    """An output field of an operation."""
 
     field: FieldPath
 
@@ -182,11 +184,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class FieldOperation:
-    """One step from fields to fields: every input feeds every output.
+    """An operation on fields: every input feeds every output.
 
-    No outputs: the inputs are dropped (unless ``kind`` says filter, sort, …). No inputs: the outputs are made from
-    nothing. Names need not be unique. ``removes_tags`` are tags that do not survive the operation (masking);
-    ``value_from`` is for a join the dataset or stage whose key goes on.
+    Without outputs, the inputs are dropped (unless ``kind`` is filter, sort or the like). Without inputs, the outputs
+    are generated. Names need not be unique. ``removes_tags`` lists tags that the operation removes (masking).
+    ``value_from`` names the dataset or stage whose key a join outputs.
     """
 
     name: str
@@ -211,50 +213,54 @@ class FieldOperation:
         removes_tags: Iterable[str] = (),
         value_from: str | None = None,
     ) -> None:
-        put = object.__setattr__
-        put(self, "name", name)
-        put(self, "inputs", _distinct(i if isinstance(i, Input) else Input.of(i) for i in inputs))
-        put(self, "outputs", _distinct(o if isinstance(o, Output) else Output.of(o) for o in outputs))
-        put(self, "description", description)
-        put(self, "kind", None if kind is None else OpKind(kind))
-        put(self, "masking", masking or kind == OpKind.MASK)
-        put(self, "propagate_metadata", propagate_metadata)
-        put(self, "removes_tags", tuple(removes_tags))
-        put(self, "value_from", value_from)
+        set_field = object.__setattr__  # the dataclass is frozen
+        set_field(self, "name", name)
+        set_field(self, "inputs", distinct(i if isinstance(i, Input) else Input.of(i) for i in inputs))
+        set_field(self, "outputs", distinct(o if isinstance(o, Output) else Output.of(o) for o in outputs))
+        set_field(self, "description", description)
+        set_field(self, "kind", None if kind is None else OpKind(kind))
+        set_field(self, "masking", masking or kind == OpKind.MASK)
+        set_field(self, "propagate_metadata", propagate_metadata)
+        set_field(self, "removes_tags", tuple(removes_tags))
+        set_field(self, "value_from", value_from)
 
     @property
     def influences(self) -> bool:
-        """Whether the inputs influence the dataset as a whole (a filter, a join's keys) beside what they feed."""
+        """Whether the inputs influence the dataset as a whole (a filter, the keys of a join)."""
         return self.kind is not None and self.kind in INFLUENCES
 
     @property
     def drops(self) -> bool:
-        """Whether the inputs end here: no outputs, and no filter, sort or the like."""
+        """Whether the operation drops its inputs: it has no outputs and does not influence the dataset."""
         return not self.outputs and not self.influences
 
-    def direct_inputs(self, place: int) -> tuple[Input, ...]:
-        """The inputs whose values the output at this place has: all, save where the inputs only influence.
+    def direct_inputs(self) -> dict[str, tuple[Input, ...]]:
+        """Return for each output of an operation that influences the inputs from which it takes its value.
 
-        There it is the inputs of the output's own name. A join's renamed key is its side's key, told by
-        ``value_from``: the one at the same place if that side has as many keys as there are outputs, else all.
+        These are the inputs with the name of the output. The renamed key of a join takes its value from the side that
+        ``value_from`` names: from the key at the same index if that side has as many keys as there are outputs, else
+        from all keys of that side.
         """
         if not self.influences:
-            return self.inputs
+            return {}
+        return {str(output.field): self._direct_inputs(index) for index, output in enumerate(self.outputs)}
+
+    def _direct_inputs(self, index: int) -> tuple[Input, ...]:
         side = tuple(item for item in self.inputs if self.value_from is None or self.value_from in item.sides)
-        same = tuple(item for item in side if item.field.leaf == self.outputs[place].field.leaf)
+        same = tuple(item for item in side if item.field.leaf == self.outputs[index].field.leaf)
         if same or self.kind is not OpKind.JOIN:
             return same
         paired = self.value_from is not None and len(side) == len(self.outputs)
-        return (side[place],) if paired else side
+        return (side[index],) if paired else side
 
     @classmethod
     def builder(cls, name: str) -> FieldOperationBuilder:
-        """The seed's fluent form; ends with ``build()``."""
+        """Return a builder of the operation; call its ``build()`` last."""
         return FieldOperationBuilder(cls(name))
 
 
 class FieldOperationBuilder:
-    """Collects an operation step by step; each call returns the builder."""
+    """Builds an operation step by step; each method returns the builder."""
 
     __slots__ = ("_operation",)
 
@@ -283,7 +289,7 @@ class FieldOperationBuilder:
         return self._with(propagate_metadata=True)
 
     def build(self) -> FieldOperation:
-        """The operation as told so far; the builder may go on from it."""
+        """Return the operation built so far; the builder can be used further."""
         return self._operation
 
     def _with(self, **changes: object) -> FieldOperationBuilder:
@@ -297,8 +303,9 @@ def _namespace_and_name(names: tuple[str, ...]) -> tuple[str | None, str]:
             return None, name
         case (str(namespace), str(name)) if namespace and name:
             return namespace, name
-    raise ConfigError(f"a dataset is a name, or a namespace and a name, not {names!r}")
+    raise ConfigError(f"not a dataset: {names!r}; pass a name, or a namespace and a name, none of them empty")
 
 
-def _distinct(items: Iterable[Item]) -> tuple[Item, ...]:
+def distinct(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Return the items, each once, in the order of their first occurrence."""
     return tuple(dict.fromkeys(items))

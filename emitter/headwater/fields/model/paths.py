@@ -1,7 +1,7 @@
-"""Field paths: the unique name of a field in a schema that nests (seed 002, `Input`).
+"""Field paths: the unique name of a field in a nested schema.
 
-A leaf name is not enough, two records of one schema may both have a ``name``. A path is the tuple of names from
-the top down; its text joins them with dots, and a dot or backslash inside a name is escaped with a backslash.
+The name of a leaf is not unique: two records of a schema can both have a ``name``. A path is a tuple of names, outermost
+first. Its text form joins the names with dots; a dot or a backslash in a name is escaped with a backslash.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TEXT = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, order=True)
 class FieldPath:
-    r"""The names of a field and of the records around it, outermost first.
+    r"""The name of a field, preceded by the names of the records that contain it, outermost first.
 
     >>> FieldPath.of("address.zip").parts
     ('address', 'zip')
@@ -31,17 +31,19 @@ class FieldPath:
 
     def __post_init__(self) -> None:
         if not self.parts or not all(isinstance(part, str) and part for part in self.parts):
-            raise ConfigError(f"a field path is one or more non-empty names, not {self.parts!r}")
+            raise ConfigError(f"not a field path: {self.parts!r}; pass one or more non-empty names")
 
     @classmethod
     def of(cls, path: PathLike) -> FieldPath:
-        """Read ``"address.zip"``, ``("address", "zip")`` or a path; ConfigError for anything else."""
+        """Return the path of ``"address.zip"``, ``("address", "zip")`` or a path; raise ConfigError for anything else."""
         if isinstance(path, FieldPath):
             return path
         if not isinstance(path, str):
             return cls(tuple(path))
         if not _TEXT.fullmatch(path):
-            raise ConfigError(f"not a field path: {path!r}; write names joined by dots, a dot in a name as '\\.'")
+            raise ConfigError(
+                f"not a field path: {path!r}; join the names with dots and write a dot in a name as '\\.'"
+            )
         return cls(tuple(unescape(part) for part in _PART.findall(path)))
 
     def __str__(self) -> str:
@@ -49,19 +51,19 @@ class FieldPath:
 
     @property
     def leaf(self) -> str:
-        """The field's own name."""
+        """The name of the field itself."""
         return self.parts[-1]
 
     @property
     def ancestors(self) -> tuple[FieldPath, ...]:
-        """The records around the field, innermost first."""
+        """The records that contain the field, innermost first."""
         return tuple(FieldPath(self.parts[:size]) for size in range(len(self.parts) - 1, 0, -1))
 
 
 PathLike: TypeAlias = str | Sequence[str] | FieldPath
-"""What the API takes for a field: text with dots, a sequence of names, or a path."""
+"""A field path in any accepted form: text with dots, a sequence of names, or a ``FieldPath``."""
 
 
 def unescape(text: str) -> str:
-    """Take the backslashes away: the column name that other OpenLineage producers write."""
+    """Return the text without escapes: the column name as other OpenLineage producers write it."""
     return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""What can be wrong with recorded operations; all of it is told at once."""
+"""Faults in recorded operations; all of them are reported together."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ProblemCode: TypeAlias = Literal[
     "unknown_input",
     "metadata_conflict",
 ]
-"""The codes, in the order in which they are looked for: a cycle is found first."""
+"""The codes, the most severe first."""
 
 _RANK: dict[str, int] = {code: rank for rank, code in enumerate(get_args(ProblemCode))}
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault: its code, the name that is to blame (``culprit``), and where it stands."""
+    """A fault: its code, the name that causes it (``culprit``), and its stage, operation and field if known."""
 
     code: ProblemCode
     culprit: str | None = None
@@ -45,20 +45,20 @@ class Problem:
 
 
 _SENTENCES: dict[ProblemCode, str] = {
-    "cycle": "{culprit!r} feeds itself",
-    "repeated_name": "the operation name {culprit!r} is repeated",
-    "null_source": "the read {culprit!r} has no source",
-    "null_destination": "the write {culprit!r} has no destination",
-    "no_read": "nothing is read: field lineage needs at least one read",
-    "no_write": "nothing is written: field lineage needs at least one write",
-    "unknown_origin": "no operation is called {culprit!r}",
-    "unknown_input": "no earlier operation makes the field {culprit!r}, and the input names no source",
-    "metadata_conflict": "the field {culprit!r} inherits different values",
+    "cycle": "{culprit!r} depends on itself; remove the cycle",
+    "repeated_name": "several operations are named {culprit!r}; rename all but one",
+    "null_source": "the read {culprit!r} has no source; add its dataset",
+    "null_destination": "the write {culprit!r} has no destination; add its dataset",
+    "no_read": "there is no read operation; field lineage needs at least one",
+    "no_write": "there is no write operation; field lineage needs at least one",
+    "unknown_origin": "an input refers to the operation {culprit!r}, which does not exist",
+    "unknown_input": "the input {culprit!r} has no source, and no earlier operation outputs the field",
+    "metadata_conflict": "the field {culprit!r} inherits several values; set one on the destination or choose another policy",
 }
 
 
 class InvalidLineage(HeadwaterError, ValueError):
-    """Recorded operations contradict themselves; ``problems`` has every fault, the gravest kind first."""
+    """Recorded operations are invalid; ``problems`` has every fault, the most severe kind first."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda problem: _RANK[problem.code]))
@@ -69,12 +69,10 @@ class InvalidLineage(HeadwaterError, ValueError):
 
     @property
     def kind(self) -> ProblemCode:
-        """The code of the gravest problem."""
+        """The code of the most severe problem."""
         return self.problems[0].code
 
     @property
     def culprits(self) -> tuple[str, ...]:
-        """Who is to blame for problems of that kind, sorted, each once."""
-        return tuple(
-            sorted({problem.culprit for problem in self.problems if problem.code == self.kind and problem.culprit})
-        )
+        """The culprits of all problems of that kind, sorted, without duplicates."""
+        return tuple(sorted({p.culprit for p in self.problems if p.code == self.kind and p.culprit}))

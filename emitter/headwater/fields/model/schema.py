@@ -1,4 +1,4 @@
-"""Schemas as far as lineage needs them: names, types, nesting."""
+"""Dataset schemas: names, types and nesting of fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .paths import FieldPath, PathLike
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """A field of a schema: its name, its type as text if known, and the fields in it if it is a record."""
+    """A field of a schema: its name, its type as text if known, and its own fields if it is a record."""
 
     name: str
     type: str | None = None
@@ -19,7 +19,7 @@ class SchemaField:
 
     @classmethod
     def of(cls, item: SchemaFieldLike) -> SchemaField:
-        """Read ``"name"``, ``("name", "type")`` or ``("name", "struct", [fields])``."""
+        """Return the field written ``"name"``, ``("name", "type")`` or ``("name", "struct", [fields])``."""
         match item:
             case SchemaField():
                 return item
@@ -38,7 +38,7 @@ SchemaFieldLike: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The fields of a dataset; ``schema["address.zip"]`` is a path that is checked to exist (KeyError)."""
+    """The fields of a dataset; ``schema["address.zip"]`` is a path, or a KeyError if there is no such field."""
 
     fields: tuple[SchemaField, ...]
 
@@ -48,7 +48,7 @@ class Schema:
 
     @classmethod
     def of_paths(cls, paths: Iterable[PathLike]) -> Schema:
-        """A schema of leaf paths; records that several share are made once."""
+        """Return the schema with these leaf paths; paths with a common prefix share a record."""
         tree: _Tree = {}
         for path in paths:
             level = tree
@@ -71,28 +71,26 @@ class Schema:
         return found
 
     def paths(self) -> Iterator[FieldPath]:
-        """Every field, records and what is in them, top down."""
+        """Yield the paths of all fields, each record before its fields."""
         stack: list[tuple[tuple[str, ...], SchemaField]] = [((), item) for item in reversed(self.fields)]
         while stack:
-            above, item = stack.pop()
-            here = (*above, item.name)
-            yield FieldPath(here)
-            stack.extend((here, inner) for inner in reversed(item.fields))
+            parent, item = stack.pop()
+            path = (*parent, item.name)
+            yield FieldPath(path)
+            stack.extend((path, inner) for inner in reversed(item.fields))
 
     def leaves(self) -> Iterator[FieldPath]:
-        """The fields that hold no others."""
-        inner = {path.parts[:-1] for path in self.paths()}
-        return (path for path in self.paths() if path.parts not in inner)
+        """Yield the paths of the fields that contain no other fields."""
+        records = {path.parts[:-1] for path in self.paths()}
+        return (path for path in self.paths() if path.parts not in records)
 
 
 SchemaLike: TypeAlias = "Schema | Iterable[SchemaFieldLike]"
-
-
 _Tree: TypeAlias = "dict[str, _Tree]"
 
 
 def _fields_of(tree: _Tree) -> tuple[SchemaField, ...]:
-    """Turn nested dicts into fields, without recursion: children before parents."""
+    """Convert nested dicts into fields, children before parents, without recursion."""
     order = [tree]
     for level in order:
         order.extend(level.values())

@@ -1,7 +1,8 @@
-"""The wired form that everything resolves through: reads, transforms and writes whose inputs name their origin.
+"""Wired operations: reads, transforms and writes whose inputs name the operation that they come from.
 
-It is also a public form, the one that CDAP shipped: a read makes fields out of a dataset, a transform makes fields
-out of fields, a write puts fields into a dataset, and (origin, field) tells which version of a field is meant.
+Programs and pipelines are converted to this form before they are resolved. It is public, too, and has the shape of
+CDAP's operations: a read outputs fields of a dataset, a transform outputs fields made from fields, a write stores fields
+in a dataset. An input (origin, field) identifies one version of a field: the one that the operation ``origin`` outputs.
 """
 
 from __future__ import annotations
@@ -13,21 +14,24 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from ..resolution.order import cyclic
-from .field_operations import INFLUENCES, DatasetRef, Destination, OpKind, Source
+from .field_operations import INFLUENCES, DatasetRef, Destination, OpKind, Source, distinct
 from .problems import Problem
 
 
 class OperationType(StrEnum):
-    """The three sorts of wired operations."""
+    """The types of wired operations."""
 
     READ = "read"
     TRANSFORM = "transform"
     WRITE = "write"
 
 
+READ, TRANSFORM, WRITE = OperationType.READ, OperationType.TRANSFORM, OperationType.WRITE
+
+
 @dataclass(frozen=True, slots=True)
 class InputField:
-    """A field as one operation made it; an origin of ``None`` means that nobody did: the field has no sources."""
+    """A field as the operation ``origin`` outputs it; with an origin of ``None``, the field has no sources."""
 
     origin: str | None
     field: str
@@ -39,12 +43,12 @@ DatasetLike: TypeAlias = "DatasetRef | Source | Destination | None"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A read, transform or write; make one with the classmethods of those names.
+    """A read, transform or write, constructed with the classmethod of that name.
 
-    ``id`` is what origins refer to and is unique; it is the name unless names repeat. ``direct`` tells for some
-    outputs which inputs their values come from (a join's key comes from one side), ``reaches`` which datasets an
-    operation can influence as a whole (None: all). ``implicit`` operations were not recorded but follow from the
-    pipeline.
+    ``id`` is unique, and origins refer to it; it differs from the name only where names repeat. ``direct`` maps an
+    output to the inputs from which it takes its value, where these are not all inputs (the key of a join). ``reaches``
+    has the datasets that the operation can influence as a whole (None: all). An ``implicit`` operation was not recorded:
+    the pipeline requires it.
     """
 
     type: OperationType
@@ -64,14 +68,9 @@ class Operation:
 
     @classmethod
     def read(cls, name: str, source: DatasetLike, outputs: Iterable[str], description: str | None = None) -> Operation:
-        return cls(
-            type=OperationType.READ,
-            name=name,
-            id=name,
-            dataset=_ref(source),
-            outputs=_distinct(outputs),
-            description=description,
-        )
+        """Return a read of a dataset's fields."""
+        dataset, fields = _ref(source), distinct(outputs)
+        return cls(type=READ, name=name, id=name, dataset=dataset, outputs=fields, description=description)
 
     @classmethod
     def transform(
@@ -83,12 +82,13 @@ class Operation:
         kind: OpKind | None = None,
         masking: bool = False,
     ) -> Operation:
+        """Return a transform of fields into fields."""
         return cls(
-            type=OperationType.TRANSFORM,
+            type=TRANSFORM,
             name=name,
             id=name,
             inputs=_inputs(inputs),
-            outputs=_distinct(outputs),
+            outputs=distinct(outputs),
             description=description,
             kind=kind,
             masking=masking or kind is OpKind.MASK,
@@ -98,32 +98,23 @@ class Operation:
     def write(
         cls, name: str, destination: DatasetLike, inputs: Iterable[InputLike], description: str | None = None
     ) -> Operation:
-        return cls(
-            type=OperationType.WRITE,
-            name=name,
-            id=name,
-            dataset=_ref(destination),
-            inputs=_inputs(inputs),
-            description=description,
-        )
+        """Return a write of fields to a dataset."""
+        dataset, fields = _ref(destination), _inputs(inputs)
+        return cls(type=WRITE, name=name, id=name, dataset=dataset, inputs=fields, description=description)
 
     @property
     def drops(self) -> bool:
-        """Whether the inputs end here: a transform without outputs that is no filter, sort or the like."""
-        return (
-            self.type is OperationType.TRANSFORM
-            and not self.outputs
-            and (self.kind is None or self.kind not in INFLUENCES)
-        )
+        """Whether the operation drops its inputs: a transform without outputs that does not influence the dataset."""
+        return self.type is TRANSFORM and not self.outputs and self.kind not in INFLUENCES
 
 
 def direct_links(operation: Operation, output: str) -> tuple[InputField, ...]:
-    """The inputs whose values reach this output: all of them, save for joins and other influences.
+    """Return the inputs from which this output takes its value.
 
-    There it is the links told in ``direct``, else the inputs of the output's own name; a join's key that has
-    neither comes from all keys.
+    These are all inputs, unless the operation influences: then they are those in ``direct``, else the inputs with the
+    name of the output. The key of a join that has neither takes its value from all keys.
     """
-    if operation.kind is None or operation.kind not in INFLUENCES:
+    if operation.kind not in INFLUENCES:
         return operation.inputs
     if output in operation.direct:
         return operation.direct[output]
@@ -132,32 +123,36 @@ def direct_links(operation: Operation, output: str) -> tuple[InputField, ...]:
 
 
 def predecessors(operations: Sequence[Operation]) -> dict[str, tuple[str, ...]]:
-    """For each operation the distinct known origins of its inputs, in input order."""
+    """Return for each operation the distinct origins of its inputs that exist, in the order of the inputs."""
     known: set[str | None] = {operation.id for operation in operations}
     return {
         operation.id: tuple(
-            one for one in dict.fromkeys([link.origin for link in operation.inputs]) if one is not None and one in known
+            origin
+            for origin in dict.fromkeys([link.origin for link in operation.inputs])
+            if origin is not None and origin in known
         )
         for operation in operations
     }
 
 
 def faults(operations: Sequence[Operation]) -> list[Problem]:
-    """All that is wrong with wired operations: cycles, repeated names, missing ends, unknown origins."""
+    """Return the faults of wired operations: cycles, repeated names, missing datasets, reads or writes, unknown origins."""
+    types = {operation.type for operation in operations}
     return [
         *_cycles(operations),
         *_repeated(operations),
         *_missing_datasets(operations),
-        *_missing_ends(operations),
+        *([] if READ in types else [Problem("no_read")]),
+        *([] if WRITE in types else [Problem("no_write")]),
         *_unknown_origins(operations),
     ]
 
 
 def _cycles(operations: Sequence[Operation]) -> list[Problem]:
-    # A repeated name says nothing about which operation is meant, so no cycle is read out of it.
+    # With a repeated name it is not known which operation an origin refers to, hence it proves no cycle.
     count = Counter(operation.id for operation in operations)
-    clear = [operation for operation in operations if count[operation.id] == 1]
-    return [Problem("cycle", name, operation=name) for name in sorted(cyclic(predecessors(clear)))]
+    unique = [operation for operation in operations if count[operation.id] == 1]
+    return [Problem("cycle", name, operation=name) for name in sorted(cyclic(predecessors(unique)))]
 
 
 def _repeated(operations: Sequence[Operation]) -> list[Problem]:
@@ -168,23 +163,11 @@ def _repeated(operations: Sequence[Operation]) -> list[Problem]:
 def _missing_datasets(operations: Sequence[Operation]) -> list[Problem]:
     return [
         Problem(
-            "null_source" if operation.type is OperationType.READ else "null_destination",
-            operation.name,
-            operation=operation.name,
+            "null_source" if operation.type is READ else "null_destination", operation.name, operation=operation.name
         )
         for operation in operations
-        if operation.type is not OperationType.TRANSFORM and operation.dataset is None
+        if operation.type is not TRANSFORM and operation.dataset is None
     ]
-
-
-def _missing_ends(operations: Sequence[Operation]) -> list[Problem]:
-    types = {operation.type for operation in operations}
-    missing = []
-    if OperationType.READ not in types:
-        missing.append(Problem("no_read"))
-    if OperationType.WRITE not in types:
-        missing.append(Problem("no_write"))
-    return missing
 
 
 def _unknown_origins(operations: Sequence[Operation]) -> list[Problem]:
@@ -203,8 +186,4 @@ def _ref(dataset: DatasetLike) -> DatasetRef | None:
 
 
 def _inputs(items: Iterable[InputLike]) -> tuple[InputField, ...]:
-    return tuple(dict.fromkeys(item if isinstance(item, InputField) else InputField(*item) for item in items))
-
-
-def _distinct(items: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(items))
+    return distinct(item if isinstance(item, InputField) else InputField(*item) for item in items)

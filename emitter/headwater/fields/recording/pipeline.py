@@ -1,13 +1,13 @@
-"""The Plugin API of seed 002: stages of a pipeline record, the pipeline wires what they recorded.
+"""Pipelines of stages: wire the operations that the stages record.
 
-1. Stages are taken in topological order; an operation is called ``stage.name``, so names are unique per stage.
-2. An input means the nearest operation back along the branch that made the field, within a stage the last one so
-   far. A field that no stage mentions thereby passes through.
-3. Where a stage that is no joiner has several inputs, each field of the branches gets one merge operation,
-   ``a,b.merge.field``, once for the same inputs however many stages have them.
-4. A joiner merges nothing: its inputs are (stage, field) pairs, or fields it made itself before.
-5. A stage that records nothing but has schemas counts as one operation from all inputs to all outputs.
-6. A field with no origin anywhere is kept, with no sources.
+1. Stages are processed in topological order. An operation is named ``stage.name``; names are unique within a stage.
+2. The origin of an input is the nearest upstream operation that outputs the field; within a stage, the latest one.
+   Hence a field that a stage does not mention passes through it.
+3. Where several stages flow into one that is not a joiner, each of their fields gets one merge operation,
+   ``a,b.merge.field``, shared by all stages with the same inputs.
+4. A joiner does not merge: its inputs are (stage, field) pairs, or fields that it output before.
+5. A stage that has schemas but records nothing counts as one operation from all inputs to all outputs.
+6. A field without an origin is retained without sources.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Connection = tuple[str, str]
 
 
 class Pipeline:
-    """Stages and the connections between them; ``stage`` adds one and returns its recorder.
+    """Stages and the connections between them; ``stage`` adds a stage and returns its recorder.
 
     >>> from headwater.fields import FieldOperation
     >>> pipeline = Pipeline()
@@ -56,7 +56,7 @@ class Pipeline:
         joiner: bool = False,
         propagate_metadata: bool = False,
     ) -> StageRecorder:
-        """Add a stage and its input connections; what it records goes to the recorder returned."""
+        """Add a stage with its input connections and return its recorder."""
         stage = Stage(
             name,
             source=source,
@@ -67,20 +67,20 @@ class Pipeline:
             propagate_metadata=propagate_metadata,
         )
         self._recorders[name] = StageRecorder(stage)
-        for one in inputs:
-            self.connect(one, name)
+        for before in inputs:
+            self.connect(before, name)
         return self._recorders[name]
 
     def connect(self, before: str, after: str) -> None:
-        """Let one stage's records flow into another."""
+        """Add a connection from a stage to a later one."""
         self._connections[before, after] = None
 
     def operations(self) -> tuple[Operation, ...]:
-        """The wired operations of the whole pipeline, in the stages' order; InvalidLineage for a cycle of stages."""
+        """Return the wired operations of the pipeline in the order of its stages; raise InvalidLineage for a cycle."""
         return wire([recorder.stage for recorder in self._recorders.values()], self._connections)
 
     def resolve(self, *, strict: bool = False) -> FieldLineage:
-        """Resolve the pipeline; InvalidLineage for cycles and repeated names, in strict mode for every fault."""
+        """Return the lineage; raise InvalidLineage for cycles and repeated names, in strict mode for every fault."""
         stages = [recorder.stage for recorder in self._recorders.values()]
         return resolve_operations(
             self.operations(),
@@ -91,14 +91,14 @@ class Pipeline:
 
 
 def wire(stages: Sequence[Stage], connections: Iterable[Connection]) -> tuple[Operation, ...]:
-    """Wire the operations of all stages; a stage that only a connection names records nothing."""
+    """Return the wired operations of all stages; a stage that only a connection names has none."""
     edges = list(connections)
     named = {stage.name: stage for stage in stages}
     for name in dict.fromkeys(name for edge in edges for name in edge):
         named.setdefault(name, Stage(name))
     before: dict[str, list[str]] = {name: [] for name in named}
-    for one, other in dict.fromkeys(edges):
-        before[other].append(one)
+    for upstream, downstream in dict.fromkeys(edges):
+        before[downstream].append(upstream)
     _check(named, before)
     wiring = _Wiring(named, before)
     for name in topological(before):
@@ -117,8 +117,8 @@ def _check(named: Mapping[str, Stage], before: Mapping[str, Sequence[str]]) -> N
 
 
 @dataclass(slots=True)
-class _Seen:
-    """What a stage hands on: of each field the operation that made it, and which fields are dropped by then."""
+class _StageState:
+    """The fields at the end of a stage: for each field the operation that outputs it, and the dropped fields."""
 
     origins: dict[str, str]
     dropped: set[str]
@@ -129,38 +129,37 @@ class _Wiring:
         self.wired: list[Operation] = []
         self._named = named
         self._before = before
-        self._seen: dict[str, _Seen] = {}
-        self._merged: dict[tuple[str, ...], _Seen] = {}
-        self._marked: dict[tuple[str, str], str] = {}
+        self._state: dict[str, _StageState] = {}
+        self._merged: dict[tuple[str, ...], _StageState] = {}
+        self._with_marker: dict[tuple[str, str], str] = {}
         self._sinks = _sinks(named, before)
 
     def add(self, stage: Stage) -> None:
-        seen = self._arriving(stage)
+        state = self._arriving(stage)
         own: dict[str, str] = {}
-        for operation in stage.made():
-            self._make(stage, operation, seen, own)
-        write = stage.write([name for name in seen.origins if name not in seen.dropped])
+        for operation in stage.operations_before_write():
+            self._add_operation(stage, operation, state, own)
+        write = stage.write([name for name in state.origins if name not in state.dropped])
         if write is not None:
-            self._make(stage, write, seen, own)
-        self._seen[stage.name] = seen
+            self._add_operation(stage, write, state, own)
+        self._state[stage.name] = state
 
-    def _make(self, stage: Stage, operation: StageOperation, seen: _Seen, own: dict[str, str]) -> None:
-        wired = self._wire(stage, operation, seen.origins, own)
+    def _add_operation(self, stage: Stage, operation: StageOperation, state: _StageState, own: dict[str, str]) -> None:
+        wired = self._wire(stage, operation, state.origins, own)
         self.wired.append(wired)
         if wired.drops:
-            seen.dropped.update(link.field for link in wired.inputs)
+            state.dropped.update(link.field for link in wired.inputs)
         for output in wired.outputs:
-            own[output] = seen.origins[output] = wired.id
-            seen.dropped.discard(output)
+            own[output] = state.origins[output] = wired.id
+            state.dropped.discard(output)
             if operation.marker is not None:
-                self._marked[operation.marker, output] = wired.id
+                self._with_marker[operation.marker, output] = wired.id
 
     def _wire(
         self, stage: Stage, operation: StageOperation, origins: Mapping[str, str], own: Mapping[str, str]
     ) -> Operation:
         links = {item: self._link(stage, operation, item, origins, own) for item in operation.inputs}
         name = f"{stage.name}.{operation.name}"
-        influences = operation.kind is not None and operation.kind in INFLUENCES
         return Operation(
             type=operation.type,
             name=name,
@@ -174,7 +173,7 @@ class _Wiring:
             propagate_metadata=operation.propagate_metadata or stage.propagate_metadata,
             removes_tags=operation.removes_tags,
             direct={output: tuple(links[item] for item in items) for output, items in operation.direct.items()},
-            reaches=self._sinks[stage.name] if influences else None,
+            reaches=self._sinks[stage.name] if operation.kind in INFLUENCES else None,
         )
 
     def _link(
@@ -186,43 +185,43 @@ class _Wiring:
         own: Mapping[str, str],
     ) -> InputField:
         if operation.type is OperationType.WRITE and operation.marker is not None:
-            marked = self._marked.get((operation.marker, item.field))
-            if marked is not None:
-                return InputField(marked, item.field)
+            origin = self._with_marker.get((operation.marker, item.field))
+            if origin is not None:
+                return InputField(origin, item.field)
         if item.stage is not None:
-            return InputField(self._handed_on(item.stage).get(item.field), item.field)
+            return InputField(self._outputs(item.stage).get(item.field), item.field)
         if stage.joiner:
-            return self._joined(stage, item.field, own)
+            return self._joiner_input(stage, item.field, own)
         return InputField(origins.get(item.field), item.field)
 
-    def _joined(self, stage: Stage, text: str, own: Mapping[str, str]) -> InputField:
-        """A joiner's input written ``stage.field``; both may contain dots, so the split that fits is looked for."""
+    def _joiner_input(self, stage: Stage, text: str, own: Mapping[str, str]) -> InputField:
+        """Return the origin of a joiner's input ``stage.field``; both names can contain dots, so every split is tried."""
         splits = [(text[:dot], text[dot + 1 :]) for dot, char in enumerate(text) if char == "."]
         named = [(name, field) for name, field in reversed(splits) if name in self._named and field]
         inputs = self._before[stage.name]
         named.sort(key=lambda pair: pair[0] not in inputs)
         for name, field in named:
-            origin = self._handed_on(name).get(field)
+            origin = self._outputs(name).get(field)
             if origin is not None:
                 return InputField(origin, field)
         if text in own or not named:
             return InputField(own.get(text), text)
         return InputField(None, named[0][1])
 
-    def _handed_on(self, stage: str) -> Mapping[str, str]:
-        return self._seen[stage].origins if stage in self._seen else {}
+    def _outputs(self, stage: str) -> Mapping[str, str]:
+        return self._state[stage].origins if stage in self._state else {}
 
-    def _arriving(self, stage: Stage) -> _Seen:
+    def _arriving(self, stage: Stage) -> _StageState:
         inputs = tuple(sorted(self._before[stage.name]))
         if stage.joiner or not inputs:
-            return _Seen({}, set())
-        before = self._seen[inputs[0]] if len(inputs) == 1 else self._merge(inputs)
-        return _Seen(dict(before.origins), set(before.dropped))
+            return _StageState({}, set())
+        before = self._state[inputs[0]] if len(inputs) == 1 else self._merge(inputs)
+        return _StageState(dict(before.origins), set(before.dropped))
 
-    def _merge(self, inputs: tuple[str, ...]) -> _Seen:
-        """One merge operation per field of the branches, each with the origins that the branches have for it."""
+    def _merge(self, inputs: tuple[str, ...]) -> _StageState:
+        """Add a merge operation for each field of the branches, with the origins of the field in the branches."""
         if inputs not in self._merged:
-            branches = [self._seen[name] for name in inputs]
+            branches = [self._state[name] for name in inputs]
             fields = dict.fromkeys(name for branch in branches for name in branch.origins)
             origins = {}
             for name in fields:
@@ -230,7 +229,7 @@ class _Wiring:
                 self.wired.append(merge)
                 origins[name] = merge.id
             alive = {name for branch in branches for name in branch.origins if name not in branch.dropped}
-            self._merged[inputs] = _Seen(origins, set(fields) - alive)
+            self._merged[inputs] = _StageState(origins, set(fields) - alive)
         return self._merged[inputs]
 
 
@@ -246,10 +245,9 @@ def _merge_operation(inputs: Sequence[str], field: str, origins: Iterable[str | 
 
 
 def _sinks(named: Mapping[str, Stage], before: Mapping[str, Sequence[str]]) -> dict[str, frozenset[DatasetRef]]:
-    """For each stage the datasets that it or a stage behind it writes."""
+    """Return for each stage the datasets that it or a downstream stage writes."""
     after = successors(before)
     sinks: dict[str, frozenset[DatasetRef]] = {}
     for name in reversed(topological(before)):
-        behind = [sinks[one] for one in after[name]]
-        sinks[name] = frozenset(named[name].written()).union(*behind)
+        sinks[name] = frozenset(named[name].written()).union(*(sinks[later] for later in after[name]))
     return sinks

@@ -1,4 +1,4 @@
-"""A stage of a pipeline and what it recorded; stages know neither sources nor the destination of others."""
+"""A stage of a pipeline and its recorded operations; a stage does not know the datasets of other stages."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ from dataclasses import dataclass, field, replace
 from headwater_avro.errors import ConfigError
 
 from ..model.field_operations import DatasetRef, Destination, FieldOperation, Input, OpKind, Source
-from ..model.wired import OperationType
+from ..model.wired import READ, TRANSFORM, WRITE, OperationType
 
 
 @dataclass(frozen=True, slots=True)
 class StageField:
-    """A field by name; for a joiner with the input stage that hands it over."""
+    """A field by name; in a joiner, with the input stage that outputs it."""
 
     field: str
     stage: str | None = None
 
 
+def stage_field_text(item: StageField) -> str:
+    """Return the name of an input in the stage's schema; in a joiner, prefixed with the input stage."""
+    return item.field if item.stage is None else f"{item.stage}.{item.field}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageOperation:
-    """An operation as a stage records it: names unique in the stage, inputs by field, not by origin.
+    """An operation as a stage records it: its name is unique in the stage, its inputs are fields without origins.
 
-    ``marker`` lets one source or sink stage hold several tables: a write takes the fields that were read under
-    its marker.
+    A ``marker`` separates the tables of a source or sink stage with several: a write takes the fields that were read
+    with the same marker.
     """
 
     type: OperationType
@@ -43,7 +48,7 @@ class StageOperation:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage: a source with its dataset and output schema, a sink with its destination, or what is between."""
+    """A stage: a source with its dataset and output schema, a sink with its destination, or a stage between them."""
 
     name: str
     operations: tuple[StageOperation, ...] = ()
@@ -55,92 +60,73 @@ class Stage:
     propagate_metadata: bool = False
 
     def written(self) -> list[DatasetRef]:
-        """The datasets that the stage writes."""
-        told = [one.dataset for one in self.operations if one.type is OperationType.WRITE and one.dataset]
-        return told if self.destination is None else [*told, self.destination.ref]
+        """Return the datasets that the stage writes."""
+        written = [item.dataset for item in self.operations if item.type is WRITE and item.dataset]
+        return written if self.destination is None else [*written, self.destination.ref]
 
-    def made(self) -> Iterable[StageOperation]:
-        """The read of the stage's source, then what it recorded, or all-to-all if it has schemas alone."""
+    def operations_before_write(self) -> Iterable[StageOperation]:
+        """Yield the read of the stage's source and its operations; one all-to-all operation if it has only schemas."""
         if self.source is not None:
-            yield self._read(self.source)
+            outputs = self.output_fields
+            if outputs is None:
+                outputs = () if self.source.schema is None else tuple(map(str, self.source.schema.leaves()))
+            yield StageOperation(type=READ, name="read", dataset=self.source.ref, outputs=outputs)
         if self.operations:
             yield from self.operations
         elif self.input_fields is not None and self.output_fields is not None:
-            yield self._all_to_all(self.input_fields, self.output_fields)
+            inputs = tuple(map(StageField, self.input_fields))
+            yield StageOperation(type=TRANSFORM, name="Transform", inputs=inputs, outputs=self.output_fields)
 
     def write(self, arrived: Iterable[str]) -> StageOperation | None:
-        """The write of the stage's destination: of its schema's fields, else of the stage's, else of all there are."""
+        """Return the write of the stage's destination, if it has one.
+
+        It takes the fields of the destination's schema, else of the stage's input schema, else all fields that arrive.
+        """
         if self.destination is None:
             return None
         fields = arrived if self.operations or self.input_fields is None else self.input_fields
         if self.destination.schema is not None:
             fields = map(str, self.destination.schema.leaves())
-        return StageOperation(
-            type=OperationType.WRITE,
-            name="write",
-            dataset=self.destination.ref,
-            inputs=tuple(StageField(name) for name in fields),
-        )
-
-    def _read(self, source: Source) -> StageOperation:
-        outputs = self.output_fields
-        if outputs is None:
-            outputs = () if source.schema is None else tuple(map(str, source.schema.leaves()))
-        return StageOperation(type=OperationType.READ, name="read", dataset=source.ref, outputs=outputs)
-
-    def _all_to_all(self, inputs: Iterable[str], outputs: tuple[str, ...]) -> StageOperation:
-        return StageOperation(
-            type=OperationType.TRANSFORM,
-            name="Transform",
-            inputs=tuple(StageField(name) for name in inputs),
-            outputs=outputs,
-        )
+        inputs = tuple(map(StageField, fields))
+        return StageOperation(type=WRITE, name="write", dataset=self.destination.ref, inputs=inputs)
 
 
 class StageRecorder:
-    """What a plugin gets (seed 002, Plugin API): ``record(operations)``, calls accumulate."""
+    """The recorder of a stage; calls of ``record`` accumulate."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
 
     def record(self, operations: Iterable[FieldOperation | StageOperation]) -> None:
-        """Add operations of this stage; ConfigError for an input with a source, which only a program names."""
-        told = tuple(one if isinstance(one, StageOperation) else stage_operation(one) for one in operations)
-        self.stage = replace(self.stage, operations=(*self.stage.operations, *told))
+        """Add operations of this stage; raise ConfigError for an input with a source, which only a program can have."""
+        added = tuple(item if isinstance(item, StageOperation) else stage_operation(item) for item in operations)
+        self.stage = replace(self.stage, operations=(*self.stage.operations, *added))
 
     def propagate_metadata(self, enabled: bool = True) -> None:
-        """Let metadata pass from inputs to outputs in every operation of this stage."""
+        """Enable or disable the propagation of metadata in every operation of this stage."""
         self.stage = replace(self.stage, propagate_metadata=enabled)
 
 
 def stage_operation(operation: FieldOperation) -> StageOperation:
-    """The operation as a stage's; ConfigError for an input with a source."""
+    """Return the operation as one of a stage; raise ConfigError for an input with a source."""
     sourced = [str(item.field) for item in operation.inputs if item.source is not None]
     if sourced:
-        raise ConfigError(f"operation {operation.name!r}: a stage's inputs name no source, but {sourced} do")
+        raise ConfigError(
+            f"operation {operation.name!r}: inputs of a stage can't have a source; pass {sourced} as plain fields"
+        )
     return StageOperation(
-        type=OperationType.TRANSFORM,
+        type=TRANSFORM,
         name=operation.name,
-        inputs=tuple(_stage_field(item) for item in operation.inputs),
+        inputs=tuple(map(_stage_field, operation.inputs)),
         outputs=tuple(str(output.field) for output in operation.outputs),
         description=operation.description,
         kind=operation.kind,
         masking=operation.masking,
         propagate_metadata=operation.propagate_metadata,
         removes_tags=operation.removes_tags,
-        direct=_direct(operation),
+        direct={output: tuple(map(_stage_field, items)) for output, items in operation.direct_inputs().items()},
     )
 
 
 def _stage_field(item: Input) -> StageField:
     return StageField(str(item.field), item.stage)
-
-
-def _direct(operation: FieldOperation) -> Mapping[str, tuple[StageField, ...]]:
-    """For joins and other influences: the inputs whose values each output has."""
-    if not operation.influences:
-        return {}
-    return {
-        str(output.field): tuple(_stage_field(item) for item in operation.direct_inputs(place))
-        for place, output in enumerate(operation.outputs)
-    }

@@ -1,9 +1,9 @@
-"""What a stage's operations say that its schemas contradict; told, never raised.
+"""Checks of a stage's operations against its schemas; faults are returned, never raised.
 
 1. An input is valid if it is in the stage's input schema or an earlier operation of the stage outputs it.
-2. An output that nobody uses is valid: joiners drop their keys.
-3. An output is redundant if the field is output again before anyone used it.
-4. Transforms without inputs or without outputs are passed over: they make nothing known and use nothing.
+2. An output that is never used is valid: joiners drop their keys.
+3. An output is redundant if the field is output again before it is used.
+4. Transforms without inputs or without outputs are not checked, and they use and define no fields.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..model.wired import OperationType
-from .stage import StageField, StageOperation
+from ..model.wired import TRANSFORM
+from .stage import StageOperation, stage_field_text
 
 
 @dataclass(frozen=True, slots=True)
 class StageChecks:
-    """For each field the names of the operations at fault, in the order recorded."""
+    """For each field the names of the operations at fault, in the order in which they were recorded."""
 
     invalid_inputs: Mapping[str, tuple[str, ...]]
     invalid_outputs: Mapping[str, tuple[str, ...]]
@@ -31,14 +31,14 @@ class StageChecks:
 
 
 def check_stage(operations: Iterable[StageOperation], stage_inputs: Iterable[str]) -> StageChecks:
-    """Check one stage's operations in the order recorded; a joiner's inputs are written ``stage.field``.
+    """Return the faults of a stage's operations; the inputs of a joiner are written ``stage.field``.
 
-    ``invalid_outputs`` is empty since rule 2; it is there because the answer's form has it.
+    ``invalid_outputs`` is always empty because of rule 2; the form of the result requires it.
     """
     checking = _Checking(stage_inputs)
     for operation in operations:
-        if operation.type is not OperationType.TRANSFORM or (operation.inputs and operation.outputs):
-            checking.see(operation)
+        if operation.type is not TRANSFORM or (operation.inputs and operation.outputs):
+            checking.add(operation)
     return StageChecks(_frozen(checking.invalid), {}, _frozen(checking.found_redundant()))
 
 
@@ -49,7 +49,7 @@ class _Checking:
         self._unused: dict[str, list[str]] = defaultdict(list)
         self._redundant: dict[str, list[str]] = defaultdict(list)
 
-    def see(self, operation: StageOperation) -> None:
+    def add(self, operation: StageOperation) -> None:
         for name in dict.fromkeys(map(stage_field_text, operation.inputs)):
             if name not in self._valid:
                 self.invalid[name].append(operation.name)
@@ -59,16 +59,11 @@ class _Checking:
             self._unused[name].append(operation.name)
 
     def found_redundant(self) -> Mapping[str, Sequence[str]]:
-        """The outputs replaced before use, and those that nobody used, save the last of each."""
-        for name, makers in self._unused.items():
-            self._redundant[name].extend(makers[:-1])
+        """Return the outputs that were replaced before use, and all but the last of those that were never used."""
+        for name, operations in self._unused.items():
+            self._redundant[name].extend(operations[:-1])
         self._unused.clear()
         return self._redundant
-
-
-def stage_field_text(item: StageField) -> str:
-    """The name by which a stage's schema calls an input: a joiner's carry the input stage."""
-    return item.field if item.stage is None else f"{item.stage}.{item.field}"
 
 
 def _frozen(found: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:

@@ -1,8 +1,8 @@
-"""One number for a set of operations: equal for equal sets, in whatever order they were told.
+"""The fingerprint of a set of operations: equal sets have equal fingerprints, whatever their order.
 
-Each operation's digest covers its own content and, in place of its inputs' origins, the digests of those; the
-fingerprint covers the set of digests. So neither the order of operations nor ids made up for them count, while
-names, descriptions, namespaces and the wiring do.
+The digest of an operation covers its own content and, in place of the origins of its inputs, the digests of the
+origins. The fingerprint covers the set of digests. Therefore neither the order of operations nor generated ids count,
+while names, descriptions, namespaces and the wiring do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..model.wired import InputField, Operation
 
 
 def fingerprint(ordered: Sequence[Operation]) -> str:
-    """The SHA-256 (64 hex digits) of operations given in topological order."""
+    """Return the SHA-256 (64 hex digits) of operations given in topological order."""
     digests: dict[str, str] = {}
     for operation in ordered:
         digests[operation.id] = _digest(_content(operation, digests))
@@ -25,7 +25,7 @@ def fingerprint(ordered: Sequence[Operation]) -> str:
 def _content(operation: Operation, digests: dict[str, str]) -> list[object]:
     dataset = operation.dataset
 
-    def told(links: Iterable[InputField]) -> list[tuple[str, list[str]]]:
+    def inputs(links: Iterable[InputField]) -> list[tuple[str, list[str]]]:
         fields: dict[str, list[str]] = {}
         for link in links:
             fields.setdefault(digests.get(link.origin or "", ""), []).append(link.field)
@@ -36,14 +36,14 @@ def _content(operation: Operation, digests: dict[str, str]) -> list[object]:
         operation.name,
         operation.description,
         None if dataset is None else [dataset.namespace, dataset.name],
-        told(operation.inputs),
+        inputs(operation.inputs),
         sorted(operation.outputs),
         operation.kind,
         operation.masking,
         operation.propagate_metadata,
         sorted(operation.removes_tags),
-        sorted([output, told(links)] for output, links in operation.direct.items()),
-        operation.reaches and sorted([one.namespace or "", one.name] for one in operation.reaches),
+        sorted([output, inputs(links)] for output, links in operation.direct.items()),
+        operation.reaches and sorted([reached.namespace or "", reached.name] for reached in operation.reaches),
     ]
 
 

@@ -1,13 +1,14 @@
-"""Metadata that follows fields: the question that seed 002 leaves open, answered.
+"""Propagation of metadata from source fields to destination fields.
 
-1. Off unless an operation says so (``propagate_metadata``). What only influences (filters, the other side's join
-   key) and what is dropped hands on nothing; ``removes_tags`` end at the operation that names them.
-2. Tags unite. Of properties equal values collapse; different ones are kept, each with the fields it came from, and
-   the property is a conflict, unless a policy decides: `FIRST`, `ranked`, `DROP`, `ERROR`.
-3. A property set on the destination field itself wins.
+1. Metadata propagates only through operations that declare it (``propagate_metadata``). Inputs that only influence
+   (filters, the other side's key of a join) and dropped inputs pass nothing on. Tags in ``removes_tags`` end at the
+   operation that lists them.
+2. Tags are united. Of properties, equal values become one; different values are all retained, each with the fields it
+   came from, and the property is a conflict, unless a policy resolves it: `FIRST`, `ranked`, `DROP`, `ERROR`.
+3. A property that is set on the destination field itself takes precedence.
 
-Uniting and ranking do not depend on order. `FIRST` follows the order of operations and inputs as recorded, never
-that of arrival.
+The result does not depend on order, except under `FIRST`: it follows the order in which operations and inputs are
+recorded.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ..model.field_operations import INFLUENCES, DatasetField
+from ..model.field_operations import DatasetField
 from ..model.problems import InvalidLineage, Problem
-from ..model.wired import InputField, Operation, OperationType, direct_links
+from ..model.wired import TRANSFORM, WRITE, InputField
+from .columns import links_of, part_of, parts_of
 from .lineage import FieldLineage
 
 Origins: TypeAlias = tuple[DatasetField, ...]
@@ -26,19 +28,20 @@ Origins: TypeAlias = tuple[DatasetField, ...]
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What is known of a source field, or set on a destination field: tags, and properties by name."""
+    """The metadata of a source field, or set on a destination field: tags, and properties by name."""
 
     tags: frozenset[str] = frozenset()
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, *tags: str, **properties: str) -> Metadata:
+        """Return metadata with these tags and properties."""
         return cls(frozenset(tags), properties)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What becomes of a property that has different values; ``order`` is the strictest value first."""
+    """The rule for a property with different values; ``order`` has the preferred value first."""
 
     rule: Literal["collect", "first", "ranked", "drop", "error"]
     order: tuple[str, ...] = ()
@@ -51,13 +54,13 @@ ERROR = Policy("error")
 
 
 def ranked(*order: str) -> Policy:
-    """The value that stands first in this order wins; values that are not in it come last, by name."""
+    """Return the policy that selects the first value in this order; values that are not listed rank last, by name."""
     return Policy("ranked", order)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMetadata:
-    """What a destination field inherits: each tag and value with its origins; ``conflicts`` are properties."""
+    """The metadata that a destination field inherits: tags and values with their origins, and properties in conflict."""
 
     tags: Mapping[str, Origins]
     properties: Mapping[str, Mapping[str, Origins]]
@@ -73,35 +76,36 @@ def propagate(
     default: Policy = COLLECT,
     untouched: bool = False,
 ) -> dict[DatasetField, FieldMetadata]:
-    """What every destination field inherits; InvalidLineage (``metadata_conflict``) where a policy is `ERROR`.
+    """Return the metadata that every destination field inherits from the ``known`` metadata of source fields.
 
-    ``untouched`` lets the metadata of fields pass that go from a source to the destination without an operation.
+    ``policies`` are by property; ``default`` applies to all others. ``untouched`` also propagates to fields that reach
+    the destination without an operation. Raises InvalidLineage (``metadata_conflict``) for conflicts under `ERROR`.
     """
-    carried = _carried(lineage, known, untouched)
-    own = on_destination or {}
-    settled, problems = {}, []
+    collected = _collected(lineage, known, untouched)
+    own, rules = on_destination or {}, policies or {}
+    result, problems = {}, []
     for target in lineage.incoming:
-        inherited = _settle(carried.get(target, _Carried()), own.get(target), target, policies or {}, default)
-        settled[target] = inherited
+        inherited = _field_metadata(collected.get(target, _Collected()), own.get(target), target, rules, default)
+        result[target] = inherited
         problems += [
             Problem("metadata_conflict", f"{target}", field=name)
             for name in inherited.conflicts
-            if (policies or {}).get(name, default) == ERROR
+            if rules.get(name, default) == ERROR
         ]
     if problems:
         raise InvalidLineage(problems)
-    return settled
+    return result
 
 
-_Found: TypeAlias = dict[str, dict[DatasetField, None]]
+_OriginsByValue: TypeAlias = dict[str, dict[DatasetField, None]]
 
 
 @dataclass(slots=True)
-class _Carried:
-    tags: _Found = field(default_factory=dict)
-    properties: dict[str, _Found] = field(default_factory=dict)
+class _Collected:
+    tags: _OriginsByValue = field(default_factory=dict)
+    properties: dict[str, _OriginsByValue] = field(default_factory=dict)
 
-    def unite(self, other: _Carried, without: Iterable[str] = ()) -> None:
+    def unite(self, other: _Collected, without: Iterable[str] = ()) -> None:
         for tag, origins in other.tags.items():
             if tag not in without:
                 self.tags.setdefault(tag, {}).update(origins)
@@ -111,55 +115,52 @@ class _Carried:
                 mine.setdefault(value, {}).update(origins)
 
 
-def _carried(
+def _collected(
     lineage: FieldLineage, known: Mapping[DatasetField, Metadata], untouched: bool
-) -> dict[DatasetField, _Carried]:
+) -> dict[DatasetField, _Collected]:
     by_id = {operation.id: operation for operation in lineage.operations}
-    made: dict[tuple[str, str | None], _Carried] = {}
-    arrived: dict[DatasetField, _Carried] = {}
+    outputs: dict[tuple[str, str | None], _Collected] = {}
+    arrived: dict[DatasetField, _Collected] = {}
 
-    def of(link: InputField, told: bool) -> _Carried:
+    def of(link: InputField, recorded: bool) -> _Collected:
         origin = by_id.get(link.origin) if link.origin is not None else None
-        if origin is None or origin.type is OperationType.WRITE:
-            return _Carried()
+        if origin is None or origin.type is WRITE:
+            return _Collected()
         if origin.dataset is None:
-            return made.get((origin.id, _part(origin, link.field)), _Carried())
+            return outputs.get((origin.id, part_of(origin, link.field)), _Collected())
         source = DatasetField(origin.dataset, link.field)
-        return _known(source, known) if told or untouched else _Carried()
+        return _of_source(source, known) if recorded or untouched else _Collected()
 
     for operation in lineage.operations:
-        if operation.type is OperationType.WRITE and operation.dataset is not None:
+        if operation.type is WRITE and operation.dataset is not None:
             for link in operation.inputs:
-                arrived.setdefault(DatasetField(operation.dataset, link.field), _Carried()).unite(of(link, False))
-        elif operation.type is OperationType.TRANSFORM and operation.propagate_metadata:
-            for part in operation.outputs if operation.kind in INFLUENCES else (None,):
-                united = made[operation.id, part] = _Carried()
-                for link in operation.inputs if part is None else direct_links(operation, part):
-                    united.unite(of(link, not operation.implicit), operation.removes_tags)
+                target = DatasetField(operation.dataset, link.field)
+                arrived.setdefault(target, _Collected()).unite(of(link, recorded=False))
+        elif operation.type is TRANSFORM and operation.propagate_metadata:
+            for part in parts_of(operation):
+                united = outputs[operation.id, part] = _Collected()
+                for link in links_of(operation, part):
+                    united.unite(of(link, recorded=not operation.implicit), operation.removes_tags)
     return arrived
 
 
-def _part(operation: Operation, name: str) -> str | None:
-    return name if operation.kind in INFLUENCES else None
-
-
-def _known(source: DatasetField, known: Mapping[DatasetField, Metadata]) -> _Carried:
-    told = known.get(source, Metadata())
-    return _Carried(
-        {tag: {source: None} for tag in sorted(told.tags)},
-        {name: {value: {source: None}} for name, value in told.properties.items()},
+def _of_source(source: DatasetField, known: Mapping[DatasetField, Metadata]) -> _Collected:
+    metadata = known.get(source, Metadata())
+    return _Collected(
+        {tag: {source: None} for tag in sorted(metadata.tags)},
+        {name: {value: {source: None}} for name, value in metadata.properties.items()},
     )
 
 
-def _settle(
-    carried: _Carried,
+def _field_metadata(
+    collected: _Collected,
     own: Metadata | None,
     target: DatasetField,
     policies: Mapping[str, Policy],
     default: Policy,
 ) -> FieldMetadata:
-    tags = {tag: tuple(origins) for tag, origins in carried.tags.items()}
-    properties = {name: _decided(values, policies.get(name, default)) for name, values in carried.properties.items()}
+    tags = {tag: tuple(origins) for tag, origins in collected.tags.items()}
+    properties = {name: _decided(values, policies.get(name, default)) for name, values in collected.properties.items()}
     if own is not None:
         tags |= {tag: (*tags.get(tag, ()), target) for tag in sorted(own.tags)}
         properties |= {name: {value: (target,)} for name, value in own.properties.items()}
@@ -170,16 +171,16 @@ def _settle(
     )
 
 
-def _decided(values: _Found, policy: Policy) -> dict[str, Origins]:
-    told = {value: tuple(origins) for value, origins in values.items()}
-    if len(told) < 2 or policy.rule in ("collect", "error"):
-        return told
+def _decided(values: _OriginsByValue, policy: Policy) -> dict[str, Origins]:
+    candidates = {value: tuple(origins) for value, origins in values.items()}
+    if len(candidates) < 2 or policy.rule in ("collect", "error"):
+        return candidates
     match policy.rule:
         case "first":
-            chosen = next(iter(told))
+            chosen = next(iter(candidates))
         case "ranked":
-            rank = {value: place for place, value in enumerate(policy.order)}
-            chosen = min(told, key=lambda value: (rank.get(value, len(rank)), value))
+            rank = {value: position for position, value in enumerate(policy.order)}
+            chosen = min(candidates, key=lambda value: (rank.get(value, len(rank)), value))
         case _:
             return {}
-    return {chosen: told[chosen]}
+    return {chosen: candidates[chosen]}

@@ -1,4 +1,4 @@
-"""Which operations touched a field: computed when first asked for, since most lineages are only sent."""
+"""Index from fields to operations, computed on first use: most lineages are only sent and never queried."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ..model.field_operations import DatasetField
-from ..model.wired import Operation, OperationType, predecessors
+from ..model.wired import READ, WRITE, Operation, predecessors
 from .order import successors
 
 
-class Touches:
-    """For each written and each read field its operations, as sets of places in the topological order.
+class OperationIndex:
+    """The operations that concern each written and each read field.
 
-    A set is an integer, one bit an operation.
+    A set of operations is an integer: bit n stands for operation n in topological order.
     """
 
     def __init__(self, ordered: Sequence[Operation]) -> None:
         self._ordered = ordered
-        self._place = {operation.id: number for number, operation in enumerate(ordered)}
+        self._position = {operation.id: number for number, operation in enumerate(ordered)}
 
     @cached_property
-    def writers(self) -> Mapping[DatasetField, int]:
-        """For each destination field the writes of it and all that led to them, through all inputs."""
+    def by_destination(self) -> Mapping[DatasetField, int]:
+        """For each destination field its writes and all operations upstream of them, through all inputs."""
         needed = {link.origin for write in self._writes() for link in write.inputs}
-        behind = self._closed(self._ordered, self._before, self._after, needed.__contains__)
-        writers: dict[DatasetField, int] = {}
+        upstream = self._closures(self._ordered, self._before, self._after, needed.__contains__)
+        found: dict[DatasetField, int] = {}
         for write in self._writes():
             for link in write.inputs:
                 assert write.dataset is not None
-                written = DatasetField(write.dataset, link.field)
-                led = behind.get(link.origin, 0) if link.origin else 0
-                writers[written] = writers.get(written, 0) | 1 << self._place[write.id] | led
-        return writers
+                target = DatasetField(write.dataset, link.field)
+                origins = upstream.get(link.origin, 0) if link.origin else 0
+                found[target] = found.get(target, 0) | 1 << self._position[write.id] | origins
+        return found
 
     @cached_property
-    def readers(self) -> Mapping[DatasetField, int]:
-        """For each source field the reads of it, what takes the field itself, and all behind that."""
-        reads = {one.id: one.dataset for one in self._ordered if one.type is OperationType.READ and one.dataset}
-        takers = {one.id for one in self._ordered if any(link.origin in reads for link in one.inputs)}
-        ahead = self._closed(reversed(self._ordered), self._after, self._before, takers.__contains__)
-        readers: dict[DatasetField, int] = {}
+    def by_source(self) -> Mapping[DatasetField, int]:
+        """For each source field its reads, the operations that take the field, and all downstream of these."""
+        reads = {item.id: item.dataset for item in self._ordered if item.type is READ and item.dataset}
+        readers = {item.id for item in self._ordered if any(link.origin in reads for link in item.inputs)}
+        downstream = self._closures(reversed(self._ordered), self._after, self._before, readers.__contains__)
+        found: dict[DatasetField, int] = {}
         for operation in self._ordered:
             if operation.id in reads:
                 for name in operation.outputs:
-                    told = DatasetField(reads[operation.id], name)
-                    readers[told] = readers.get(told, 0) | 1 << self._place[operation.id]
+                    source = DatasetField(reads[operation.id], name)
+                    found[source] = found.get(source, 0) | 1 << self._position[operation.id]
             for link in operation.inputs:
                 if link.origin in reads:
-                    taken = DatasetField(reads[link.origin], link.field)
-                    readers[taken] = readers.get(taken, 0) | 1 << self._place[link.origin] | ahead[operation.id]
-        return readers
+                    source = DatasetField(reads[link.origin], link.field)
+                    found[source] = found.get(source, 0) | 1 << self._position[link.origin] | downstream[operation.id]
+        return found
 
     @cached_property
     def _before(self) -> Mapping[str, Sequence[str]]:
@@ -61,27 +61,27 @@ class Touches:
         return successors(self._before)
 
     def _writes(self) -> Iterator[Operation]:
-        return (one for one in self._ordered if one.type is OperationType.WRITE and one.dataset is not None)
+        return (item for item in self._ordered if item.type is WRITE and item.dataset is not None)
 
-    def _closed(
+    def _closures(
         self,
         operations: Iterable[Operation],
         edges: Mapping[str, Sequence[str]],
         users: Mapping[str, Sequence[str]],
         needed: Callable[[str], bool],
     ) -> dict[str, int]:
-        """For the operations needed, each with all that its edges lead to.
+        """Return for each needed operation the set of itself and all operations that its edges lead to.
 
-        Every other set is forgotten once its last user has it: the sets of a deep chain grow with its square.
+        Every other set is deleted after its last use: in a deep chain, all sets together grow quadratically.
         """
-        closed: dict[str, int] = {}
+        closures: dict[str, int] = {}
         uses = {name: len(users[name]) for name in edges}
         for operation in operations:
-            mask = 1 << self._place[operation.id]
-            for one in edges[operation.id]:
-                mask |= closed[one]
-                uses[one] -= 1
-                if not uses[one] and not needed(one):
-                    del closed[one]
-            closed[operation.id] = mask
-        return closed
+            mask = 1 << self._position[operation.id]
+            for name in edges[operation.id]:
+                mask |= closures[name]
+                uses[name] -= 1
+                if not uses[name] and not needed(name):
+                    del closures[name]
+            closures[operation.id] = mask
+        return closures

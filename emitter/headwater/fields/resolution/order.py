@@ -1,4 +1,4 @@
-"""Orders of graphs given as node -> predecessors; iterative, so depth costs no stack."""
+"""Topological order and cycles of a graph given as node -> predecessors; iterative, so that depth needs no stack."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ Predecessors = Mapping[str, Sequence[str]]
 
 
 def successors(predecessors: Predecessors) -> dict[str, list[str]]:
-    """The same edges the other way round; predecessors that are no nodes themselves are left out."""
+    """Return the reverse edges; predecessors that are not nodes of the graph are omitted."""
     after: dict[str, list[str]] = {node: [] for node in predecessors}
     for node, before in predecessors.items():
-        for one in before:
-            if one in after:
-                after[one].append(node)
+        for predecessor in before:
+            if predecessor in after:
+                after[predecessor].append(node)
     return after
 
 
 def topological(predecessors: Predecessors) -> list[str]:
-    """Every node after its predecessors, else in the order given; nodes on or behind a cycle are left out."""
+    """Return the nodes, each after its predecessors, else in the order given.
+
+    Nodes on a cycle and their descendants are omitted. `graphlib` does not preserve the order given.
+    """
     after = successors(predecessors)
     rank = {node: place for place, node in enumerate(predecessors)}
     names = list(predecessors)
-    waiting = {node: sum(one in rank for one in before) for node, before in predecessors.items()}
+    waiting = {node: sum(name in rank for name in before) for node, before in predecessors.items()}
     ready = [rank[node] for node, count in waiting.items() if not count]
     order = []
     while ready:
@@ -37,9 +40,9 @@ def topological(predecessors: Predecessors) -> list[str]:
 
 
 def cyclic(predecessors: Predecessors) -> set[str]:
-    """The nodes that lie on a cycle (not those merely behind one)."""
+    """Return the nodes on a cycle, without their descendants."""
     rest = set(predecessors) - set(topological(predecessors))
-    inner = {node: [one for one in predecessors[node] if one in rest] for node in rest}
+    inner = {node: [name for name in predecessors[node] if name in rest] for node in rest}
     on_cycle = {node for node, before in inner.items() if node in before}
     for component in _components(inner):
         if len(component) > 1:
@@ -48,7 +51,7 @@ def cyclic(predecessors: Predecessors) -> set[str]:
 
 
 def _components(predecessors: Predecessors) -> list[set[str]]:
-    """The strongly connected components (Kosaraju)."""
+    """Return the strongly connected components (Kosaraju)."""
     after = successors(predecessors)
     finished: list[str] = []
     seen: set[str] = set()
@@ -59,7 +62,7 @@ def _components(predecessors: Predecessors) -> list[set[str]]:
 
 
 def _reached(start: str, edges: Predecessors, seen: set[str]) -> Iterable[str]:
-    """What can be reached from ``start`` and was not seen, each after all that it leads to."""
+    """Return the unseen nodes that ``start`` reaches in post-order, and add them to ``seen``."""
     if start in seen:
         return []
     seen.add(start)
@@ -67,10 +70,10 @@ def _reached(start: str, edges: Predecessors, seen: set[str]) -> Iterable[str]:
     stack = [(start, iter(edges[start]))]
     while stack:
         node, remaining = stack[-1]
-        for one in remaining:
-            if one not in seen:
-                seen.add(one)
-                stack.append((one, iter(edges[one])))
+        for neighbor in remaining:
+            if neighbor not in seen:
+                seen.add(neighbor)
+                stack.append((neighbor, iter(edges[neighbor])))
                 break
         else:
             finished.append(node)

@@ -1,13 +1,17 @@
-"""The rule of field lineage (seed 002; the form that CDAP shipped), on wired operations.
+"""Resolve wired operations into field lineage.
 
-1. An operation is a hyper-edge: all its inputs feed all its outputs, so sources belong to the operation.
-2. An input whose origin is a read has one source: that dataset's field of the same name, told by the read or not.
-   An input whose origin is a transform has the transform's sources, whether the transform tells that field or not.
-3. The sources of a written field are united over all writes of that name into that dataset.
-4. A transform without inputs makes fields from nothing: they have no sources. One without outputs drops: its
-   sources are marked dropped, and may reach destinations by other ways.
+Theory of operation. An operation is a hyperedge: all its inputs feed all its outputs, so a set of sources belongs to the
+operation and not to a single output.
 
-Sets of sources are integers, one bit a source field: a union is one machine operation however wide the tables.
+1. An input whose origin is a read has one source: the field of that name in the dataset that is read, even if the read
+   does not list the field. An input whose origin is a transform has the sources of the transform, even if the
+   transform does not list the field.
+2. The sources of a destination field are the union over all writes of that name to that dataset.
+3. A transform without inputs generates fields: they have no sources. A transform without outputs drops its inputs: its
+   sources are marked as dropped and can still reach destinations through other operations.
+
+In topological order, the sources of all origins are known when an operation is processed, so one pass suffices. A set
+of sources is an integer with one bit per source field: a union is a single operation, however wide the tables are.
 """
 
 from __future__ import annotations
@@ -17,13 +21,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..model.field_operations import DatasetField, DatasetRef, Destination, Source
 from ..model.problems import InvalidLineage, Problem, ProblemCode
-from ..model.wired import InputField, Operation, OperationType, faults, predecessors
+from ..model.wired import READ, TRANSFORM, WRITE, InputField, Operation, faults, predecessors
 from .fingerprint import fingerprint
 from .lineage import FieldLineage, FieldSet, bits
-from .operation_index import Touches
+from .operation_index import OperationIndex
 from .order import topological
 
-TRANSFORM, WRITE = OperationType.TRANSFORM, OperationType.WRITE
 _BLOCKING: frozenset[ProblemCode] = frozenset({"cycle", "repeated_name", "null_source", "null_destination"})
 
 
@@ -35,79 +38,74 @@ def resolve_operations(
     sources: Mapping[DatasetRef, Source] | None = None,
     destinations: Mapping[DatasetRef, Destination] | None = None,
 ) -> FieldLineage:
-    """Resolve wired operations, told in any order; InvalidLineage with every fault.
+    """Return the field lineage of wired operations, given in any order.
 
-    ``strict=False`` lets pass what only makes the lineage incomplete (no read, no write, unknown origins: such
-    inputs have no sources) and keeps it in ``problems``; cycles, repeated names and missing datasets always raise.
+    Raises InvalidLineage with all faults. With ``strict=False``, faults that only make the lineage incomplete (no read,
+    no write, unknown origins: such inputs have no sources) are returned in ``problems`` instead; cycles, repeated names
+    and missing datasets always raise.
     """
-    told = tuple(operations)
-    found = [*problems, *faults(told)]
+    recorded = tuple(operations)
+    found = (*problems, *faults(recorded))
     if found and (strict or any(problem.code in _BLOCKING for problem in found)):
         raise InvalidLineage(found)
-    return _resolve(told, tuple(found), sources, destinations)
-
-
-def _resolve(
-    told: Sequence[Operation],
-    problems: tuple[Problem, ...],
-    sources: Mapping[DatasetRef, Source] | None,
-    destinations: Mapping[DatasetRef, Destination] | None,
-) -> FieldLineage:
-    by_id = {operation.id: operation for operation in told}
-    ordered = tuple(by_id[name] for name in topological(predecessors(told)))
-    reach = Reach(ordered)
-    incoming = reach.incoming()
+    by_id = {operation.id: operation for operation in recorded}
+    ordered = tuple(by_id[name] for name in topological(predecessors(recorded)))
+    origins = OriginRelation(ordered)
+    incoming = origins.incoming()
     return FieldLineage(
         operations=ordered,
         destination_fields=_fields_by_dataset(incoming),
         incoming=incoming,
-        outgoing=reach.outgoing(),
-        dropped=reach.dropped(),
+        outgoing=origins.outgoing(),
+        dropped=origins.dropped(),
         fingerprint=fingerprint(ordered),
-        touches=Touches(ordered),
-        problems=problems,
+        operation_index=OperationIndex(ordered),
+        problems=found,
         sources=sources,
         destinations=destinations,
     )
 
 
-class Reach:
-    """The origin relation of operations in topological order: for each operation the set of its source fields."""
+class OriginRelation:
+    """The set of source fields of each operation, for operations in topological order."""
 
     def __init__(self, ordered: Sequence[Operation]) -> None:
         self._ordered = ordered
         self._by_id = {operation.id: operation for operation in ordered}
-        self._reads = {operation.id for operation in ordered if operation.type is OperationType.READ}
-        self._places: dict[DatasetField, int] = {}
-        self._of: dict[str, int] = {}
-        self._sets: dict[int, FieldSet] = {}
+        self._reads = {operation.id for operation in ordered if operation.type is READ}
+        self._positions: dict[DatasetField, int] = {}
+        self._sources_of: dict[str, int] = {}
+        self._field_sets: dict[int, FieldSet] = {}
         for operation in ordered:
-            self._of[operation.id] = self._united(operation.inputs)
-        self._fields = tuple(self._places)
-        self._written = self._writes()
+            self._sources_of[operation.id] = self._union(operation.inputs)
+        self._fields = tuple(self._positions)
+        self._written = self._written_fields()
 
     def incoming(self) -> dict[DatasetField, FieldSet]:
-        return {written: self._rendered(mask) for written, mask in self._written.items()}
+        """Return the sources of each destination field."""
+        return {target: self._field_set(mask) for target, mask in self._written.items()}
 
     def outgoing(self) -> dict[DatasetField, FieldSet]:
+        """Return the destination fields that each source field reaches."""
         # Destination fields with equal sources are handled together: wide tables mostly have few different sets.
-        together: dict[int, list[DatasetField]] = defaultdict(list)
-        for written, mask in self._written.items():
-            together[mask].append(written)
+        groups: dict[int, list[DatasetField]] = defaultdict(list)
+        for target, mask in self._written.items():
+            groups[mask].append(target)
         reached: dict[int, set[DatasetField]] = defaultdict(set)
-        for mask, group in together.items():
-            for place in bits(mask):
-                reached[place].update(group)
-        return {self._fields[place]: frozenset(group) for place, group in sorted(reached.items())}
+        for mask, group in groups.items():
+            for position in bits(mask):
+                reached[position].update(group)
+        return {self._fields[position]: frozenset(group) for position, group in sorted(reached.items())}
 
     def dropped(self) -> FieldSet:
+        """Return the sources of all operations that drop their inputs."""
         mask = 0
         for operation in self._ordered:
             if operation.drops:
-                mask |= self._of[operation.id]
-        return self._rendered(mask)
+                mask |= self._sources_of[operation.id]
+        return self._field_set(mask)
 
-    def _writes(self) -> dict[DatasetField, int]:
+    def _written_fields(self) -> dict[DatasetField, int]:
         written: dict[DatasetField, int] = {}
         for operation in self._ordered:
             if operation.type is WRITE and operation.dataset is not None:
@@ -116,7 +114,7 @@ class Reach:
                     written[target] = written.get(target, 0) | self._sources(link)
         return written
 
-    def _united(self, links: Iterable[InputField]) -> int:
+    def _union(self, links: Iterable[InputField]) -> int:
         mask = 0
         done = set()
         for link in links:
@@ -131,17 +129,17 @@ class Reach:
         if origin is None or origin.type is WRITE:
             return 0
         if origin.type is TRANSFORM or origin.dataset is None:
-            return self._of[origin.id]
-        return 1 << self._places.setdefault(DatasetField(origin.dataset, link.field), len(self._places))
+            return self._sources_of[origin.id]
+        return 1 << self._positions.setdefault(DatasetField(origin.dataset, link.field), len(self._positions))
 
-    def _rendered(self, mask: int) -> FieldSet:
-        if mask not in self._sets:
-            self._sets[mask] = frozenset(self._fields[place] for place in bits(mask))
-        return self._sets[mask]
+    def _field_set(self, mask: int) -> FieldSet:
+        if mask not in self._field_sets:
+            self._field_sets[mask] = frozenset(self._fields[position] for position in bits(mask))
+        return self._field_sets[mask]
 
 
 def _fields_by_dataset(fields: Iterable[DatasetField]) -> dict[DatasetRef, frozenset[str]]:
     grouped: dict[DatasetRef, set[str]] = defaultdict(set)
-    for one in fields:
-        grouped[one.dataset].add(one.field)
+    for field in fields:
+        grouped[field.dataset].add(field.field)
     return {dataset: frozenset(names) for dataset, names in grouped.items()}

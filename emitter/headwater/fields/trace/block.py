@@ -1,15 +1,15 @@
-"""Lineage of plain code without a word said: reads and writes of data frame libraries are recorded while they happen.
+"""Trace blocks: record what data frame libraries read and write while a block is open.
 
-Inside ``with trace(run):`` the common functions of pandas, polars, PyArrow and DuckDB (those that are imported or can
-be) tell the run which datasets they read and write. Column origins:
+Inside ``with trace(run):`` the common functions of pandas, polars, PyArrow and DuckDB, if these are installed, report the
+datasets that they read and write to the run. The origins of columns are:
 
-- SQL that DuckDB runs: exact where sqlglot can tell (`trace_sql`);
-- lazy plans of polars that are written by a sink: exact where every step is understood (`trace_polars`);
-- everything else: a frame does not say where its columns come from, so every column read so far in the block is taken
-  to feed every column written, and the operation's name says so.
+- for SQL that DuckDB runs: exact, where sqlglot can resolve them (`sql`);
+- for lazy plans of polars that a sink writes: exact, where every step is known (`polars_hooks`);
+- otherwise unknown, because a frame doesn't know the origins of its columns: every column read so far in the block feeds
+  every column written, and the name of the operation says so.
 
-The functions are wrapped while any block is open; calls outside of a block's context pass unrecorded. Nothing here
-raises into the code that is traced: faults are logged.
+The functions are wrapped while any block is open; calls outside the context of a block are not recorded. A fault in
+recording is logged and never raised into the code that is traced.
 """
 
 from __future__ import annotations
@@ -41,30 +41,32 @@ NOT_DERIVED = "every column read so far feeds every column written"
 
 @dataclass(slots=True)
 class Trace:
-    """What one block has seen; ``unnamed`` counts reads and writes whose dataset can't be named (open files, buffers)."""
+    """The reads and writes of a block; ``unnamed`` counts those whose dataset has no name (open files, buffers)."""
 
     run: Run
     recorder: ProgramRecorder
-    read: dict[Source, dict[str, None]] = field(default_factory=dict)
+    columns_read: dict[Source, dict[str, None]] = field(default_factory=dict)
     written: dict[Destination, None] = field(default_factory=dict)
     unnamed: int = 0
 
-    def reads(self, source: Source, columns: Iterable[str]) -> None:
-        """A dataset was read, with these columns."""
-        known = self.read.setdefault(source, {})
+    def record_read(self, source: Source, columns: Iterable[str]) -> None:
+        """Record that a dataset was read with these columns."""
+        known = self.columns_read.setdefault(source, {})
         known.update(dict.fromkeys(columns))
         schema = Schema(tuple(map(SchemaField, known))) if known else None
         self.run.reads(source.namespace or "default", source.name, facets=schema_facets(schema))
 
-    def writes(self, destination: Destination, operations: Sequence[FieldOperation]) -> None:
-        """A dataset was written; the operations tell its columns."""
+    def record_write(self, destination: Destination, operations: Sequence[FieldOperation]) -> None:
+        """Record that a dataset was written by these operations."""
         self.written[destination] = None
         self.recorder.record(destination, operations)
 
-    def everything_to(self, columns: Sequence[str], library: str) -> FieldOperation:
-        """The operation that stands for code that can't be seen into."""
-        inputs = [Input(FieldPath((name,)), source) for source, names in self.read.items() for name in names]
-        return FieldOperation(f"{library}: {NOT_DERIVED}", inputs, [FieldPath((name,)) for name in columns])
+    def record_opaque_write(self, name: tuple[str, str], columns: Sequence[str], library: str) -> None:
+        """Record that a dataset was written by code whose column origins are unknown: all columns read feed it."""
+        schema = Schema(tuple(map(SchemaField, columns))) if columns else None
+        inputs = [Input(FieldPath((column,)), source) for source, read in self.columns_read.items() for column in read]
+        operation = FieldOperation(f"{library}: {NOT_DERIVED}", inputs, [FieldPath((column,)) for column in columns])
+        self.record_write(Destination.of(*name, schema=schema), [operation])
 
 
 _current: ContextVar[Trace | None] = ContextVar("headwater_trace", default=None)
@@ -76,19 +78,19 @@ _open_blocks = 0
 
 @contextmanager
 def trace(run: Run) -> Iterator[Trace]:
-    """Record what the block reads and writes into the run; blocks may nest, the innermost records."""
-    tracing = Trace(run, ProgramRecorder(run))
-    token = _current.set(tracing)
+    """Record what the block reads and writes as lineage of the run; of nested blocks, the innermost records."""
+    block = Trace(run, ProgramRecorder(run))
+    token = _current.set(block)
     _enter()
     try:
-        yield tracing
+        yield block
     finally:
         _leave()
         _current.reset(token)
 
 
 def _enter() -> None:
-    global _open_blocks  # the wrapped functions are the process's too
+    global _open_blocks  # the wrapped functions belong to the process, too
     with _lock:
         _open_blocks += 1
         if _open_blocks == 1:
@@ -100,21 +102,18 @@ def _leave() -> None:
     global _open_blocks
     with _lock:
         _open_blocks -= 1
-        if not _open_blocks:
-            while _wrapped:
-                owner, name, original = _wrapped.pop()
-                setattr(owner, name, original)
+        while _wrapped and not _open_blocks:
+            owner, name, original = _wrapped.pop()
+            setattr(owner, name, original)
 
 
 def _wrap(hook: Hook) -> None:
-    if importlib.util.find_spec(hook.module.partition(".")[0]) is None:
-        return
-    if hook.usable is not None and not hook.usable():
+    if importlib.util.find_spec(hook.library) is None or not (hook.usable is None or hook.usable()):
         return
     owner: Any = importlib.import_module(hook.module)
-    for part in hook.path.split(".")[:-1]:
-        owner = getattr(owner, part, None)
-    name = hook.path.split(".")[-1]
+    *parents, name = hook.path.split(".")
+    for parent in parents:
+        owner = getattr(owner, parent, None)
     original = getattr(owner, name, None)
     if original is not None:
         setattr(owner, name, _recording(hook, original))
@@ -124,33 +123,33 @@ def _wrap(hook: Hook) -> None:
 def _recording(hook: Hook, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        tracing = _current.get()
-        # A library's function may use another one that is wrapped too (pandas reads Parquet by PyArrow).
-        if _inside.get() or (tracing is None and hook.finally_ is None):
+        block = _current.get()
+        # A library function can call another wrapped function (pandas reads Parquet with PyArrow).
+        if _inside.get() or (block is None and hook.finally_ is None):
             return original(*args, **kwargs)
         token = _inside.set(True)
         try:
-            return _recorded(hook, original, tracing, Call(hook, args, kwargs))
+            return _recorded(hook, original, block, Call(hook, args, kwargs))
         finally:
             _inside.reset(token)
 
     return call
 
 
-def _recorded(hook: Hook, original: Callable[..., Any], tracing: Trace | None, call: Call) -> Any:
-    noted = replace(call, noted=_guarded(hook, lambda: hook.before and hook.before(call)))
+def _recorded(hook: Hook, original: Callable[..., Any], block: Trace | None, call: Call) -> Any:
+    prepared = replace(call, prepared=_guarded(hook, lambda: hook.before and hook.before(call)))
     try:
         result = original(*call.args, **call.kwargs)
     finally:
-        _guarded(hook, lambda: hook.finally_ and hook.finally_(noted))
-    if tracing is not None:
-        _guarded(hook, lambda: hook.after(tracing, replace(noted, result=result)))
+        _guarded(hook, lambda: hook.finally_ and hook.finally_(prepared))
+    if block is not None:
+        _guarded(hook, lambda: hook.after(block, replace(prepared, result=result)))
     return result
 
 
-def _guarded(hook: Hook, tell: Callable[[], Any]) -> Any:
+def _guarded(hook: Hook, step: Callable[[], Any]) -> Any:
     try:
-        return tell()
-    except Exception:
+        return step()
+    except Exception:  # a fault in recording must not stop the program
         logger.warning("the lineage of %s.%s is incomplete", hook.module, hook.path, exc_info=True)
         return None

@@ -1,4 +1,4 @@
-"""DuckDB's part of `trace`: the SQL that it runs tells its tables, and its columns exactly."""
+"""Hooks for DuckDB: find the tables and the column origins of the SQL that it runs."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ import importlib.util
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..model.field_operations import Destination, FieldOperation, Input, Source
 from ..model.paths import FieldPath
 from ..model.schema import Schema, SchemaField
-from .hooks import Call, Hook, Name, Tracing, columns_of, dataset_of, tell_written
+from .hooks import Call, Hook, Name, columns_of, dataset_of
+
+if TYPE_CHECKING:
+    from .block import Trace
 
 _SCAN = "python_scan_all_frames"
 
 
 @dataclass(frozen=True, slots=True)
-class _Noted:
+class _Prepared:
     statements: Any
     cursor: Any
 
 
-# The databases to restore, None for those that had the setting already: of calls under way, and of those that ended.
-_looking = threading.Lock()
-_under_way: list[Any] = []
-_ended: list[Any] = []
+# The databases whose setting must be restored (None: it was set before): of calls in progress and of finished calls.
+_lock = threading.Lock()
+_in_progress: list[Any] = []
+_finished: list[Any] = []
 
 
-def note_statements(call: Call) -> _Noted:
-    """Before a statement runs: what it will read and write (afterwards a table may be gone).
+def prepare_statements(call: Call) -> _Prepared:
+    """Return what a statement reads and writes, before it runs: afterwards, a table may no longer exist.
 
-    DuckDB takes a name that is no table from the variables of the Python code that calls it, and it looks no further
-    than one frame up. There the wrapper stands now, so for the time of the call it has to look further.
+    DuckDB resolves an unknown table name to a variable of its caller, and by default searches the calling frame only.
+    That frame is now the wrapper, so the search is extended to all frames for the duration of the call.
     """
     cursor = _cursor(call)
     text = call.argument(1 if "." in call.hook.path else 0, "query", "sql")
@@ -41,87 +44,87 @@ def note_statements(call: Call) -> _Noted:
     if isinstance(text, str) and importlib.util.find_spec("sqlglot") is not None:
         from .sql import read_statements
 
-        statements = read_statements(text, "duckdb", _columns_by(cursor))
-    with _looking:
+        statements = read_statements(text, "duckdb", _columns_in(cursor))
+    with _lock:
         ((set_before,),) = cursor.execute(f"SELECT current_setting('{_SCAN}')").fetchall()
         cursor.execute(f"SET GLOBAL {_SCAN} = true")
-        _under_way.append(None if set_before else cursor)
-    return _Noted(statements, cursor)
+        _in_progress.append(None if set_before else cursor)
+    return _Prepared(statements, cursor)
 
 
 def restore_setting(call: Call) -> None:
-    """After a call, however it ended: let DuckDB look as far as before, once no other call is under way."""
-    if not isinstance(call.noted, _Noted):
+    """Restore the setting for the frame search after the last call in progress has ended, even with an error."""
+    if not isinstance(call.prepared, _Prepared):
         return
-    with _looking:
-        _ended.append(_under_way.pop())
-        if not _under_way:
-            for cursor in filter(None, _ended):
+    with _lock:
+        _finished.append(_in_progress.pop())
+        if not _in_progress:
+            for cursor in filter(None, _finished):
                 cursor.execute(f"SET GLOBAL {_SCAN} = false")
-            _ended.clear()
+            _finished.clear()
 
 
-def tell_statements(tracing: Tracing, call: Call) -> None:
-    """After a statement ran: its tables and columns."""
-    if not isinstance(call.noted, _Noted) or call.noted.statements is None:
-        tracing.unnamed += 1
+def record_statements(trace: Trace, call: Call) -> None:
+    """Record the tables and columns of the statements that ran."""
+    if not isinstance(call.prepared, _Prepared) or call.prepared.statements is None:
+        trace.unnamed += 1
         return
-    cursor = call.noted.cursor
-    known, database = _columns_by(cursor), _database(cursor)
-    for statement in call.noted.statements:
-        sources = _tell_reads(tracing, statement, known, database)
+    cursor = call.prepared.cursor
+    columns_by, database = _columns_in(cursor), _database(cursor)
+    for statement in call.prepared.statements:
+        sources = _record_reads(trace, statement, columns_by, database)
         if statement.writes is not None:
             target = _name(statement.writes, database)
-            columns = known(statement.writes.text) if statement.writes.path is None else None
-            _tell_write(tracing, call, statement, sources, target, columns)
+            columns = columns_by(statement.writes.text) if statement.writes.path is None else None
+            _record_write(trace, call, statement, sources, target, columns)
 
 
-def can_look_further() -> bool:
-    """Whether this DuckDB has the setting that `note_statements` needs."""
-    found = _fresh().execute("SELECT count(*) FROM duckdb_settings() WHERE name = ?", [_SCAN]).fetchall()
+def can_scan_all_frames() -> bool:
+    """Return whether this DuckDB has the setting that `prepare_statements` needs."""
+    found = _new_connection().execute("SELECT count(*) FROM duckdb_settings() WHERE name = ?", [_SCAN]).fetchall()
     return bool(found[0][0])
 
 
-def tell_relation(tracing: Tracing, call: Call) -> None:
-    """A relation written to a file: it knows its own SQL."""
+def record_relation(trace: Trace, call: Call) -> None:
+    """Record a relation that was written to a file, with the column origins of its SQL."""
     relation, name = call.args[0], dataset_of(call.argument(1, "file_name"))
     if name is None:
-        tracing.unnamed += 1
+        trace.unnamed += 1
         return
-    (statement,) = call.noted or (None,)
+    (statement,) = call.prepared or (None,)
     if statement is None:
-        tell_written(tracing, call, name, columns_of(relation))
+        trace.record_opaque_write(name, columns_of(relation), call.hook.library)
         return
-    sources = _tell_reads(tracing, statement, _columns_by(_fresh()), "duckdb://:memory:")
-    _tell_write(tracing, call, statement, sources, name, columns_of(relation))
+    sources = _record_reads(trace, statement, _columns_in(_new_connection()), "duckdb://:memory:")
+    _record_write(trace, call, statement, sources, name, columns_of(relation))
 
 
-def note_relation(call: Call) -> Any:
-    """Before a relation is written: what its SQL reads; tables of its database are not seen from here, files are."""
+def prepare_relation(call: Call) -> Any:
+    """Return what the SQL of a relation reads, before it is written: files only, its database is not accessible here."""
     if importlib.util.find_spec("sqlglot") is None:
         return None
     from .sql import read_statements
 
-    return read_statements(call.args[0].sql_query(), "duckdb", _columns_by(_fresh()))
+    return read_statements(call.args[0].sql_query(), "duckdb", _columns_in(_new_connection()))
 
 
-def _tell_reads(
-    tracing: Tracing, statement: Any, known: Callable[[str], Sequence[str] | None], database: str
+def _record_reads(
+    trace: Trace, statement: Any, columns_by: Callable[[str], Sequence[str] | None], database: str
 ) -> dict[str, Source]:
     sources = {}
     for table in statement.reads:
-        columns = known(table.text)
+        columns = columns_by(table.text)
         if columns is None and table.path is None:
-            # Neither a file nor a table of the database: a frame of the program, whose origin is already told.
-            tracing.unnamed += 1
+            # Neither a file nor a table of the database: a frame of the program, whose origin is already recorded.
+            trace.unnamed += 1
             continue
         sources[table.text] = Source.of(*_name(table, database))
-        tracing.reads(sources[table.text], columns or ())
+        trace.record_read(sources[table.text], columns or ())
     return sources
 
 
-def _tell_write(
-    tracing: Tracing,
+def _record_write(
+    trace: Trace,
     call: Call,
     statement: Any,
     sources: dict[str, Source],
@@ -129,24 +132,24 @@ def _tell_write(
     columns: Sequence[str] | None,
 ) -> None:
     if statement.columns is None:
-        tell_written(tracing, call, target, columns or ())
+        trace.record_opaque_write(target, columns or (), call.hook.library)
         return
-    before = statement.appends and Destination.of(*target) in tracing.written
+    appended = statement.appends and Destination.of(*target) in trace.written
     operations = [
         FieldOperation(
             "SQL",
             [
-                *(Input(FieldPath((column,)), sources[table.text]) for table, column in one.sources),
-                # Rows that are added leave those that an earlier statement wrote.
-                *([Input(FieldPath((one.name,)))] if before else ()),
+                *(Input(FieldPath((name,)), sources[table.text]) for table, name in column.sources),
+                # An INSERT preserves the rows that an earlier statement wrote.
+                *([Input(FieldPath((column.name,)))] if appended else ()),
             ],
-            [FieldPath((one.name,))],
-            kind=one.kind if one.sources else None,
+            [FieldPath((column.name,))],
+            kind=column.kind if column.sources else None,
         )
-        for one in statement.columns
+        for column in statement.columns
     ]
-    schema = Schema(tuple(SchemaField(one.name) for one in statement.columns))
-    tracing.writes(Destination.of(*target, schema=schema), operations)
+    schema = Schema(tuple(SchemaField(column.name) for column in statement.columns))
+    trace.record_write(Destination.of(*target, schema=schema), operations)
 
 
 def _name(table: Any, database: str) -> Name:
@@ -155,13 +158,13 @@ def _name(table: Any, database: str) -> Name:
 
 
 def _cursor(call: Call) -> Any:
-    """A second connection to the same database, so that no result that is still being fetched is lost."""
+    """Return a second connection to the database, so that a result that is still being fetched is not lost."""
     if "." in call.hook.path:
         return call.args[0].cursor()
     return (call.kwargs.get("connection") or _duckdb().default_connection()).cursor()
 
 
-def _fresh() -> Any:
+def _new_connection() -> Any:
     return _duckdb().connect()
 
 
@@ -169,16 +172,16 @@ def _duckdb() -> Any:
     return importlib.import_module("duckdb")
 
 
-def _columns_by(cursor: Any) -> Callable[[str], Sequence[str] | None]:
-    refused = _duckdb().Error
+def _columns_in(cursor: Any) -> Callable[[str], Sequence[str] | None]:
+    error = _duckdb().Error
 
-    def known(table: str) -> Sequence[str] | None:
+    def columns(table: str) -> Sequence[str] | None:
         try:
             return [str(row[0]) for row in cursor.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]  # noqa: S608
-        except refused:
+        except error:
             return None
 
-    return known
+    return columns
 
 
 def _database(cursor: Any) -> str:
@@ -187,12 +190,12 @@ def _database(cursor: Any) -> str:
 
 
 _STATEMENTS = tuple(
-    Hook("duckdb", f"{owner}{name}", tell_statements, note_statements, restore_setting, can_look_further)
+    Hook("duckdb", f"{owner}{name}", record_statements, prepare_statements, restore_setting, can_scan_all_frames)
     for owner in ("", "DuckDBPyConnection.")
     for name in ("sql", "query", "execute")
 )
 _RELATIONS = tuple(
-    Hook("duckdb", f"DuckDBPyRelation.{name}", tell_relation, note_relation)
+    Hook("duckdb", f"DuckDBPyRelation.{name}", record_relation, prepare_relation)
     for name in ("write_parquet", "to_parquet", "write_csv", "to_csv")
 )
 DUCKDB_HOOKS: tuple[Hook, ...] = (*_STATEMENTS, *_RELATIONS)

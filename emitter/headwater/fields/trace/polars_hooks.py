@@ -1,7 +1,7 @@
-"""polars' part of `trace`: a lazy plan tells its columns exactly, as far as every step of it is known here.
+"""Hooks for polars: find the column origins of a lazy plan.
 
-The plan is read as polars serialises it. A step, expression or join that is not in the table below makes the whole plan
-uncertain, and so does any difference between the columns derived and those that polars says the plan has.
+The plan is read in the form in which polars serialises it. The origins count as unknown if any step, expression or join
+is not in the table below, or if the derived columns differ from those that polars reports for the plan.
 """
 
 from __future__ import annotations
@@ -10,26 +10,29 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..model.field_operations import Destination, FieldOperation, Input, OpKind, Source
 from ..model.paths import FieldPath
 from ..model.schema import Schema, SchemaField
-from .hooks import Call, Hook, Tracing, columns_of, dataset_of, tell_written
+from .hooks import Call, Hook, columns_of, dataset_of
+
+if TYPE_CHECKING:
+    from .block import Trace
 
 _KINDS = (OpKind.IDENTITY, OpKind.TRANSFORM, OpKind.AGGREGATE)
 _CHILDREN = ("input", "input_left", "input_right", "dsl")
-# What stands for columns without naming them one by one, or brings in another plan.
+# Expressions that stand for columns without naming each of them, or that contain another plan.
 _OPAQUE = {"Selector", "Wildcard", "Columns", "Nth", "KeepName", "RenameAlias", "SubPlan", "Field", "AnonymousFunction"}
 
 
-class NotCertainError(Exception):
-    """A plan has a step that is not known here."""
+class UnknownStepError(Exception):
+    """The plan has a step whose effect on columns is not known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A column of a plan: the source columns it is made of, and how strongly it was changed (place in `_KINDS`)."""
+class PlanColumn:
+    """A column of a plan: its source columns, and the strength of its transformation (an index of `_KINDS`)."""
 
     sources: frozenset[Input]
     strength: int
@@ -37,38 +40,38 @@ class Made:
 
 @dataclass(slots=True)
 class Plan:
-    """What a plan's step hands on: its columns in order, and what influences all of them."""
+    """The output of a step of a plan: its columns in order, and the influences on all of them."""
 
-    columns: dict[str, Made]
+    columns: dict[str, PlanColumn]
     influences: list[tuple[OpKind, frozenset[Input]]] = field(default_factory=list)
 
 
-def note_plan(call: Call) -> Any:
-    """Before a sink runs: its plan as JSON, and the columns that it will write."""
+def prepare_plan(call: Call) -> Any:
+    """Return the plan as JSON and its columns, before a sink runs."""
     frame = call.args[0]
     with warnings.catch_warnings():
-        # polars warns that the form may change; a form that has changed is found uncertain.
+        # polars warns that the form can change; the origins in a form that has changed count as unknown.
         warnings.simplefilter("ignore")
         return json.loads(frame.serialize(format="json")), columns_of(frame)
 
 
-def tell_plan(tracing: Tracing, call: Call) -> None:
-    """After a sink ran: its columns, exactly if the plan is understood."""
+def record_plan(trace: Trace, call: Call) -> None:
+    """Record the write of a sink, with column origins if every step of the plan is known."""
     name = dataset_of(call.argument(1, "path", "target"))
     if name is None:
-        tracing.unnamed += 1
+        trace.unnamed += 1
         return
-    plan, names = call.noted if call.noted is not None else (None, columns_of(call.args[0]))
-    found = understood(plan, tracing.read) if plan is not None else None
+    plan, names = call.prepared if call.prepared is not None else (None, columns_of(call.args[0]))
+    found = derived(plan, trace.columns_read) if plan is not None else None
     if found is None or list(found.columns) != names:
-        tell_written(tracing, call, name, names)
+        trace.record_opaque_write(name, names, call.hook.library)
         return
     schema = Schema(tuple(SchemaField(column) for column in names))
-    tracing.writes(Destination.of(*name, schema=schema), list(_operations(found)))
+    trace.record_write(Destination.of(*name, schema=schema), list(_operations(found)))
 
 
-def understood(plan: Any, read: Mapping[Source, Mapping[str, None]]) -> Plan | None:
-    """The columns of a serialised plan, None if any step of it is not known."""
+def derived(plan: Any, read: Mapping[Source, Mapping[str, None]]) -> Plan | None:
+    """Return the columns of a serialised plan, None if any of its steps is not known."""
     done: dict[int, Plan] = {}
     try:
         for step in _bottom_up(plan):
@@ -77,7 +80,7 @@ def understood(plan: Any, read: Mapping[Source, Mapping[str, None]]) -> Plan | N
                 return None
             before = [done[id(body[child])] for child in _CHILDREN if child in body]
             done[id(step)] = _scan(body, read) if kind == "Scan" else _STEPS[kind](body, before)
-    except (NotCertainError, KeyError, ValueError, TypeError, AttributeError):
+    except (UnknownStepError, KeyError, ValueError, TypeError, AttributeError):
         return None
     return done[id(plan)]
 
@@ -99,16 +102,16 @@ def _operations(plan: Plan) -> Iterator[FieldOperation]:
 
 
 def _ordered(sources: frozenset[Input]) -> list[Input]:
-    return sorted(sources, key=lambda one: (str(one.source and one.source.ref), str(one.field)))
+    return sorted(sources, key=lambda item: (str(item.source and item.source.ref), str(item.field)))
 
 
 def _scan(body: Mapping[str, Any], read: Mapping[Source, Mapping[str, None]]) -> Plan:
     (path,) = body["sources"]["Paths"]
     name = dataset_of(path["inner"] if isinstance(path, dict) else path)
     if name is None:
-        raise NotCertainError
+        raise UnknownStepError
     source = Source.of(*name)
-    return Plan({column: Made(frozenset({Input(FieldPath((column,)), source)}), 0) for column in read[source]})
+    return Plan({column: PlanColumn(frozenset({Input(FieldPath((column,)), source)}), 0) for column in read[source]})
 
 
 def _filter(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
@@ -129,7 +132,7 @@ def _select(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
 
 def _group_by(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
     if body.get("apply") is not None:
-        raise NotCertainError
+        raise UnknownStepError
     made = _evaluated(body["keys"], before[0]) | _evaluated(body["aggs"], before[0], at_least=2)
     return _influenced(before[0], made, OpKind.GROUP, body["keys"])
 
@@ -139,15 +142,15 @@ def _join(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
     on = body["condition"]["Equi"]
     how = body["options"]["args"]["how"]
     if (how if isinstance(how, str) else next(iter(how))) not in ("Inner", "Left"):
-        raise NotCertainError
-    keys = {_name(one) for one in on["right_on"]}
+        raise UnknownStepError
+    keys = {_name(expr) for expr in on["right_on"]}
     suffix = body["options"]["args"].get("suffix") or "_right"
-    taken = {
+    added = {
         (f"{name}{suffix}" if name in left.columns else name): made
         for name, made in right.columns.items()
         if name not in keys
     }
-    plan = Plan(left.columns | taken, [*left.influences, *right.influences])
+    plan = Plan(left.columns | added, [*left.influences, *right.influences])
     for side, exprs in ((left, on["left_on"]), (right, on["right_on"])):
         plan = Plan(plan.columns, _influenced(side, {}, OpKind.JOIN, exprs, plan.influences).influences)
     return plan
@@ -173,33 +176,33 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], Sequence[Plan]], Plan]] = {
     "MapFunction": _mapped,
     "Slice": _same,
     "Cache": _same,
-    "IR": _same,  # a plan whose schema was asked for keeps what it was made of
+    "IR": _same,  # a plan whose schema polars has resolved, with the original plan inside
 }
 
 
 def _influenced(
     before: Plan,
-    columns: dict[str, Made],
+    columns: dict[str, PlanColumn],
     kind: OpKind,
     exprs: Sequence[Any],
-    so_far: Sequence[tuple[OpKind, frozenset[Input]]] | None = None,
+    earlier: Sequence[tuple[OpKind, frozenset[Input]]] | None = None,
 ) -> Plan:
     sources = frozenset[Input]().union(*(before.columns[root].sources for expr in exprs for root in _roots(expr)))
-    return Plan(columns, [*(before.influences if so_far is None else so_far), (kind, sources)])
+    return Plan(columns, [*(before.influences if earlier is None else earlier), (kind, sources)])
 
 
-def _evaluated(exprs: Sequence[Any], before: Plan, at_least: int = 0) -> dict[str, Made]:
+def _evaluated(exprs: Sequence[Any], before: Plan, at_least: int = 0) -> dict[str, PlanColumn]:
     made = {}
     for expr in exprs:
         inner = [before.columns[root] for root in _roots(expr)]
-        strength = max([at_least, _strength(expr), *(one.strength for one in inner)])
-        made[_name(expr)] = Made(frozenset[Input]().union(*(one.sources for one in inner)), strength)
+        strength = max([at_least, _strength(expr), *(column.strength for column in inner)])
+        made[_name(expr)] = PlanColumn(frozenset[Input]().union(*(column.sources for column in inner)), strength)
     return made
 
 
 def _strength(expr: Any) -> int:
-    bare = expr["Alias"][0] if "Alias" in expr else expr
-    if set(bare) == {"Column"}:
+    inner = expr["Alias"][0] if "Alias" in expr else expr
+    if set(inner) == {"Column"}:
         return 0
     return 2 if any(key == "Agg" for key, _ in _parts(expr)) else 1
 
@@ -215,22 +218,20 @@ def _roots(expr: Any) -> list[str]:
 
 
 def _parts(expr: Any) -> Iterator[tuple[str, Any]]:
-    """Every named part of an expression, leftmost first."""
+    """Yield every named part of an expression, leftmost first."""
     stack = [expr]
     while stack:
-        one = stack.pop()
-        if isinstance(one, str) and one in _OPAQUE:
-            raise NotCertainError
-        if isinstance(one, dict):
-            if _OPAQUE & set(one):
-                raise NotCertainError
-            yield from one.items()
-            stack.extend(reversed([value for key, value in one.items() if key != "Literal"]))
-        elif isinstance(one, list):
-            stack.extend(reversed(one))
+        part = stack.pop()
+        if (isinstance(part, str) and part in _OPAQUE) or (isinstance(part, dict) and _OPAQUE & set(part)):
+            raise UnknownStepError
+        if isinstance(part, dict):
+            yield from part.items()
+            stack.extend(reversed([value for key, value in part.items() if key != "Literal"]))
+        elif isinstance(part, list):
+            stack.extend(reversed(part))
 
 
 POLARS_HOOKS: tuple[Hook, ...] = tuple(
-    Hook("polars", f"LazyFrame.{name}", tell_plan, note_plan)
+    Hook("polars", f"LazyFrame.{name}", record_plan, prepare_plan)
     for name in ("sink_csv", "sink_parquet", "sink_ndjson", "sink_ipc")
 )

@@ -1,7 +1,7 @@
-"""What one SQL statement reads and writes, and of which columns it makes which; by sqlglot, which must be there.
+"""Tables and column origins of SQL statements, by sqlglot, which must be installed.
 
-Column origins are told only where they are certain: every table's columns are known, and every output resolves. What
-only influences (WHERE, ON, GROUP BY, ORDER BY) is not told.
+Column origins are returned only where they are certain: the columns of every table are known, and every output resolves.
+Influences (WHERE, ON, GROUP BY, ORDER BY) are not returned.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from ..model.field_operations import OpKind
 
-# Loaded by name: sqlglot is nobody's requirement, and its absence no type error.
+# Imported by name: sqlglot is optional, and its absence must not be a type error.
 sqlglot: Any = import_module("sqlglot")
 exp: Any = sqlglot.exp
 SqlglotError: Any = import_module("sqlglot.errors").SqlglotError
@@ -26,15 +26,15 @@ ColumnsOf = Callable[[str], Sequence[str] | None]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as a statement names it: its SQL text, and the file's path where it is one."""
+    """A table in a statement: its SQL text, and its path if it is a file."""
 
     text: str
     path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class MadeColumn:
-    """An output column: what it is made of, and how."""
+class OutputColumn:
+    """An output column: its source columns, and the kind of operation."""
 
     name: str
     sources: tuple[tuple[Table, str], ...]
@@ -43,28 +43,28 @@ class MadeColumn:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement: tables read, the table or file written or appended to, if any.
+    """A statement: the tables that it reads, and the table or file, if any, that it writes or appends to.
 
-    ``columns`` is None where they are not certain.
+    ``columns`` is None if they are not certain.
     """
 
     reads: tuple[Table, ...]
     writes: Table | None
-    columns: tuple[MadeColumn, ...] | None
+    columns: tuple[OutputColumn, ...] | None
     appends: bool = False
 
 
 def read_statements(text: str, dialect: str, columns_of: ColumnsOf) -> list[Statement]:
-    """Every statement of a text that reads or writes tables; none for a text that sqlglot can't parse.
+    """Return the statements of a text that read or write tables; empty if sqlglot can't parse the text.
 
-    ``columns_of`` tells a table's columns from its SQL text, or None.
+    ``columns_of`` returns the columns of a table, given its SQL text, or None.
     """
     try:
         parsed = sqlglot.parse(text, dialect=dialect)
     except SqlglotError:
         return []
-    statements = [_statement(one, dialect, columns_of) for one in parsed if one is not None]
-    return [one for one in statements if one.reads or one.writes]
+    statements = [_statement(item, dialect, columns_of) for item in parsed if item is not None]
+    return [statement for statement in statements if statement.reads or statement.writes]
 
 
 def _statement(parsed: Any, dialect: str, columns_of: ColumnsOf) -> Statement:
@@ -72,7 +72,8 @@ def _statement(parsed: Any, dialect: str, columns_of: ColumnsOf) -> Statement:
     if query is None:
         return Statement((), target, None)
     leaves = _leaves(query)
-    named = {f"_t{number}": table for number, table in enumerate(dict.fromkeys(_table(one, dialect) for one in leaves))}
+    tables = dict.fromkeys(_table(leaf, dialect) for leaf in leaves)
+    named = {f"_t{number}": table for number, table in enumerate(tables)}
     columns = {name: columns_of(table.text) for name, table in named.items()}
     made = _columns(query, leaves, named, columns, dialect)
     if isinstance(parsed, exp.Insert) and made is not None:
@@ -80,12 +81,14 @@ def _statement(parsed: Any, dialect: str, columns_of: ColumnsOf) -> Statement:
     return Statement(tuple(named.values()), target, made, isinstance(parsed, exp.Insert))
 
 
-def _inserted(insert: Any, made: tuple[MadeColumn, ...], known: Sequence[str] | None) -> tuple[MadeColumn, ...] | None:
-    """The columns under the names that the table has for them: those listed, else its own in order."""
-    listed = [one.name for one in insert.this.expressions] if isinstance(insert.this, exp.Schema) else known
+def _inserted(
+    insert: Any, made: tuple[OutputColumn, ...], known: Sequence[str] | None
+) -> tuple[OutputColumn, ...] | None:
+    """Return the columns with their names in the table: the names listed, else those of the table in order."""
+    listed = [item.name for item in insert.this.expressions] if isinstance(insert.this, exp.Schema) else known
     if listed is None or len(listed) < len(made):
         return None
-    return tuple(replace(one, name=name) for one, name in zip(made, listed, strict=False))
+    return tuple(replace(column, name=name) for column, name in zip(made, listed, strict=False))
 
 
 def _query(parsed: Any) -> Any:
@@ -94,17 +97,13 @@ def _query(parsed: Any) -> Any:
             inner = parsed.this
             if isinstance(inner, exp.Table):
                 return exp.select("*").from_(inner.copy())
-            return (
-                inner.unnest() if isinstance(inner, exp.Subquery) else inner if isinstance(inner, exp.Query) else None
-            )
         case exp.Create() | exp.Insert():
             inner = parsed.expression
-            return (
-                inner.unnest() if isinstance(inner, exp.Subquery) else inner if isinstance(inner, exp.Query) else None
-            )
-        case exp.Query():
-            return parsed
-    return None
+        case _:
+            return parsed if isinstance(parsed, exp.Query) else None
+    if isinstance(inner, exp.Subquery):
+        return inner.unnest()
+    return inner if isinstance(inner, exp.Query) else None
 
 
 def _target(parsed: Any, dialect: str) -> Table | None:
@@ -125,7 +124,7 @@ def _named(target: Any) -> Any:
 
 
 def _leaves(query: Any) -> list[Any]:
-    """The tables of a query that are no common table expressions of it."""
+    """Return the tables of a query, without its common table expressions."""
     root = build_scope(query)
     if root is None:
         return []
@@ -136,9 +135,9 @@ def _table(table: Any, dialect: str) -> Table:
     plain = table.copy()
     plain.set("alias", None)
     if isinstance(plain.this, exp.Func):
-        first = (
-            plain.this.this if isinstance(plain.this.this, exp.Literal) else next(iter(plain.this.expressions), None)
-        )
+        first = plain.this.this
+        if not isinstance(first, exp.Literal):
+            first = next(iter(plain.this.expressions), None)
         return Table(plain.sql(dialect), first.name if isinstance(first, exp.Literal) and first.is_string else None)
     quoted = isinstance(plain.this, exp.Identifier) and plain.this.quoted
     path = plain.name if quoted and ("/" in plain.name or "." in plain.name) else None
@@ -151,7 +150,7 @@ def _columns(
     named: Mapping[str, Table],
     columns: Mapping[str, Sequence[str] | None],
     dialect: str,
-) -> tuple[MadeColumn, ...] | None:
+) -> tuple[OutputColumn, ...] | None:
     if any(known is None for known in columns.values()):
         return None
     names = {table: name for name, table in named.items()}
@@ -161,27 +160,32 @@ def _columns(
     schema = {name: dict.fromkeys(known or (), "TEXT") for name, known in columns.items()}
     try:
         outputs = qualify(query.copy(), schema=schema, dialect=dialect).named_selects
-        found = [_made(name, lineage(name, query, schema=schema, dialect=dialect), named, columns) for name in outputs]
+        found = [
+            _output_column(name, lineage(name, query, schema=schema, dialect=dialect), named, columns)
+            for name in outputs
+        ]
     except SqlglotError:
         return None
-    return None if any(one is None for one in found) else tuple(one for one in found if one is not None)
+    certain = tuple(column for column in found if column is not None)
+    return certain if len(certain) == len(found) else None
 
 
-def _made(
+def _output_column(
     name: str, root: Any, named: Mapping[str, Table], columns: Mapping[str, Sequence[str] | None]
-) -> MadeColumn | None:
+) -> OutputColumn | None:
     nodes = list(root.walk())
     sources: dict[tuple[Table, str], None] = {}
     for node in nodes:
         if not node.downstream and isinstance(node.source, exp.Table):
             table, column = node.source.name, exp.to_column(node.name).name
-            spelled = next((one for one in columns.get(table) or () if one.lower() == column.lower()), None)
+            spelled = next((known for known in columns.get(table) or () if known.lower() == column.lower()), None)
             if spelled is None:
                 return None
             sources[named[table], spelled] = None
     kind = _kind([node.expression for node in nodes if node.downstream])
-    kept = [column for _, column in sources if kind is OpKind.IDENTITY and column.lower() == name.lower()]
-    return MadeColumn(kept[0] if kept else name, tuple(sources), kind)
+    # An identity has the name as the table spells it.
+    same = [column for _, column in sources if kind is OpKind.IDENTITY and column.lower() == name.lower()]
+    return OutputColumn(same[0] if same else name, tuple(sources), kind)
 
 
 def _kind(steps: Sequence[Any]) -> OpKind:
