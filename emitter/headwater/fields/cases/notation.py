@@ -51,7 +51,9 @@ def wired_operation(item: Json) -> Operation:
         case OperationType.WRITE:
             return Operation.write(item["name"], read_dataset(item.get("destination")), _links(item), description)
         case OperationType.TRANSFORM:
-            return Operation.transform(item["name"], _links(item), outputs, description, kind_of(item), _masks(item))
+            return Operation.transform(
+                item["name"], _links(item), outputs, description, kind_of(item), bool(item.get("masking"))
+            )
 
 
 def wired_json(operation: Operation, dataset: Json | None = None) -> Json:
@@ -81,7 +83,7 @@ def stage_operation(item: Json) -> StageOperation:
         outputs=distinct(item.get("outputs") or ()),
         description=item.get("description"),
         kind=kind_of(item),
-        masking=_masks(item),
+        masking=bool(item.get("masking")),
         marker=item.get("marker") or ((end or {}).get("properties") or {}).get("marker"),
     )
 
@@ -238,7 +240,7 @@ def _field_operation(item: Json, inputs: Iterable[Input]) -> FieldOperation:
         [FieldPath.of(_path(output)) for output in item.get("outputs") or ()],
         item.get("description"),
         kind_of(item),
-        _masks(item),
+        bool(item.get("masking")),
         bool(item.get("propagate_metadata")),
         item.get("removes_tags") or (),
         item.get("from"),
@@ -261,10 +263,6 @@ def _dataset_json(dataset: DatasetRef) -> Json:
 
 def _links(item: Json) -> list[InputField]:
     return [InputField(link.get("origin"), link["field"]) for link in item.get("inputs") or ()]
-
-
-def _masks(item: Json) -> bool:
-    return bool(item.get("masking"))
 
 
 def _path(item: Any) -> PathLike:

@@ -26,19 +26,21 @@ MAX_OPERATION_FIELDS = 20_000
 """Above so many inputs and outputs of operations, the operations facet has the operations without them."""
 
 
+class _HeadwaterFacet(DatasetFacet):
+    @classmethod
+    def _get_schema(cls) -> str:
+        return f"urn:headwater:facets:1-0-0:{cls.__name__}"
+
+
 @attr.define
-class FieldOperationsReferenceDatasetFacet(DatasetFacet):
+class FieldOperationsReferenceDatasetFacet(_HeadwaterFacet):
     """On an output: the fingerprint of the operations behind its columnLineage, which are sent once, under it."""
 
     fingerprint: str
 
-    @staticmethod
-    def _get_schema() -> str:
-        return "urn:headwater:facets:1-0-0:FieldOperationsReferenceDatasetFacet"
-
 
 @attr.define
-class FieldOperationsDatasetFacet(DatasetFacet):
+class FieldOperationsDatasetFacet(_HeadwaterFacet):
     """A complete set of operations; equal sets have equal fingerprints."""
 
     fingerprint: str
@@ -47,20 +49,12 @@ class FieldOperationsDatasetFacet(DatasetFacet):
     problems: list[dict[str, str]] = attr.field(factory=list)
     cut: str | None = attr.field(default=None)
 
-    @staticmethod
-    def _get_schema() -> str:
-        return "urn:headwater:facets:1-0-0:FieldOperationsDatasetFacet"
-
 
 @attr.define
-class FieldMetadataDatasetFacet(DatasetFacet):
+class FieldMetadataDatasetFacet(_HeadwaterFacet):
     """Inherited metadata with origins and conflicts; the tags facet has the values only."""
 
     fields: dict[str, dict[str, Any]]
-
-    @staticmethod
-    def _get_schema() -> str:
-        return "urn:headwater:facets:1-0-0:FieldMetadataDatasetFacet"
 
 
 def column_lineage_facet(

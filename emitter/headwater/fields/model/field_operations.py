@@ -78,11 +78,20 @@ class DatasetField:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A dataset that a program reads, including fields that the source itself adds (a file path, an offset)."""
-
+class _Dataset:
     namespace: str | None
     name: str
+
+    @property
+    def ref(self) -> DatasetRef:
+        """The identity of the dataset."""
+        return DatasetRef(self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Source(_Dataset):
+    """A dataset that a program reads, including fields that the source itself adds (a file path, an offset)."""
+
     properties: Mapping[str, str] = field(default_factory=dict, compare=False)
     schema: Schema | None = field(default=None, compare=False)
 
@@ -91,22 +100,15 @@ class Source:
         """Return the source ``Source.of(name)`` or ``Source.of(namespace, name)``."""
         return cls(*_namespace_and_name(names), MappingProxyType(dict(properties)), Schema.maybe(schema))
 
-    @property
-    def ref(self) -> DatasetRef:
-        """The identity of the dataset."""
-        return DatasetRef(self.namespace, self.name)
-
     def __getitem__(self, path: PathLike) -> Input:
         """Return a field of this source as an input: ``users["FirstName"]``."""
         return Input(FieldPath.of(path), self)
 
 
 @dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(_Dataset):
     """A dataset that a program writes; with a schema, it has the fields of the schema and no others."""
 
-    namespace: str | None
-    name: str
     description: str | None = field(default=None, compare=False)
     properties: Mapping[str, str] = field(default_factory=dict, compare=False)
     schema: Schema | None = field(default=None, compare=False)
@@ -120,13 +122,8 @@ class Destination:
         schema: SchemaLike | None = None,
     ) -> Destination:
         """Return the destination ``Destination.of(name)`` or ``Destination.of(namespace, name)``."""
-        namespace, name = _namespace_and_name(names)
-        return cls(namespace, name, description, MappingProxyType(dict(properties)), Schema.maybe(schema))
-
-    @property
-    def ref(self) -> DatasetRef:
-        """The identity of the dataset."""
-        return DatasetRef(self.namespace, self.name)
+        frozen = MappingProxyType(dict(properties))
+        return cls(*_namespace_and_name(names), description, frozen, Schema.maybe(schema))
 
 
 @dataclass(frozen=True, slots=True)

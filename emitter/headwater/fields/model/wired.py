@@ -139,8 +139,7 @@ def faults(operations: Sequence[Operation]) -> list[Problem]:
     """Return the faults of wired operations: cycles, repeated names, missing datasets, reads or writes, unknown origins."""
     types = {operation.type for operation in operations}
     return [
-        *_cycles(operations),
-        *_repeated(operations),
+        *_names(operations),
         *_missing_datasets(operations),
         *([] if READ in types else [Problem("no_read")]),
         *([] if WRITE in types else [Problem("no_write")]),
@@ -148,16 +147,15 @@ def faults(operations: Sequence[Operation]) -> list[Problem]:
     ]
 
 
-def _cycles(operations: Sequence[Operation]) -> list[Problem]:
+def _names(operations: Sequence[Operation]) -> list[Problem]:
     # With a repeated name it is not known which operation an origin refers to, hence it proves no cycle.
     count = Counter(operation.id for operation in operations)
     unique = [operation for operation in operations if count[operation.id] == 1]
-    return [Problem("cycle", name, operation=name) for name in sorted(cyclic(predecessors(unique)))]
-
-
-def _repeated(operations: Sequence[Operation]) -> list[Problem]:
-    count = Counter(operation.id for operation in operations)
-    return [Problem("repeated_name", name, operation=name) for name, times in sorted(count.items()) if times > 1]
+    repeated = sorted(name for name, times in count.items() if times > 1)
+    return [
+        *(Problem("cycle", name, operation=name) for name in sorted(cyclic(predecessors(unique)))),
+        *(Problem("repeated_name", name, operation=name) for name in repeated),
+    ]
 
 
 def _missing_datasets(operations: Sequence[Operation]) -> list[Problem]:

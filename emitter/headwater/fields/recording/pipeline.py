@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from ..model.field_operations import INFLUENCES, DatasetRef, Destination, OpKind, Source
 from ..model.problems import InvalidLineage, Problem
-from ..model.wired import InputField, Operation, OperationType
+from ..model.wired import WRITE, InputField, Operation
 from ..resolution.lineage import FieldLineage
 from ..resolution.order import cyclic, successors, topological
 from ..resolution.resolve import resolve_operations
@@ -118,10 +118,11 @@ def _check(named: Mapping[str, Stage], before: Mapping[str, Sequence[str]]) -> N
 
 @dataclass(slots=True)
 class _StageState:
-    """The fields at the end of a stage: for each field the operation that outputs it, and the dropped fields."""
+    """The fields at the end of a stage: the operations that output them, here or upstream, and the dropped fields."""
 
     origins: dict[str, str]
     dropped: set[str]
+    own: dict[str, str]
 
 
 class _Wiring:
@@ -136,29 +137,26 @@ class _Wiring:
 
     def add(self, stage: Stage) -> None:
         state = self._arriving(stage)
-        own: dict[str, str] = {}
         for operation in stage.operations_before_write():
-            self._add_operation(stage, operation, state, own)
+            self._add_operation(stage, operation, state)
         write = stage.write([name for name in state.origins if name not in state.dropped])
         if write is not None:
-            self._add_operation(stage, write, state, own)
+            self._add_operation(stage, write, state)
         self._state[stage.name] = state
 
-    def _add_operation(self, stage: Stage, operation: StageOperation, state: _StageState, own: dict[str, str]) -> None:
-        wired = self._wire(stage, operation, state.origins, own)
+    def _add_operation(self, stage: Stage, operation: StageOperation, state: _StageState) -> None:
+        wired = self._wire(stage, operation, state)
         self.wired.append(wired)
         if wired.drops:
             state.dropped.update(link.field for link in wired.inputs)
         for output in wired.outputs:
-            own[output] = state.origins[output] = wired.id
+            state.own[output] = state.origins[output] = wired.id
             state.dropped.discard(output)
             if operation.marker is not None:
                 self._with_marker[operation.marker, output] = wired.id
 
-    def _wire(
-        self, stage: Stage, operation: StageOperation, origins: Mapping[str, str], own: Mapping[str, str]
-    ) -> Operation:
-        links = {item: self._link(stage, operation, item, origins, own) for item in operation.inputs}
+    def _wire(self, stage: Stage, operation: StageOperation, state: _StageState) -> Operation:
+        links = {item: self._link(stage, operation, item, state) for item in operation.inputs}
         name = f"{stage.name}.{operation.name}"
         return Operation(
             type=operation.type,
@@ -176,23 +174,16 @@ class _Wiring:
             reaches=self._sinks[stage.name] if operation.kind in INFLUENCES else None,
         )
 
-    def _link(
-        self,
-        stage: Stage,
-        operation: StageOperation,
-        item: StageField,
-        origins: Mapping[str, str],
-        own: Mapping[str, str],
-    ) -> InputField:
-        if operation.type is OperationType.WRITE and operation.marker is not None:
+    def _link(self, stage: Stage, operation: StageOperation, item: StageField, state: _StageState) -> InputField:
+        if operation.type is WRITE and operation.marker is not None:
             origin = self._with_marker.get((operation.marker, item.field))
             if origin is not None:
                 return InputField(origin, item.field)
         if item.stage is not None:
             return InputField(self._outputs(item.stage).get(item.field), item.field)
         if stage.joiner:
-            return self._joiner_input(stage, item.field, own)
-        return InputField(origins.get(item.field), item.field)
+            return self._joiner_input(stage, item.field, state.own)
+        return InputField(state.origins.get(item.field), item.field)
 
     def _joiner_input(self, stage: Stage, text: str, own: Mapping[str, str]) -> InputField:
         """Return the origin of a joiner's input ``stage.field``; both names can contain dots, so every split is tried."""
@@ -214,9 +205,9 @@ class _Wiring:
     def _arriving(self, stage: Stage) -> _StageState:
         inputs = tuple(sorted(self._before[stage.name]))
         if stage.joiner or not inputs:
-            return _StageState({}, set())
+            return _StageState({}, set(), {})
         before = self._state[inputs[0]] if len(inputs) == 1 else self._merge(inputs)
-        return _StageState(dict(before.origins), set(before.dropped))
+        return _StageState(dict(before.origins), set(before.dropped), {})
 
     def _merge(self, inputs: tuple[str, ...]) -> _StageState:
         """Add a merge operation for each field of the branches, with the origins of the field in the branches."""
@@ -229,7 +220,7 @@ class _Wiring:
                 self.wired.append(merge)
                 origins[name] = merge.id
             alive = {name for branch in branches for name in branch.origins if name not in branch.dropped}
-            self._merged[inputs] = _StageState(origins, set(fields) - alive)
+            self._merged[inputs] = _StageState(origins, set(fields) - alive, {})
         return self._merged[inputs]
 
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..model.field_operations import distinct
 from ..model.wired import TRANSFORM
 from .stage import StageOperation, stage_field_text
 
@@ -35,35 +36,21 @@ def check_stage(operations: Iterable[StageOperation], stage_inputs: Iterable[str
 
     ``invalid_outputs`` is always empty because of rule 2; the form of the result requires it.
     """
-    checking = _Checking(stage_inputs)
+    valid = set(stage_inputs)
+    invalid, unused, redundant = (defaultdict[str, list[str]](list) for _ in range(3))
     for operation in operations:
-        if operation.type is not TRANSFORM or (operation.inputs and operation.outputs):
-            checking.add(operation)
-    return StageChecks(_frozen(checking.invalid), {}, _frozen(checking.found_redundant()))
-
-
-class _Checking:
-    def __init__(self, stage_inputs: Iterable[str]) -> None:
-        self.invalid: dict[str, list[str]] = defaultdict(list)
-        self._valid = set(stage_inputs)
-        self._unused: dict[str, list[str]] = defaultdict(list)
-        self._redundant: dict[str, list[str]] = defaultdict(list)
-
-    def add(self, operation: StageOperation) -> None:
-        for name in dict.fromkeys(map(stage_field_text, operation.inputs)):
-            if name not in self._valid:
-                self.invalid[name].append(operation.name)
-            self._redundant[name].extend(self._unused.pop(name, [])[:-1])
+        if operation.type is TRANSFORM and not (operation.inputs and operation.outputs):
+            continue
+        for name in distinct(map(stage_field_text, operation.inputs)):
+            if name not in valid:
+                invalid[name].append(operation.name)
+            redundant[name].extend(unused.pop(name, [])[:-1])
         for name in operation.outputs:
-            self._valid.add(name)
-            self._unused[name].append(operation.name)
-
-    def found_redundant(self) -> Mapping[str, Sequence[str]]:
-        """Return the outputs that were replaced before use, and all but the last of those that were never used."""
-        for name, operations in self._unused.items():
-            self._redundant[name].extend(operations[:-1])
-        self._unused.clear()
-        return self._redundant
+            valid.add(name)
+            unused[name].append(operation.name)
+    for name, makers in unused.items():
+        redundant[name].extend(makers[:-1])
+    return StageChecks(_frozen(invalid), {}, _frozen(redundant))
 
 
 def _frozen(found: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:

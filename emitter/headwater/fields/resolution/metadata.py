@@ -85,7 +85,7 @@ def propagate(
     own, rules = on_destination or {}, policies or {}
     result, problems = {}, []
     for target in lineage.incoming:
-        inherited = _field_metadata(collected.get(target, _Collected()), own.get(target), target, rules, default)
+        inherited = _field_metadata(collected.get(target, {}), own.get(target), target, rules, default)
         result[target] = inherited
         problems += [
             Problem("metadata_conflict", f"{target}", field=name)
@@ -97,22 +97,8 @@ def propagate(
     return result
 
 
-_OriginsByValue: TypeAlias = dict[str, dict[DatasetField, None]]
-
-
-@dataclass(slots=True)
-class _Collected:
-    tags: _OriginsByValue = field(default_factory=dict)
-    properties: dict[str, _OriginsByValue] = field(default_factory=dict)
-
-    def unite(self, other: _Collected, without: Iterable[str] = ()) -> None:
-        for tag, origins in other.tags.items():
-            if tag not in without:
-                self.tags.setdefault(tag, {}).update(origins)
-        for name, values in other.properties.items():
-            mine = self.properties.setdefault(name, {})
-            for value, origins in values.items():
-                mine.setdefault(value, {}).update(origins)
+_Collected: TypeAlias = dict[tuple[str | None, str], dict[DatasetField, None]]
+"""The origins of each (None, tag) and each (property, value)."""
 
 
 def _collected(
@@ -125,31 +111,35 @@ def _collected(
     def of(link: InputField, recorded: bool) -> _Collected:
         origin = by_id.get(link.origin) if link.origin is not None else None
         if origin is None or origin.type is WRITE:
-            return _Collected()
+            return {}
         if origin.dataset is None:
-            return outputs.get((origin.id, part_of(origin, link.field)), _Collected())
+            return outputs.get((origin.id, part_of(origin, link.field)), {})
         source = DatasetField(origin.dataset, link.field)
-        return _of_source(source, known) if recorded or untouched else _Collected()
+        return _of_source(source, known) if recorded or untouched else {}
 
     for operation in lineage.operations:
         if operation.type is WRITE and operation.dataset is not None:
             for link in operation.inputs:
                 target = DatasetField(operation.dataset, link.field)
-                arrived.setdefault(target, _Collected()).unite(of(link, recorded=False))
+                _unite(arrived.setdefault(target, {}), of(link, recorded=False))
         elif operation.type is TRANSFORM and operation.propagate_metadata:
             for part in parts_of(operation):
-                united = outputs[operation.id, part] = _Collected()
+                united = outputs[operation.id, part] = {}
                 for link in links_of(operation, part):
-                    united.unite(of(link, recorded=not operation.implicit), operation.removes_tags)
+                    _unite(united, of(link, recorded=not operation.implicit), operation.removes_tags)
     return arrived
+
+
+def _unite(collected: _Collected, other: _Collected, removed_tags: Iterable[str] = ()) -> None:
+    for (name, value), origins in other.items():
+        if name is not None or value not in removed_tags:
+            collected.setdefault((name, value), {}).update(origins)
 
 
 def _of_source(source: DatasetField, known: Mapping[DatasetField, Metadata]) -> _Collected:
     metadata = known.get(source, Metadata())
-    return _Collected(
-        {tag: {source: None} for tag in sorted(metadata.tags)},
-        {name: {value: {source: None}} for name, value in metadata.properties.items()},
-    )
+    tags = [(None, tag) for tag in sorted(metadata.tags)]
+    return {key: {source: None} for key in (*tags, *metadata.properties.items())}
 
 
 def _field_metadata(
@@ -159,8 +149,13 @@ def _field_metadata(
     policies: Mapping[str, Policy],
     default: Policy,
 ) -> FieldMetadata:
-    tags = {tag: tuple(origins) for tag, origins in collected.tags.items()}
-    properties = {name: _decided(values, policies.get(name, default)) for name, values in collected.properties.items()}
+    values: dict[str | None, dict[str, Origins]] = {}
+    for (name, value), origins in collected.items():
+        values.setdefault(name, {})[value] = tuple(origins)
+    tags = values.pop(None, {})
+    properties = {
+        name: _decided(found, policies.get(name, default)) for name, found in values.items() if name is not None
+    }
     if own is not None:
         tags |= {tag: (*tags.get(tag, ()), target) for tag in sorted(own.tags)}
         properties |= {name: {value: (target,)} for name, value in own.properties.items()}
@@ -171,8 +166,7 @@ def _field_metadata(
     )
 
 
-def _decided(values: _OriginsByValue, policy: Policy) -> dict[str, Origins]:
-    candidates = {value: tuple(origins) for value, origins in values.items()}
+def _decided(candidates: dict[str, Origins], policy: Policy) -> dict[str, Origins]:
     if len(candidates) < 2 or policy.rule in ("collect", "error"):
         return candidates
     match policy.rule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -25,13 +26,12 @@ class OperationIndex:
         """For each destination field its writes and all operations upstream of them, through all inputs."""
         needed = {link.origin for write in self._writes() for link in write.inputs}
         upstream = self._closures(self._ordered, self._before, self._after, needed.__contains__)
-        found: dict[DatasetField, int] = {}
+        found: dict[DatasetField, int] = defaultdict(int)
         for write in self._writes():
             for link in write.inputs:
                 assert write.dataset is not None
-                target = DatasetField(write.dataset, link.field)
                 origins = upstream.get(link.origin, 0) if link.origin else 0
-                found[target] = found.get(target, 0) | 1 << self._position[write.id] | origins
+                found[DatasetField(write.dataset, link.field)] |= 1 << self._position[write.id] | origins
         return found
 
     @cached_property
@@ -40,16 +40,15 @@ class OperationIndex:
         reads = {item.id: item.dataset for item in self._ordered if item.type is READ and item.dataset}
         readers = {item.id for item in self._ordered if any(link.origin in reads for link in item.inputs)}
         downstream = self._closures(reversed(self._ordered), self._after, self._before, readers.__contains__)
-        found: dict[DatasetField, int] = {}
+        found: dict[DatasetField, int] = defaultdict(int)
         for operation in self._ordered:
             if operation.id in reads:
                 for name in operation.outputs:
-                    source = DatasetField(reads[operation.id], name)
-                    found[source] = found.get(source, 0) | 1 << self._position[operation.id]
+                    found[DatasetField(reads[operation.id], name)] |= 1 << self._position[operation.id]
             for link in operation.inputs:
                 if link.origin in reads:
                     source = DatasetField(reads[link.origin], link.field)
-                    found[source] = found.get(source, 0) | 1 << self._position[link.origin] | downstream[operation.id]
+                    found[source] |= 1 << self._position[link.origin] | downstream[operation.id]
         return found
 
     @cached_property

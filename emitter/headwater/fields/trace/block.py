@@ -29,7 +29,7 @@ from ..emit.recorder import ProgramRecorder
 from ..emit.run import Run, schema_facets
 from ..model.field_operations import Destination, FieldOperation, Input, Source
 from ..model.paths import FieldPath
-from ..model.schema import Schema, SchemaField
+from ..model.schema import Schema
 from .duckdb_hooks import DUCKDB_HOOKS
 from .hooks import FRAME_HOOKS, Call, Hook
 from .polars_hooks import POLARS_HOOKS
@@ -53,7 +53,7 @@ class Trace:
         """Record that a dataset was read with these columns."""
         known = self.columns_read.setdefault(source, {})
         known.update(dict.fromkeys(columns))
-        schema = Schema(tuple(map(SchemaField, known))) if known else None
+        schema = Schema.of(*known) if known else None
         self.run.reads(source.namespace or "default", source.name, facets=schema_facets(schema))
 
     def record_write(self, destination: Destination, operations: Sequence[FieldOperation]) -> None:
@@ -61,9 +61,12 @@ class Trace:
         self.written[destination] = None
         self.recorder.record(destination, operations)
 
-    def record_opaque_write(self, name: tuple[str, str], columns: Sequence[str], library: str) -> None:
+    def record_opaque_write(self, name: tuple[str, str] | None, columns: Sequence[str], library: str) -> None:
         """Record that a dataset was written by code whose column origins are unknown: all columns read feed it."""
-        schema = Schema(tuple(map(SchemaField, columns))) if columns else None
+        if name is None:
+            self.unnamed += 1
+            return
+        schema = Schema.of(*columns) if columns else None
         inputs = [Input(FieldPath((column,)), source) for source, read in self.columns_read.items() for column in read]
         operation = FieldOperation(f"{library}: {NOT_DERIVED}", inputs, [FieldPath((column,)) for column in columns])
         self.record_write(Destination.of(*name, schema=schema), [operation])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.field_operations import Destination, FieldOperation, Input, Source
 from ..model.paths import FieldPath
-from ..model.schema import Schema, SchemaField
-from .hooks import Call, Hook, Name, columns_of, dataset_of
+from ..model.schema import Schema
+from .hooks import Call, Hook, Name, columns_of, dataset_of, statements_of
 
 if TYPE_CHECKING:
     from .block import Trace
@@ -40,11 +39,7 @@ def prepare_statements(call: Call) -> _Prepared:
     """
     cursor = _cursor(call)
     text = call.argument(1 if "." in call.hook.path else 0, "query", "sql")
-    statements = None
-    if isinstance(text, str) and importlib.util.find_spec("sqlglot") is not None:
-        from .sql import read_statements
-
-        statements = read_statements(text, "duckdb", _columns_in(cursor))
+    statements = statements_of(text, "duckdb", _columns_in(cursor)) if isinstance(text, str) else None
     with _lock:
         ((set_before,),) = cursor.execute(f"SELECT current_setting('{_SCAN}')").fetchall()
         cursor.execute(f"SET GLOBAL {_SCAN} = true")
@@ -76,7 +71,7 @@ def record_statements(trace: Trace, call: Call) -> None:
         if statement.writes is not None:
             target = _name(statement.writes, database)
             columns = columns_by(statement.writes.text) if statement.writes.path is None else None
-            _record_write(trace, call, statement, sources, target, columns)
+            _record_write(trace, statement, sources, target, columns)
 
 
 def can_scan_all_frames() -> bool:
@@ -88,24 +83,17 @@ def can_scan_all_frames() -> bool:
 def record_relation(trace: Trace, call: Call) -> None:
     """Record a relation that was written to a file, with the column origins of its SQL."""
     relation, name = call.args[0], dataset_of(call.argument(1, "file_name"))
-    if name is None:
-        trace.unnamed += 1
-        return
     (statement,) = call.prepared or (None,)
-    if statement is None:
-        trace.record_opaque_write(name, columns_of(relation), call.hook.library)
+    if name is None or statement is None:
+        trace.record_opaque_write(name, columns_of(relation), "duckdb")
         return
     sources = _record_reads(trace, statement, _columns_in(_new_connection()), "duckdb://:memory:")
-    _record_write(trace, call, statement, sources, name, columns_of(relation))
+    _record_write(trace, statement, sources, name, columns_of(relation))
 
 
 def prepare_relation(call: Call) -> Any:
     """Return what the SQL of a relation reads, before it is written: files only, its database is not accessible here."""
-    if importlib.util.find_spec("sqlglot") is None:
-        return None
-    from .sql import read_statements
-
-    return read_statements(call.args[0].sql_query(), "duckdb", _columns_in(_new_connection()))
+    return statements_of(call.args[0].sql_query(), "duckdb", _columns_in(_new_connection()))
 
 
 def _record_reads(
@@ -124,15 +112,10 @@ def _record_reads(
 
 
 def _record_write(
-    trace: Trace,
-    call: Call,
-    statement: Any,
-    sources: dict[str, Source],
-    target: Name,
-    columns: Sequence[str] | None,
+    trace: Trace, statement: Any, sources: dict[str, Source], target: Name, columns: Sequence[str] | None
 ) -> None:
     if statement.columns is None:
-        trace.record_opaque_write(target, columns or (), call.hook.library)
+        trace.record_opaque_write(target, columns or (), "duckdb")
         return
     appended = statement.appends and Destination.of(*target) in trace.written
     operations = [
@@ -148,7 +131,7 @@ def _record_write(
         )
         for column in statement.columns
     ]
-    schema = Schema(tuple(SchemaField(column.name) for column in statement.columns))
+    schema = Schema.of(*(column.name for column in statement.columns))
     trace.record_write(Destination.of(*target, schema=schema), operations)
 
 

@@ -13,6 +13,7 @@ from ..model.field_operations import Source
 
 if TYPE_CHECKING:
     from .block import Trace
+    from .sql import ColumnsOf, Statement
 
 Name = tuple[str, str]
 """An OpenLineage dataset: namespace and name."""
@@ -110,11 +111,7 @@ def record_write(trace: Trace, call: Call) -> None:
     where = call.argument(
         1, "path", "path_or_buf", "file", "where", "dest", "output_file", "excel_writer", "target", "file_name"
     )
-    name = dataset_of(where)
-    if name is None:
-        trace.unnamed += 1
-        return
-    trace.record_opaque_write(name, columns_of(call.argument(0, "table", "data", "df")), call.hook.library)
+    trace.record_opaque_write(dataset_of(where), columns_of(call.argument(0, "table", "data", "df")), call.hook.library)
 
 
 def record_sql_read(trace: Trace, call: Call) -> None:
@@ -133,21 +130,23 @@ def record_sql_read(trace: Trace, call: Call) -> None:
 def record_sql_write(trace: Trace, call: Call) -> None:
     """Record ``to_sql`` of pandas."""
     namespace = database_of(call.argument(2, "con"))
-    if namespace is None:
-        trace.unnamed += 1
-        return
     schema = call.argument(3, "schema")
     table = str(call.argument(1, "name"))
-    name = (namespace, f"{schema}.{table}" if schema else table)
+    name = None if namespace is None else (namespace, f"{schema}.{table}" if schema else table)
     trace.record_opaque_write(name, columns_of(call.args[0]), call.hook.library)
 
 
 def _tables(text: str) -> list[str]:
+    return [table.text for statement in statements_of(text, "", lambda _: None) or () for table in statement.reads]
+
+
+def statements_of(text: str, dialect: str, columns_of_table: ColumnsOf) -> list[Statement] | None:
+    """Return the statements of a SQL text (`sql.read_statements`), None if sqlglot is not installed."""
     if importlib.util.find_spec("sqlglot") is None:
-        return []
+        return None
     from .sql import read_statements
 
-    return [table.text for statement in read_statements(text, "", lambda _: None) for table in statement.reads]
+    return read_statements(text, dialect, columns_of_table)
 
 
 def _methods(module: str, owner: str, names: str, after: Callable[[Trace, Call], None]) -> tuple[Hook, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.field_operations import Destination, FieldOperation, Input, OpKind, Source
 from ..model.paths import FieldPath
-from ..model.schema import Schema, SchemaField
+from ..model.schema import Schema
 from .hooks import Call, Hook, columns_of, dataset_of
 
 if TYPE_CHECKING:
@@ -58,16 +58,12 @@ def prepare_plan(call: Call) -> Any:
 def record_plan(trace: Trace, call: Call) -> None:
     """Record the write of a sink, with column origins if every step of the plan is known."""
     name = dataset_of(call.argument(1, "path", "target"))
-    if name is None:
-        trace.unnamed += 1
-        return
     plan, names = call.prepared if call.prepared is not None else (None, columns_of(call.args[0]))
     found = derived(plan, trace.columns_read) if plan is not None else None
-    if found is None or list(found.columns) != names:
+    if name is None or found is None or list(found.columns) != names:
         trace.record_opaque_write(name, names, call.hook.library)
         return
-    schema = Schema(tuple(SchemaField(column) for column in names))
-    trace.record_write(Destination.of(*name, schema=schema), list(_operations(found)))
+    trace.record_write(Destination.of(*name, schema=Schema.of(*names)), list(_operations(found)))
 
 
 def derived(plan: Any, read: Mapping[Source, Mapping[str, None]]) -> Plan | None:
