@@ -38,7 +38,7 @@ def join_rows(customers: Iterable[Row], purchases: Iterable[Row]) -> Iterator[Ro
 
 
 def field_pipeline(customers: Path, purchases: Path, report: Path) -> Pipeline:
-    """Return the field operations of `rows`, `in_cents` and `join_rows` as a pipeline."""
+    """Return the field operations of ``rows``, ``in_cents`` and ``join_rows`` as a pipeline."""
     pipeline = Pipeline()
     pipeline.stage("customers", source=Source.of("file", str(customers), schema=["id", "name", "city"]))
     pipeline.stage("purchases", source=Source.of("file", str(purchases), schema=["customer_id", "item", "price"]))

@@ -1,4 +1,4 @@
-"""A `with` block is a run: what it reads and writes, how it ends, and whose child it is."""
+"""A ``with`` block is a run: what it reads and writes, how it ends, and whose child it is."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ A program records what its operations do to fields, by destination::
         [FieldOperation("Concat", [users["FirstName"], users["LastName"]], ["Name"])],
     )
 
-Stages of a pipeline record without knowing source or destination; `Pipeline` wires them. Both result in a
-`FieldLineage`, which `apply` adds to a run as OpenLineage facets.
+Stages of a pipeline record without knowing source or destination; ``Pipeline`` wires them. Both result in a
+``FieldLineage``, which ``apply`` adds to a run as OpenLineage facets.
 """
 
 from .emit.recorder import LineageRecorder, ProgramRecorder

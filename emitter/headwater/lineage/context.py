@@ -1,7 +1,7 @@
 """The current run, stored in a context variable, so that asyncio tasks inherit it.
 
 A new thread has an empty context. There, the current run is the outermost open run of the process if there is exactly one.
-If there are several, use `propagate` to run a function in the context of its caller.
+If there are several, use ``propagate`` to run a function in the context of its caller.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def enter(run: Run) -> contextvars.Token[Run | None]:
 
 
 def leave(token: contextvars.Token[Run | None]) -> None:
-    """Restore the run that was current before `enter`."""
+    """Restore the run that was current before ``enter``."""
     try:
         _inside.reset(token)
     except ValueError:

@@ -56,7 +56,7 @@ def processing_engine() -> dict[str, str]:
 
 
 def error_message(error: BaseException) -> dict[str, str]:
-    """Return the run facet ``errorMessage``; a stack trace longer than `STACK_LIMIT` is truncated at its start."""
+    """Return the run facet ``errorMessage``; a stack trace longer than ``STACK_LIMIT`` is truncated at its start."""
     stack = "".join(traceback.format_exception(error))
     return {
         "message": str(error) or type(error).__name__,

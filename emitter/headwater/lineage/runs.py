@@ -1,7 +1,7 @@
 """``Run``: an execution of a piece of code, and the events that report it.
 
 A run sends START when it begins, and COMPLETE, FAIL or ABORT when it ends, each with everything reported so far. Its
-parent is the current run of this process, else the run of the process that started this one (`parents`).
+parent is the current run of this process, else the run of the process that started this one (``parents``).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def run(
     script: str | Path | None = None,
     transport: DefaultTransport | None = None,
 ) -> Run:
-    """Return a run of the job, to be used with ``with`` (or with `Run.start` and `Run.complete`). Never raises.
+    """Return a run of the job, to be used with ``with`` (or with ``Run.start`` and ``Run.complete``). Never raises.
 
     ``parent`` overrides the parent that is found. ``nominal_time`` is the start and the end or None of the period that the
     run processes. ``processing_type`` is BATCH, STREAMING or SERVICE. ``environment`` names the environment variables to

@@ -25,7 +25,7 @@ def task(
     name: str | None = None,
     **options: Any,
 ) -> Any:
-    """Return the function with each call as a run: ``@task``, or ``@task(namespace=…, name=…)`` with options of `run`.
+    """Return the function with each call as a run: ``@task``, or ``@task(namespace=…, name=…)`` with options of ``run``.
 
     By default, the job is ``module.qualified_name`` in the namespace of ``HEADWATER_NAMESPACE``,
     ``OPENLINEAGE_NAMESPACE`` or ``default``. Inside, ``headwater.lineage.current`` returns the run. Functions,

@@ -1,6 +1,6 @@
 """Resolve the JSON cases of ``headwater fields resolve``.
 
-A case is an object with a ``level``. The levels are the functions in `LEVELS`; their docstrings list the members of a
+A case is an object with a ``level``. The levels are the functions in ``LEVELS``; their docstrings list the members of a
 case. A field is written ``namespace:dataset#field``, or ``dataset#field`` if the dataset has no namespace.
 """
 

@@ -57,7 +57,7 @@ def wired_operation(item: Json) -> Operation:
 
 
 def wired_json(operation: Operation, dataset: Json | None = None) -> Json:
-    """Return the JSON that `wired_operation` reads; ``dataset`` is the dataset as the case wrote it."""
+    """Return the JSON that ``wired_operation`` reads; ``dataset`` is the dataset as the case wrote it."""
     result: Json = {"type": operation.type.value, "name": operation.name}
     if operation.description:
         result["description"] = operation.description
@@ -89,7 +89,7 @@ def stage_operation(item: Json) -> StageOperation:
 
 
 def stage_json(operation: StageOperation) -> Json:
-    """Return the JSON that `stage_operation` reads."""
+    """Return the JSON that ``stage_operation`` reads."""
     return {
         "type": operation.type.value,
         "name": operation.name,
@@ -182,7 +182,7 @@ def lineage_json(lineage: FieldLineage) -> Json:
 
 
 def operations_for_json(lineage: FieldLineage) -> Json:
-    """Return the operations of every field in both directions, and their order; omitted above `MAX_OPERATION_NAMES`."""
+    """Return the operations of every field in both directions, and their order; omitted above ``MAX_OPERATION_NAMES``."""
     result: Json = {"order": [operation.name for operation in lineage.operations]}
     index = lineage.operation_index
     size = sum(mask.bit_count() for mask in (*index.by_destination.values(), *index.by_source.values()))

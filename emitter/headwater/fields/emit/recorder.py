@@ -22,7 +22,7 @@ class LineageRecorder(Protocol):
 class ProgramRecorder:
     """The recorder of a run: calls for the same destination accumulate in the order in which they are made.
 
-    With a run, each call adds the lineage recorded so far to the run (`apply`) and replaces that of earlier calls. With
+    With a run, each call adds the lineage recorded so far to the run (``apply``) and replaces that of earlier calls. With
     ``strict``, an input that no operation outputs raises InvalidLineage; otherwise it has no sources and is reported in
     ``problems``.
     """

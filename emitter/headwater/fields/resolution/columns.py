@@ -9,7 +9,7 @@ all fields in one pass and descriptions only while there are few chains.
 2. Several chains between two fields are several transformations; equal ones count once.
 3. Filters, sorts, join keys, groups, windows and conditions influence the dataset as a whole (INDIRECT), and so do all
    source fields of their inputs. The key that a join outputs takes its value from its own side only.
-4. An identity that preserves the name adds no description. Above `MAX_CHAINS` chains nothing has a description: the
+4. An identity that preserves the name adds no description. Above ``MAX_CHAINS`` chains nothing has a description: the
    facet with the operations themselves is complete.
 """
 
@@ -83,7 +83,7 @@ def part_of(operation: Operation, field: str) -> str | None:
 
 
 def parts_of(operation: Operation) -> tuple[str | None, ...]:
-    """Return every value that `part_of` has for the outputs of the operation."""
+    """Return every value that ``part_of`` has for the outputs of the operation."""
     return operation.outputs if operation.kind in INFLUENCES else (None,)
 
 
@@ -130,7 +130,8 @@ class _Chains:
                 self._counts[key] = self.count(feed)
                 masks = self._masks[key] = [0] * _LEVELS
                 for level, mask in enumerate(self._arriving(feed)):
-                    masks[_level(level, operation)] |= mask
+                    if mask:
+                        masks[_level(level, operation)] |= mask
 
     def feed(self, links: Iterable[InputField]) -> _Feed:
         """Return what feeds a field that is made of these inputs."""
@@ -187,7 +188,7 @@ class _Chains:
             yield Influence(fields[position], "INDIRECT", subtype, operation.masking, description)
 
     def _descriptions(self, start: _Feed) -> dict[tuple[DatasetField, int], dict[str | None, None]]:
-        """Return the descriptions by source and kind of chain; takes one round for each chain (see `MAX_CHAINS`)."""
+        """Return the descriptions by source and kind of chain; takes one round for each chain (see ``MAX_CHAINS``)."""
         found: dict[tuple[DatasetField, int], dict[str | None, None]] = defaultdict(dict)
         stack: list[tuple[_Feed, int, _Steps, bool]] = [(start, 0, None, False)]
         while stack:
@@ -227,7 +228,7 @@ def _preserves_name(operation: Operation) -> bool:
 
 
 def _description(steps: Iterable[str]) -> str | None:
-    """Return the steps in one line, truncated to `MAX_DESCRIPTION` characters."""
+    """Return the steps in one line, truncated to ``MAX_DESCRIPTION`` characters."""
     text = ""
     for step in steps:
         text = f"{text} -> {step}" if text else step

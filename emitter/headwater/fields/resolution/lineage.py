@@ -17,7 +17,7 @@ FieldSet: TypeAlias = frozenset[DatasetField]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldLineage:
-    """Resolved field lineage, as `resolve_operations`, `resolve` and `Pipeline.resolve` return it.
+    """Resolved field lineage, as ``resolve_operations``, ``resolve`` and ``Pipeline.resolve`` return it.
 
     ``incoming`` has every destination field, with an empty set if the field is generated. ``outgoing`` has only the
     source fields that reach a destination. ``dropped`` are the source fields of which a derived field was dropped.

@@ -4,10 +4,10 @@
    (filters, the other side's key of a join) and dropped inputs pass nothing on. Tags in ``removes_tags`` end at the
    operation that lists them.
 2. Tags are united. Of properties, equal values become one; different values are all retained, each with the fields it
-   came from, and the property is a conflict, unless a policy resolves it: `FIRST`, `ranked`, `DROP`, `ERROR`.
+   came from, and the property is a conflict, unless a policy resolves it: ``FIRST``, ``ranked``, ``DROP``, ``ERROR``.
 3. A property that is set on the destination field itself takes precedence.
 
-The result does not depend on order, except under `FIRST`: it follows the order in which operations and inputs are
+The result does not depend on order, except under ``FIRST``: it follows the order in which operations and inputs are
 recorded.
 """
 
@@ -79,7 +79,7 @@ def propagate(
     """Return the metadata that every destination field inherits from the ``known`` metadata of source fields.
 
     ``policies`` are by property; ``default`` applies to all others. ``untouched`` also propagates to fields that reach
-    the destination without an operation. Raises InvalidLineage (``metadata_conflict``) for conflicts under `ERROR`.
+    the destination without an operation. Raises InvalidLineage (``metadata_conflict``) for conflicts under ``ERROR``.
     """
     collected = _collected(lineage, known, untouched)
     own, rules = on_destination or {}, policies or {}

@@ -21,7 +21,7 @@ def successors(predecessors: Predecessors) -> dict[str, list[str]]:
 def topological(predecessors: Predecessors) -> list[str]:
     """Return the nodes, each after its predecessors, else in the order given.
 
-    Nodes on a cycle and their descendants are omitted. `graphlib` does not preserve the order given.
+    Nodes on a cycle and their descendants are omitted. ``graphlib`` does not preserve the order given.
     """
     after = successors(predecessors)
     rank = {node: place for place, node in enumerate(predecessors)}

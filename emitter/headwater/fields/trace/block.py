@@ -3,8 +3,8 @@
 Inside ``with trace(run):`` the common functions of pandas, polars, PyArrow and DuckDB, if these are installed, report the
 datasets that they read and write to the run. The origins of columns are:
 
-- for SQL that DuckDB runs: exact, where sqlglot can resolve them (`sql`);
-- for lazy plans of polars that a sink writes: exact, where every step is known (`polars_hooks`);
+- for SQL that DuckDB runs: exact, where sqlglot can resolve them (``sql``);
+- for lazy plans of polars that a sink writes: exact, where every step is known (``polars_hooks``);
 - otherwise unknown, because a frame doesn't know the origins of its columns: every column read so far in the block feeds
   every column written, and the name of the operation says so.
 

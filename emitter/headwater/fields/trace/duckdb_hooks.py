@@ -75,7 +75,7 @@ def record_statements(trace: Trace, call: Call) -> None:
 
 
 def can_scan_all_frames() -> bool:
-    """Return whether this DuckDB has the setting that `prepare_statements` needs."""
+    """Return whether this DuckDB has the setting that ``prepare_statements`` needs."""
     found = _new_connection().execute("SELECT count(*) FROM duckdb_settings() WHERE name = ?", [_SCAN]).fetchall()
     return bool(found[0][0])
 

@@ -141,7 +141,7 @@ def _tables(text: str) -> list[str]:
 
 
 def statements_of(text: str, dialect: str, columns_of_table: ColumnsOf) -> list[Statement] | None:
-    """Return the statements of a SQL text (`sql.read_statements`), None if sqlglot is not installed."""
+    """Return the statements of a SQL text (``sql.read_statements``), None if sqlglot is not installed."""
     if importlib.util.find_spec("sqlglot") is None:
         return None
     from .sql import read_statements

@@ -32,7 +32,7 @@ class UnknownStepError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PlanColumn:
-    """A column of a plan: its source columns, and the strength of its transformation (an index of `_KINDS`)."""
+    """A column of a plan: its source columns, and the strength of its transformation (an index of ``_KINDS``)."""
 
     sources: frozenset[Input]
     strength: int
