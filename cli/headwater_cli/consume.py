@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 @click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
 @click.option("--neo4j-uri", metavar="URI", help="Neo4j's address.")
 @click.option("--checkpoint", metavar="FOLDER", help="Where Spark keeps the offsets; if lost, the topic is read again.")
+@click.option(
+    "--topic-was-recreated",
+    is_flag=True,
+    default=None,
+    help="The topic was deleted and created again: read the new one from its beginning.",
+)
 @click.option("--http-port", type=int, metavar="PORT", help="Where /healthz, /readyz and /metrics listen.")
 @click.option("--log-format", type=click.Choice(["auto", "text", "json"]), help="How log lines look.")
 def consume(available_now: bool, **flags: Any) -> None:

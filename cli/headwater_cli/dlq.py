@@ -13,8 +13,9 @@ import click
 from headwater_avro.errors import REJECTION_CODES, ConfigError
 from headwater_consumer.kafka.brokers import Client, kafka_client
 from headwater_consumer.kafka.dead_letter_report import distinct_letters
-from headwater_consumer.kafka.dead_letters import DeadLetter, Identity
+from headwater_consumer.kafka.dead_letters import DeadLetter, Identity, identity_in
 from headwater_consumer.kafka.redrive import redrive as send_back
+from headwater_consumer.kafka.redrive import whole_message
 
 from .consume import settings_of
 
@@ -63,7 +64,12 @@ def show(letter: str, raw: bool, as_json: bool) -> None:
     if found is None:
         raise ConfigError(f"no dead letter on {topic} came from {letter}: `headwater dlq list` lists them")
     if raw:
-        sys.stdout.buffer.write(found.message.value or b"")
+        message = whole_message(client, found)
+        if message is None:
+            raise ConfigError(
+                f"the letter {letter} is reduced, and Kafka has deleted its message: an archive may have it"
+            )
+        sys.stdout.buffer.write(message.value or b"")
     elif as_json:
         click.echo(json.dumps(told(found) | _whole(found)))
     else:
@@ -85,18 +91,27 @@ def redrive(letters: tuple[str, ...], code: str | None, everything: bool, as_jso
     client, topic = where()
     wanted = {identity_of(letter) for letter in letters}
     chosen = (one for one in distinct_letters(client, topic, code) if not wanted or one.identity in wanted)
-    sent = send_back(client, chosen)
-    if missing := sorted(wanted - sent):
-        names = ", ".join("/".join(map(str, one)) for one in missing)
-        raise ConfigError(f"no dead letter on {topic} came from {names}: `headwater dlq list` lists them")
+    gone = set[Identity]()
+    sent = send_back(client, chosen, gone=lambda letter: gone.add(letter.identity))
     click.echo(json.dumps({"redriven": len(sent)}) if as_json else f"{len(sent)} messages sent back")
+    if missing := wanted - sent - gone:
+        raise ConfigError(f"no dead letter on {topic} came from {_names(missing)}: `headwater dlq list` lists them")
+    if gone:
+        raise ConfigError(
+            f"reduced letters of which Kafka has deleted the messages can't be sent back: {_names(gone)}. "
+            "If an archive has them, `headwater replay --archive` sends them again"
+        )
+
+
+def _names(letters: set[Identity]) -> str:
+    return ", ".join("/".join(map(str, one)) for one in sorted(letters))
 
 
 def identity_of(text: str) -> Identity:
     """Read ``topic/partition/offset``; raises ConfigError for anything else."""
-    match text.rsplit("/", 2):
-        case [topic, partition, offset] if topic and partition.isdecimal() and offset.isdecimal():
-            return (topic, int(partition), int(offset))
+    found = identity_in(text.encode())
+    if found is not None:
+        return found
     raise ConfigError(f"{text!r} is no dead letter's place: write TOPIC/PARTITION/OFFSET, as `headwater dlq list` does")
 
 
@@ -108,7 +123,8 @@ def told(letter: DeadLetter) -> dict[str, Any]:
         "code": letter.code,
         "detail": letter.detail,
         "time": letter.time.isoformat(),
-        "bytes": len(letter.message.value or b""),
+        "bytes": letter.size,
+        "reduced": letter.reduced is not None,
     }
 
 
@@ -130,6 +146,7 @@ def _whole(letter: DeadLetter) -> dict[str, Any]:
         "key": _readable(message.key),
         "timestamp": message.timestamp,
         "headers": [[name, _readable(value)] for name, value in message.headers],
+        **({"refused": letter.reduced.reason, "sha256": letter.reduced.sha256} if letter.reduced else {}),
         "value": _readable(message.value),
     }
 

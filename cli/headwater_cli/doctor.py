@@ -24,6 +24,9 @@ from .consume import settings_of
 State: TypeAlias = Literal["yes", "no", "away"]
 _MARKS: dict[State, tuple[str, str]] = {"yes": ("ok", "green"), "no": ("--", "yellow"), "away": ("!!", "red")}
 
+LOSSES_SHOWN = 8
+"""How many of the recorded losses are named, the latest."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -115,7 +118,20 @@ def neo4j_told(settings: ConsumerSettings) -> str:
     writer = "nothing is written yet"
     if found["holder"] is not None:
         writer = f"batch {found['batch']} was written at {found['at']} by {found['holder']}"
-    return f"{told}; schema {found['schema']}; {writer}; {found['owed']} pieces of work owed"
+    return f"{told}; schema {found['schema']}; {writer}; {found['owed']} pieces of work owed{_lost(found['losses'])}"
+
+
+def _lost(recorded: str | None) -> str:
+    """Tell what Kafka had deleted before it was in the graph; nothing where nothing was."""
+    from headwater_graph.store.writer_node import losses_in
+
+    losses = losses_in(recorded)
+    if not losses:
+        return ""
+    total = sum(loss.end - loss.begin for loss in losses)
+    last = [f"{loss.topic}/{loss.partition} from {loss.begin} to {loss.end - 1}" for loss in losses[-LOSSES_SHOWN:]]
+    more = f" and {len(losses) - len(last)} earlier ones" if len(losses) > len(last) else ""
+    return f"; {total} messages were deleted by Kafka before they were in the graph: offsets {', '.join(last)}{more}"
 
 
 def spark_told(settings: ConsumerSettings) -> str:

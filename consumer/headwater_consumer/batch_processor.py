@@ -160,11 +160,20 @@ class BatchProcessor:
         self._clock = clock
         self._first_wait = first_wait
         self._offsets: dict[str, dict[int, int]] = {}
+        self._topics: dict[str, str] = {}
         self.failure: BaseException | None = None
 
-    def go_on_from(self, offsets: dict[str, dict[int, int]]) -> None:
-        """Take over what the graph has already, so that each batch says of all partitions up to where they are in."""
+    def go_on_from(self, offsets: dict[str, dict[int, int]], topics: Mapping[str, str] | None = None) -> None:
+        """Take over what the graph has already, so that each batch says of all partitions up to where they are in.
+
+        ``topics`` are Kafka's ids of the topics.
+        """
         self._offsets = _merged(self._offsets, offsets)
+        self._topics = self._topics | dict(topics or {})
+
+    def mark(self, position: BatchPosition) -> None:
+        """Say something in the graph between batches; raises Draining where the consumer is to stop."""
+        self._patiently(lambda: self._writer.mark(position))
 
     def __call__(self, frame: Any, batch_id: int, query_id: str | None = None) -> None:
         self.write(self.read(frame, batch_id, query_id))
@@ -213,7 +222,7 @@ class BatchProcessor:
         from headwater_graph.apply.batch_writer import BatchPosition
 
         self._offsets = _merged(self._offsets, batch.tagged.offsets())
-        position = BatchPosition(query_id=batch.query_id, batch_id=batch.batch_id, offsets=self._offsets)
+        position = BatchPosition(batch.query_id, batch.batch_id, self._offsets, self._topics)
         again = self._read_again(batch.tagged.unread(), dead)
         with reporting_lock_holder(self._status, self._held_by):
             prepared = [*batch.prepared, *self._writer.prepare(again)]

@@ -96,6 +96,10 @@ class ConsumerSettings(BaseModel):
     trigger_milliseconds: Annotated[int, Field(ge=0)] = Field(200, description="least time from one batch to the next")
     fail_on_data_loss: bool = Field(True, description="stop where Kafka has deleted messages that were not read yet")
 
+    topic_was_recreated: bool = Field(
+        False, description="read a topic that was deleted and created again from its beginning, instead of stopping"
+    )
+
     spark_master: Text = Field("local[*]", description="where Spark runs its tasks")
     spark_driver_memory: Text = Field("1g", description="heap of Spark's driver")
     spark_jars: str | None = Field(None, description="jars of Spark's Kafka source: a folder, or paths with commas")

@@ -25,7 +25,10 @@ STALLED = 300.0
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the consumer is doing; times are Unix times, ``offsets`` the positions written, by topic and partition."""
+    """What the consumer is doing; times are Unix times, ``offsets`` the positions written, by topic and partition.
+
+    ``lost`` are the offsets that Kafka had deleted before they were in the graph.
+    """
 
     phase: Phase = "starting"
     reason: str | None = None
@@ -35,6 +38,7 @@ class State:
     written_at: float | None = None
     offsets: dict[str, dict[int, int]] | None = None
     deferred: int = 0
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,12 @@ class Status:
         """Note who holds the graph's Writer node."""
         with self._lock:
             self._state = replace(self._state, holder=holder)
+
+    def lost(self, offsets: int) -> None:
+        """Note how many offsets the graph lacks for good."""
+        with self._lock:
+            self._state = replace(self._state, lost=offsets)
+        self._metrics.lost.set(offsets)
 
     def batch_written(self, batch: BatchSummary) -> None:
         """Note a batch that is in the graph."""

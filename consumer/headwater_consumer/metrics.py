@@ -5,6 +5,8 @@ headwater_messages_total                      messages read from Kafka
 headwater_message_bytes_total                 their values' bytes
 headwater_joined_total                        events joined into the graph
 headwater_dead_letters_total{code}            distinct messages that went to the dead-letter topic
+headwater_dead_letters_refused_total          messages that the dead-letter topic took in no form; the log names them
+headwater_lost_messages                       offsets that Kafka had deleted before they were in the graph, ever since
 headwater_late_runs_total                     runs that came after a later run of their job
 headwater_refolded_versions_total             job versions folded again because of late runs
 headwater_batches_total                       batches written
@@ -74,6 +76,12 @@ class Metrics:
         self.bytes = Counter("headwater_message_bytes", "Bytes of the messages read", registry=registry)
         self.joined = Counter("headwater_joined", "Events joined into the graph", registry=registry)
         self.dead = Counter("headwater_dead_letters", "Messages that can't be used", ["code"], registry=registry)
+        self.refused = Counter(
+            "headwater_dead_letters_refused", "Messages that the dead-letter topic took in no form", registry=registry
+        )
+        self.lost = Gauge(
+            "headwater_lost_messages", "Offsets deleted by Kafka before they were in the graph", registry=registry
+        )
         self.late = Counter("headwater_late_runs", "Runs that came after a later one", registry=registry)
         self.refolded = Counter("headwater_refolded_versions", "Job versions folded again", registry=registry)
         self.batches = Counter("headwater_batches", "Batches written", registry=registry)
@@ -101,6 +109,10 @@ class Metrics:
             self.seconds.labels(phase).observe(seconds)
         self.deferred.set(batch.deferred)
         self.last.set(at)
+
+    def dead_letter_refused(self, _letter: object, _reason: str) -> None:
+        """Count a dead letter that its topic takes in no form."""
+        self.refused.inc()
 
     def text(self) -> bytes:
         """Return all of it in Prometheus' text format."""

@@ -74,7 +74,7 @@ def consume(
         session = exits.enter_context(spark_session(settings, found.jars, found.java_home))
         # Spark takes SIGINT for itself when it starts.
         exits.enter_context(_stopped_by_signals(stop))
-        dead_letters = KafkaDeadLetters(settings.dead_letter_topic, kafka)
+        dead_letters = KafkaDeadLetters(settings.dead_letter_topic, kafka, metrics.dead_letter_refused)
         messages = KafkaMessages(settings.kafka_topic, kafka)
         cycle = BatchProcessor(
             writer,

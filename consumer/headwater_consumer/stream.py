@@ -19,11 +19,14 @@ from pyspark.errors import PySparkException
 from headwater_avro.errors import HeadwaterError, ServerUnavailable
 from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchProcessor, Draining
 from headwater_consumer.health import Status
-from headwater_consumer.kafka.brokers import Client, partitions_of
+from headwater_consumer.kafka.brokers import Client, first_offsets, partitions_of
+from headwater_consumer.losses import lost_messages, refusal
 from headwater_consumer.partition import READ_DDL, TAGGED_DDL, Limits, tag_partition, tag_partition_with
 from headwater_consumer.progress import ProgressLog
-from headwater_consumer.recovery import Checkpoint, OffsetRanges, missing_ranges, portions, read_checkpoint
+from headwater_consumer.recovery import Checkpoint, OffsetRanges, portions
+from headwater_consumer.starting import SameTopic, Start, find_start
 from headwater_consumer.write_behind import WriteBehind
+from headwater_graph.store.writer_node import CommittedOffsets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,13 +34,15 @@ if TYPE_CHECKING:
 
     from headwater_consumer.config import ConsumerSettings
     from headwater_consumer.kafka.messages import Messages
-    from headwater_graph.store.writer_node import CommittedOffsets
 
 logger = logging.getLogger("headwater.consumer")
 
 QUERY = "headwater"
 LOOK = 0.2
 """Seconds between two looks at the query."""
+
+BETWEEN_CHECKS = 10.0
+"""Seconds from one look at the topic's id to the next."""
 
 SILENCE = 15.0
 """Seconds without a sign of life from Spark after which Kafka is asked whether it is there."""
@@ -47,13 +52,16 @@ class StreamFailed(HeadwaterError):
     """The stream ended by itself for a reason that a new start may not change."""
 
 
-def tagged_stream(spark: SparkSession, settings: ConsumerSettings) -> DataFrame:
-    """Return the stream of tagged rows (`headwater_consumer.partition`) that the topic's messages become."""
+def tagged_stream(spark: SparkSession, settings: ConsumerSettings, begin: str | None = None) -> DataFrame:
+    """Return the stream of tagged rows (`headwater_consumer.partition`) that the topic's messages become.
+
+    ``begin`` are the offsets of a new query, where they are not to be those of the settings.
+    """
     from pyspark.sql import functions as sql
 
     options = {
         "subscribe": settings.kafka_topic,
-        "startingOffsets": settings.starting_offsets,
+        "startingOffsets": begin or settings.starting_offsets,
         "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
     }
     messages = spark.readStream.format("kafka").options(**source_options(settings), **options).load()
@@ -119,18 +127,24 @@ class Stream:
         self._kafka = kafka
         self._checkpoint = checkpoint
         self._stop = stop
-        self._asked = time.monotonic()
+        self._asked = self._checked = time.monotonic()
+        self._begin: str | None = None
+        self._same_topic: SameTopic | None = None
 
     def run(self, *, available_now: bool) -> None:
         """Return when asked to stop or, with ``available_now``, when everything there at the start is in the graph.
 
-        Raises StreamFailed where the query ends for another reason.
+        Raises MessagesLost where Kafka has deleted what was to be read, ConfigError where the topic was created again, and
+        StreamFailed where the query ends for another reason.
         """
         progress = ProgressLog(self._status)
         self._spark.streams.addListener(progress)
         try:
             while not self._stop.is_set() and not self._run_once(available_now):
                 self._await_kafka()
+        except HeadwaterError as fault:
+            self._status.enter("failed", str(fault))
+            raise
         finally:
             self._spark.streams.removeListener(progress)
 
@@ -139,9 +153,27 @@ class Stream:
 
         Returns early when asked to stop. Raises ServerUnavailable where Kafka goes away, and what a batch fails by.
         """
-        known = read_checkpoint(self._spark, self._checkpoint)
-        self._cycle.go_on_from(mark.offsets)
-        self._read_again(missing_ranges(self._settings.kafka_topic, mark, known, messages), known)
+        start = find_start(self._spark, self._settings, self._kafka, self._checkpoint, mark, messages)
+        self._take_over(start)
+        try:
+            if start.changed:
+                self._cycle.mark(start.position)
+        except Draining:
+            return
+        self._read_again(start.ranges, start.known)
+
+    def _take_over(self, start: Start) -> None:
+        topic, mark = self._settings.kafka_topic, start.mark
+        self._same_topic = SameTopic(self._kafka, topic, mark.topics.get(topic, ""))
+        self._begin = start.offsets
+        self._cycle.go_on_from(mark.offsets, mark.topics)
+        self._status.lost(sum(loss.end - loss.begin for loss in mark.losses))
+
+    def _check_topic(self) -> None:
+        """Raise ConfigError where the topic was created again since the consumer began; asked for every few seconds."""
+        self._checked = time.monotonic()
+        if self._same_topic is not None:
+            self._same_topic.check()
 
     def _read_again(self, ranges: OffsetRanges, known: Checkpoint) -> None:
         parts = list(portions(ranges, self._settings.max_offsets_per_trigger))
@@ -161,6 +193,7 @@ class Stream:
 
     def _run_once(self, available_now: bool) -> bool:
         """Run the query to its end; tell whether that was the end of the work."""
+        self._check_topic()
         self._batches.begin()
         query = self._start(available_now)
         self._status.enter("running")
@@ -176,7 +209,7 @@ class Stream:
 
     def _start(self, available_now: bool) -> StreamingQuery:
         writer = (
-            tagged_stream(self._spark, self._settings)
+            tagged_stream(self._spark, self._settings, self._begin)
             .writeStream.queryName(QUERY)
             .option("checkpointLocation", self._checkpoint)
             .foreachBatch(self._batches)
@@ -188,6 +221,8 @@ class Stream:
     def _follow(self, query: StreamingQuery) -> None:
         while query.isActive and not self._stop.is_set() and self._batches.failure is None:
             self._stop.wait(LOOK)
+            if time.monotonic() - self._checked > BETWEEN_CHECKS:
+                self._check_topic()
             if self._is_silent():
                 self._look_for_kafka()
         if self._stop.is_set():
@@ -212,8 +247,17 @@ class Stream:
             raise self._batches.failure
         if not self._look_for_kafka():
             return False
-        self._status.enter("failed", _cause(str(fault)))
+        self._explain()
         raise StreamFailed(f"the stream ended: {_cause(str(fault))}")
+
+    def _explain(self) -> None:
+        """Raise what says more than Spark does: the topic was created again, or Kafka has deleted what was to be read."""
+        self._check_topic()
+        topic = self._settings.kafka_topic
+        mark = CommittedOffsets(self._status.state.offsets or {})
+        lost = lost_messages(topic, mark, Checkpoint(), first_offsets(self._kafka, topic))
+        if lost:
+            raise refusal(topic, lost)
 
     def _await_kafka(self) -> None:
         wait = FIRST_WAIT
@@ -238,6 +282,11 @@ class Stream:
 
 
 def _cause(text: str) -> str:
-    """Return the first line of a Java exception that says something."""
+    """Return the first line of a Java exception that says something; of one that Python has passed on, the cause's."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if _PASSED_ON in text:
+        lines = [line.removeprefix(_CAUSED_BY) for line in lines if line.startswith(_CAUSED_BY)] or lines[-1:]
     return next((line for line in lines if not line.startswith(("at ", "==="))), "no reason told")[:1_000]
+
+
+_PASSED_ON, _CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "

@@ -122,6 +122,16 @@ class Room:
             producer.produce(self.topic, value=_octets(value), **message)
         assert producer.flush(60) == 0
 
+    def send_in_transactions(self, transactions: Sequence[Sequence[Any]], **message: Any) -> None:
+        """Send the values of each transaction, which leaves an offset without a message behind them."""
+        producer = Producer(writing(self.client) | {"transactional.id": self.topic})
+        producer.init_transactions(60)
+        for values in transactions:
+            producer.begin_transaction()
+            for value in values:
+                producer.produce(self.topic, value=_octets(value), **message)
+            producer.commit_transaction(60)
+
     def consume(self, **flags: Any) -> None:
         """Run the stream until what is on the topic is with the writer."""
         stream = self.stream(**flags)
@@ -130,7 +140,7 @@ class Room:
 
     def stream(self, **flags: Any) -> Stream:
         settings = self.settings(**flags)
-        dead_letters = KafkaDeadLetters(settings.dead_letter_topic, self.client)
+        dead_letters = KafkaDeadLetters(settings.dead_letter_topic, self.client, self.metrics.dead_letter_refused)
         messages = KafkaMessages(self.topic, self.client)
         cycle = BatchProcessor(
             self.writer,

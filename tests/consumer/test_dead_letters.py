@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -15,10 +16,13 @@ from headwater_consumer.kafka.dead_letters import (
     LONGEST_DETAIL,
     NAMES,
     REDRIVEN,
+    REDUCED_VALUE,
     CollectedDeadLetters,
     DeadLetter,
     KafkaDeadLetters,
+    Reduced,
     read_letter,
+    reduced_form,
 )
 from headwater_consumer.kafka.messages import KafkaMessages, Message
 
@@ -178,7 +182,49 @@ def test_the_headers_of_a_dead_letter_have_the_documented_names_in_their_order()
         ("headwater.dead.partition", b"3"),
         ("headwater.dead.offset", b"14"),
         ("headwater.dead.time", b"2026-01-02T03:04:05+00:00"),
+        ("headwater.dead.timestamp", b"7"),
     ]
+
+
+def test_a_letter_of_an_earlier_version_has_the_time_that_it_was_sent_with() -> None:
+    found = on_topic(letter())
+    earlier = tuple(header for header in found.headers if header[0] != "headwater.dead.timestamp")
+    message = Message("t.dead", 0, 99, 1_600_000_000_000, found.key, found.value, earlier)
+    read = read_letter(message)
+    assert read is not None
+    assert read.message.timestamp == 1_600_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [("partition", b"x"), ("offset", b"9" * 5_000), ("time", b"yesterday"), ("timestamp", b"-"), ("time", b"\xff")],
+)
+def test_what_anybody_else_writes_to_the_topic_is_no_dead_letter(header: str, value: bytes) -> None:
+    found = on_topic(letter())
+    headers = tuple((name, value if name.endswith(f".{header}") else text) for name, text in found.headers)
+    assert read_letter(Message("t.dead", 0, 99, 7, None, None, headers)) is None
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"garbage", b"\xff/0/1", b"t/x/1", b"/0/1", b"t/0/" + b"9" * 5_000, b"t/-1/0", b""]
+)
+def test_a_header_that_names_no_letter_is_passed_over(garbage: bytes) -> None:
+    odd = letter(headers=((REDRIVEN, garbage),))
+    found = odd.identity
+    assert found == ("t", 3, 14) or garbage == b"\xff/0/1"
+    assert read_letter(on_topic(odd)) == odd
+
+
+def test_a_reduced_letter_tells_what_its_message_was() -> None:
+    headers = (("a", b"1"), ("large", b"x" * 5_000), (REDRIVEN, b"t/0/1"), ("none", None))
+    whole = letter(value=b"{bad" * 1_000, key=b"k" * 5_000, headers=headers)
+    reduced = reduced_form(whole, "too large")
+    assert reduced.reduced == Reduced("too large", sha256(b"{bad" * 1_000).hexdigest(), 4_000)
+    assert (reduced.message.value, reduced.message.key) == ((b"{bad" * 1_000)[:REDUCED_VALUE], b"t/0/1")
+    assert [name for name, _ in reduced.message.headers] == ["a", REDRIVEN, "none"]
+    assert (reduced.identity, reduced.size, whole.size) == (whole.identity, 4_000, 4_000)
+    assert read_letter(on_topic(reduced)) == reduced
+    assert reduced_form(letter(value=None), "no").size == 0
 
 
 def test_a_message_without_a_reason_is_no_dead_letter() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from headwater_avro.errors import ServerUnavailable
+from headwater_avro.errors import HeadwaterError, ServerUnavailable
+from headwater_consumer.losses import MessagesLost
 
 from .kafka_room import CollectingWriter, Room, run_event
+from .topics import delete_messages
 
 pytestmark = pytest.mark.end_to_end
 
@@ -132,3 +135,77 @@ def test_a_running_stream_takes_what_comes_and_stops_when_idle(room: Room) -> No
     room.stop.set()
     thread.join(60)
     assert not thread.is_alive()
+
+
+def torn(room: Room, file: str) -> None:
+    """Leave a file of the checkpoint as a power failure does: empty, its checksum too."""
+    found = room.folder / "checkpoint" / file
+    found.write_bytes(b"")
+    (found.parent / f".{found.name}.crc").unlink()
+
+
+@pytest.mark.parametrize("file", ["offsets/1", "commits/1", "metadata", "sources/0/0"])
+def test_a_torn_checkpoint_is_lost_and_the_stream_goes_on_from_the_graphs_offsets(
+    room: Room, caplog: pytest.LogCaptureFixture, file: str
+) -> None:
+    for run in ("one", "two"):
+        room.send([run_event(run)])
+        room.consume()
+    torn(room, file)
+    room.writer = CollectingWriter(marks=room.writer.marks)
+    room.send([run_event("three")])
+    with caplog.at_level("WARNING"):
+        room.consume()
+    assert room.writer.runs == {"three"}
+    lines = [record.getMessage() for record in caplog.records if record.name == "headwater.consumer"]
+    assert lines == ["the checkpoint is lost: going on from the offsets in the graph"]
+    room.writer = CollectingWriter(marks=room.writer.marks)
+    room.consume()
+    assert room.writer.runs == set()
+
+
+def test_a_byte_that_was_flipped_in_a_checkpoint_counts_as_torn(room: Room) -> None:
+    room.send([run_event("one")])
+    room.consume()
+    found = room.folder / "checkpoint" / "offsets" / "0"
+    octets = bytearray(found.read_bytes())
+    octets[-2] ^= 1
+    found.write_bytes(octets)
+    room.writer = CollectingWriter(marks=room.writer.marks)
+    room.send([run_event("two")])
+    room.consume()
+    assert room.writer.runs == {"two"}
+
+
+def test_messages_deleted_while_the_consumer_runs_end_it_with_their_offsets(room: Room) -> None:
+    let_go = threading.Event()
+
+    def away() -> ServerUnavailable | None:
+        return None if let_go.is_set() else ServerUnavailable("Neo4j", "bolt://x", "gone")
+
+    room.writer.faults = (fault for fault in iter(away, None))
+    # Large enough for Kafka's client not to have all of them before they are deleted.
+    events = [run_event(f"r{number}", producer=os.urandom(150_000).hex()) for number in range(100)]
+    room.send(events, partition=0)
+    stream = room.stream(max_offsets_per_trigger=10)
+    ended: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            stream.run(available_now=False)
+        except HeadwaterError as fault:
+            ended.append(fault)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    until(lambda: room.status.state.phase == "waiting")
+    delete_messages(room.client, room.topic, {0: 80})
+    let_go.set()
+    thread.join(120)
+    room.stop.set()
+    thread.join(60)
+    (fault,) = ended
+    assert isinstance(fault, MessagesLost), fault
+    written = room.writer.marks[-1].offsets[room.topic][0]
+    assert f"{80 - written} offsets: {room.topic}/0 from {written} to 79" in str(fault)
+    assert room.status.state.phase == "failed"

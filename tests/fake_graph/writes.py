@@ -167,6 +167,7 @@ def _cut_child(tables: Tables, row: Row) -> None:
 
 WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "set_offsets": put_writer,
+    "put_losses": put_writer,
     "upsert_jobs": _merge("Job"),
     "upsert_named_jobs": _named("Job"),
     "delete_unnamed_jobs": _drop_unnamed("Job", "CHILD_OF"),

@@ -6,24 +6,30 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs leave out what it re-exports
     AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
 )
 
 from headwater_avro.errors import ConfigError, ServerUnavailable
-from headwater_consumer.kafka.dead_letters import SPARE_BYTES
 
 Client: TypeAlias = dict[str, Any]
 """Settings of librdkafka, at least ``bootstrap.servers``."""
 
 PATIENCE = 10.0
 """Seconds that a broker has to answer."""
+
+SPARE_BYTES = 65_536
+"""How much greater the dead-letter topic's ``max.message.bytes`` is than the source's: room for headers."""
+
+NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+"""The topic id of a broker that has none."""
 
 _SILENT = {"log_level": 0, "error_cb": lambda _: None}
 
@@ -52,6 +58,39 @@ def cluster_of(client: Client) -> str:
         raise away(address, fault) from fault
 
 
+def topic_id_of(client: Client, topic: str) -> str:
+    """Return the id that tells a topic from an earlier one of the same name.
+
+    An empty text where Kafka knows no such topic or has no topic ids. Raises ServerUnavailable.
+    """
+    admin = AdminClient(client)
+    try:
+        described = admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)[topic].result()
+    except KafkaException as fault:
+        if fault.args[0].code() in _WITHOUT_ID:
+            return ""
+        raise away(str(client["bootstrap.servers"]), fault) from fault
+    found = str(described.topic_id)
+    return "" if found == NO_TOPIC_ID else found
+
+
+_WITHOUT_ID = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNSUPPORTED_FEATURE)
+
+
+def first_offsets(client: Client, topic: str) -> dict[int, int]:
+    """Return the log start offset of each partition: what lies before was deleted. Raises ServerUnavailable."""
+    admin = AdminClient(client)
+    earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+    asked = {TopicPartition(topic, at): earliest for at in range(partitions_of(client, [topic])[topic])}
+    if not asked:
+        return {}
+    try:
+        found = admin.list_offsets(asked, request_timeout=PATIENCE)
+        return {place.partition: answer.result().offset for place, answer in found.items()}
+    except KafkaException as fault:
+        raise away(str(client["bootstrap.servers"]), fault) from fault
+
+
 def away(address: str, fault: KafkaException) -> ServerUnavailable:
     """Return the error that says where Kafka was looked for."""
     reason = fault.args[0].str() if fault.args and isinstance(fault.args[0], KafkaError) else str(fault)
@@ -61,21 +100,31 @@ def away(address: str, fault: KafkaException) -> ServerUnavailable:
 def prepare_topics(client: Client, topic: str, dead_letter_topic: str) -> None:
     """Make the topics that are missing, and see to it that every message fits on the dead-letter topic.
 
-    New topics get the brokers' own number of partitions and replicas. Dead letters have the times of the messages they
-    were, so retention by time would take old ones away at once: their topic is made without. Raises ServerUnavailable,
-    ConfigError where the broker refuses.
+    New topics get the brokers' own number of partitions and replicas. Dead letters stay until somebody has seen to them:
+    their topic is made without a retention time. Raises ServerUnavailable, ConfigError where the broker refuses.
     """
     admin = AdminClient(client)
     there = partitions_of(client, (topic, dead_letter_topic))
     if not there[topic]:
         _make(admin, NewTopic(topic, num_partitions=-1, replication_factor=-1))
         _await_topic(client, topic)
-    largest = _largest_message(admin, topic) + SPARE_BYTES
     if not there[dead_letter_topic]:
+        largest = _largest_message(admin, topic) + SPARE_BYTES
         config = {"max.message.bytes": str(largest), "retention.ms": "-1"}
         _make(admin, NewTopic(dead_letter_topic, num_partitions=-1, replication_factor=-1, config=config))
-    elif _largest_message(admin, dead_letter_topic) < largest - SPARE_BYTES + 1:
-        _enlarge(admin, dead_letter_topic, largest)
+    else:
+        make_room(client, topic, dead_letter_topic)
+
+
+def make_room(client: Client, topic: str, dead_letter_topic: str) -> None:
+    """Raise the largest message of the dead-letter topic above that of the topic, which may have grown.
+
+    Raises ConfigError where the broker refuses.
+    """
+    admin = AdminClient(client)
+    largest = _largest_message(admin, topic)
+    if _largest_message(admin, dead_letter_topic) <= largest:
+        _enlarge(admin, dead_letter_topic, largest + SPARE_BYTES)
 
 
 def _make(admin: AdminClient, topic: NewTopic) -> None:

@@ -1,6 +1,6 @@
 """Dead letters: messages that can't be used, kept unchanged on a topic of their own with the reason (specification 8).
 
-A dead letter has the key, value, headers and timestamp of the message it was, and after its headers these six:
+A dead letter has the key, value and headers of the message it was, and after its headers these seven:
 
 ==========================  ===================================================================
 headwater.dead.code         one of the reason codes of specification 8
@@ -9,6 +9,18 @@ headwater.dead.topic        the topic that the message came from
 headwater.dead.partition    its partition there
 headwater.dead.offset       its offset there
 headwater.dead.time         when it was found to be unusable, ISO 8601 in UTC
+headwater.dead.timestamp    the timestamp that it had there, in milliseconds; -1: none
+==========================  ===================================================================
+
+It is sent with the present time: a topic refuses one that lies in the future, and deletes what has an old one.
+
+A letter that its topic refuses whole, and will refuse again, is sent in a reduced form: its value is the beginning of the
+message's, headers that are large are left out, and these tell what it was. The message itself is fetched by its position.
+
+==========================  ===================================================================
+headwater.dead.reduced      why the topic has refused the whole letter
+headwater.dead.sha256       the SHA-256 of the message's value
+headwater.dead.bytes        the length of the message's value; -1: it has none
 ==========================  ===================================================================
 
 After a crash a batch is read again, so a letter may stand on the topic twice: what a letter *is* is told by the
@@ -17,27 +29,37 @@ After a crash a batch is read again, so a letter may stand on the topic twice: w
 
 from __future__ import annotations
 
+import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any, Protocol, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from headwater_avro.errors import ServerUnavailable
+from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_consumer.kafka.brokers import make_room
 from headwater_consumer.kafka.messages import Headers, Message, messages_on
+
+logger = logging.getLogger("headwater.consumer")
 
 PREFIX = "headwater.dead."
 NAMES = tuple(PREFIX + name for name in ("code", "detail", "topic", "partition", "offset", "time"))
 """The headers that make a message a dead letter, in the order in which they are written."""
 
+TIMESTAMP = PREFIX + "timestamp"
+REDUCED, SHA256, BYTES = (PREFIX + name for name in ("reduced", "sha256", "bytes"))
+_ADDED = {*NAMES, TIMESTAMP, REDUCED, SHA256, BYTES}
+
 REDRIVEN = "headwater.redriven.from"
 """The header of a message sent back to its topic: the ``topic/partition/offset`` at which it was first unusable."""
 
 LONGEST_DETAIL = 1_000
-SPARE_BYTES = 65_536
-"""How much greater the dead-letter topic's ``max.message.bytes`` is than the source's: room for the headers above."""
+REDUCED_VALUE, REDUCED_HEADERS = 1_000, 4_000
+"""Bytes of a message's value, and of its key and headers together, that a reduced letter has."""
 
 DELIVERY = 60.0
 """Seconds in which the broker must have acknowledged a batch's dead letters."""
@@ -47,41 +69,108 @@ Identity: TypeAlias = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Reduced:
+    """What a reduced letter tells of its message: why it is reduced, the SHA-256 and the length of the value (-1: none)."""
+
+    reason: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message that can't be used, why, and when that was found."""
+    """A message that can't be used, why, and when that was found; of a ``reduced`` one there is but a part."""
 
     message: Message
     code: str
     detail: str
     time: datetime
+    reduced: Reduced | None = None
 
     @property
     def identity(self) -> Identity:
         """Where the message first was unusable: a message sent back in vain stays the same letter."""
         for name, value in self.message.headers:
-            if name == REDRIVEN and value is not None:
-                topic, partition, offset = value.decode().rsplit("/", 2)
-                return (topic, int(partition), int(offset))
+            first = identity_in(value) if name == REDRIVEN and value is not None else None
+            if first is not None:
+                return first
         return (self.message.topic, self.message.partition, self.message.offset)
 
+    @property
+    def size(self) -> int:
+        """The length of the message's value."""
+        return max(self.reduced.bytes, 0) if self.reduced else len(self.message.value or b"")
+
     def headers(self) -> list[tuple[str, bytes | None]]:
-        """Return the message's headers and after them the six of `NAMES`."""
+        """Return the message's headers and after them those of the letter."""
         message = self.message
-        told = (self.code, self.detail[:LONGEST_DETAIL], message.topic, message.partition, message.offset)
-        values = [*map(str, told), self.time.astimezone(UTC).isoformat()]
-        return [*message.headers, *((name, value.encode()) for name, value in zip(NAMES, values, strict=True))]
+        reason = (self.code, self.detail[:LONGEST_DETAIL], message.topic, message.partition, message.offset)
+        values = [*map(str, reason), self.time.astimezone(UTC).isoformat()]
+        added = [*zip(NAMES, values, strict=True), (TIMESTAMP, str(message.timestamp))]
+        if self.reduced:
+            reduced = (self.reduced.reason, self.reduced.sha256, str(self.reduced.bytes))
+            added += zip((REDUCED, SHA256, BYTES), reduced, strict=True)
+        return [*message.headers, *((name, value.encode()) for name, value in added)]
+
+
+_IDENTITY = re.compile(rb"(.+)/([0-9]{1,9})/([0-9]{1,18})", re.DOTALL)
+
+
+def identity_in(text: bytes) -> Identity | None:
+    """Return the ``topic/partition/offset`` that a text is; None where it is not one."""
+    found = _IDENTITY.fullmatch(text)
+    if found is None:
+        return None
+    return (found[1].decode("utf-8", "replace"), int(found[2]), int(found[3]))
+
+
+def reduced_form(letter: DeadLetter, reason: str) -> DeadLetter:
+    """Return a letter without most of its message. It has a key: topics that are compacted want one."""
+    message = letter.message
+    value, key = message.value, message.key
+    spare, headers = REDUCED_HEADERS, list[tuple[str, bytes | None]]()
+    if not key or len(key) > spare:
+        key = "/".join(map(str, letter.identity)).encode()
+    for name, content in message.headers:
+        size = len(name.encode()) + len(content or b"")
+        if size <= spare:
+            spare -= size
+            headers.append((name, content))
+    reduced = Reduced(reason[:LONGEST_DETAIL], sha256(value or b"").hexdigest(), -1 if value is None else len(value))
+    part = Message(
+        message.topic,
+        message.partition,
+        message.offset,
+        message.timestamp,
+        key,
+        None if value is None else value[:REDUCED_VALUE],
+        tuple(headers),
+    )
+    return DeadLetter(part, letter.code, letter.detail, letter.time, reduced)
 
 
 def read_letter(found: Message) -> DeadLetter | None:
-    """Return the dead letter that a message of the dead-letter topic is, None where it lacks a header of `NAMES`."""
-    told = {name: value.decode("utf-8", "replace") for name, value in found.headers if value and name in NAMES}
-    if len(told) < len(NAMES):
+    """Return the dead letter that a message of the dead-letter topic is.
+
+    None where it lacks a header of `NAMES`, or has something else there: anybody may write to the topic.
+    """
+    given = {name: value.decode("utf-8", "replace") for name, value in found.headers if value and name in _ADDED}
+    if not given.keys() >= set(NAMES):
         return None
-    code, detail, topic, partition, offset, when = (told[name] for name in NAMES)
-    message = Message(
-        topic, int(partition), int(offset), found.timestamp, found.key, found.value, without_reason(found.headers)
-    )
-    return DeadLetter(message, code, detail, datetime.fromisoformat(when))
+    code, detail, topic, partition, offset, when = (given[name] for name in NAMES)
+    try:
+        # A letter without the header is one of an earlier version, and has its message's own time.
+        timestamp = int(given.get(TIMESTAMP, found.timestamp))
+        place = (topic, int(partition), int(offset))
+        found_at, reduced = datetime.fromisoformat(when), _reduced_in(given)
+    except ValueError:
+        return None
+    message = Message(*place, timestamp, found.key, found.value, without_reason(found.headers))
+    return DeadLetter(message, code, detail, found_at, reduced)
+
+
+def _reduced_in(given: dict[str, str]) -> Reduced | None:
+    return Reduced(given[REDUCED], given.get(SHA256, ""), int(given.get(BYTES, -1))) if REDUCED in given else None
 
 
 def letters_on(client: dict[str, Any], topic: str) -> Iterator[tuple[Message, DeadLetter]]:
@@ -98,7 +187,26 @@ def letters_on(client: dict[str, Any], topic: str) -> Iterator[tuple[Message, De
 
 def without_reason(headers: Headers) -> Headers:
     """Return the headers that the message had before it was a dead letter."""
-    return tuple(header for header in headers if header[0] not in NAMES)
+    return tuple(header for header in headers if header[0] not in _ADDED)
+
+
+Refusals: TypeAlias = list[tuple[DeadLetter, KafkaError]]
+"""Letters that their topic refuses, each with the reason."""
+
+REFUSED = frozenset(
+    (
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError.INVALID_MSG,
+        KafkaError.INVALID_MSG_SIZE,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_TIMESTAMP,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        KafkaError._INVALID_DIFFERENT_RECORD,
+    )
+)
+"""Why a topic refuses a message, so that it would refuse it again."""
 
 
 class DeadLetterSink(Protocol):
@@ -121,32 +229,73 @@ class CollectedDeadLetters:
         self.letters.extend(letters)
 
 
-class KafkaDeadLetters:
-    """Dead letters on a Kafka topic, each acknowledged by all in-sync replicas."""
+OnRefused: TypeAlias = Callable[[DeadLetter, str], None]
+"""Called with a letter that its topic refuses in any form, and with the reason."""
 
-    def __init__(self, topic: str, client: dict[str, Any]) -> None:
+
+class KafkaDeadLetters:
+    """Dead letters on a Kafka topic, each acknowledged by all in-sync replicas.
+
+    What the topic refuses and would refuse again is sent reduced; what it refuses even so is logged and counted, for
+    the message is still at its place in the source topic and others wait behind it.
+    """
+
+    def __init__(self, topic: str, client: dict[str, Any], on_refused: OnRefused = lambda _letter, _why: None) -> None:
         self._topic = topic
+        self._client = client
         self._address = str(client["bootstrap.servers"])
         self._producer = Producer(writing(client))
+        self._on_refused = on_refused
 
     def send(self, letters: Iterable[DeadLetter]) -> None:
+        refused = self._deliver(list(letters))
+        if any(fault.code() == KafkaError.MSG_SIZE_TOO_LARGE for _, fault in refused):
+            self._make_room({letter.message.topic for letter, _ in refused})
+        reduced = [reduced_form(letter, fault.str()) for letter, fault in self._each(refused)]
+        for letter, fault in self._each(self._deliver(reduced)):
+            self._leave_out(letter, fault.str())
+
+    def _each(self, refused: Refusals) -> Refusals:
+        """Send refused letters again in ever smaller parts, and return those that are refused by themselves.
+
+        A broker refuses a batch whole for one letter that is at fault, or because all together are too large.
+        """
+        found: Refusals = []
+        parts = [[letter for letter, _ in refused]] if refused else []
+        while parts:
+            part = parts.pop()
+            again = self._deliver(part)
+            if len(part) == 1:
+                found += again
+            elif again:
+                left, middle = [letter for letter, _ in again], (len(again) + 1) // 2
+                parts += [half for half in (left[:middle], left[middle:]) if half]
+        return found
+
+    def _deliver(self, letters: Iterable[DeadLetter]) -> Refusals:
+        """Send letters and return those that their topic refuses; raises ServerUnavailable where it takes none for now."""
+        refused: Refusals = []
         faults: list[KafkaError] = []
         for letter in letters:
-            self._produce(letter, faults)
+            self._produce(letter, refused, faults)
         unsent = self._producer.flush(DELIVERY)
         if unsent or faults:
             # What still waits would otherwise be sent besides its repetition.
             self._producer.purge()
             self._producer.flush(1.0)
-            raise self._undelivered(faults)
+            raise self.undelivered(faults)
+        return refused
 
-    def _produce(self, letter: DeadLetter, faults: list[KafkaError]) -> None:
+    def _produce(self, letter: DeadLetter, refused: Refusals, faults: list[KafkaError]) -> None:
         def acknowledged(fault: KafkaError | None, _: object) -> None:
-            if fault is not None:
+            if fault is None:
+                return
+            if fault.code() in REFUSED:
+                refused.append((letter, fault))
+            else:
                 faults.append(fault)
 
         message = letter.message
-        timestamp = {"timestamp": message.timestamp} if message.timestamp > 0 else {}
         send_message(
             self._producer,
             self._topic,
@@ -154,15 +303,27 @@ class KafkaDeadLetters:
             key=message.key,
             headers=letter.headers(),
             on_delivery=acknowledged,
-            **timestamp,
         )
 
-    def _undelivered(self, faults: list[KafkaError]) -> ServerUnavailable:
-        for fault in faults:
-            if fault.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-                hint = f"raise max.message.bytes of the topic {self._topic}: a dead letter is larger"
-                return ServerUnavailable("Kafka's dead-letter topic", self._address, hint)
+    def _make_room(self, topics: Iterable[str]) -> None:
+        """Let the topic take what the topics of the messages take by now."""
+        for topic in topics:
+            try:
+                make_room(self._client, topic, self._topic)
+            except ConfigError as fault:
+                logger.warning("dead letters are reduced: %s", fault)
+
+    def _leave_out(self, letter: DeadLetter, reason: str) -> None:
+        source = "/".join(map(str, letter.identity))
+        fields = {"source": source, "code": letter.code, "detail": letter.detail, "reason": reason}
+        logger.error("a dead letter is refused by its topic", extra=fields)
+        self._on_refused(letter, reason)
+
+    def undelivered(self, faults: list[KafkaError]) -> ServerUnavailable:
+        """Return the error that says why letters have to wait."""
         why = faults[0].str() if faults else f"no acknowledgement within {DELIVERY:.0f} s"
+        if any(fault.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED for fault in faults):
+            why = f"the account may not write to the topic {self._topic}: grant it WRITE there ({why})"
         return ServerUnavailable("Kafka's dead-letter topic", self._address, why)
 
 
@@ -190,7 +351,11 @@ def send_message(producer: Producer, topic: str, **message: Any) -> None:
                 raise ServerUnavailable("Kafka", topic, "its producer's queue stays full") from None
             producer.poll(0.1)
         except KafkaException as fault:
-            raise ServerUnavailable("Kafka", topic, str(fault.args[0])) from fault
+            # What is wrong with the message itself is told like a refusal by the broker.
+            if fault.args[0].code() not in REFUSED or "on_delivery" not in message:
+                raise ServerUnavailable("Kafka", topic, str(fault.args[0])) from fault
+            message["on_delivery"](fault.args[0], None)
+            return
         else:
             producer.poll(0)
             return

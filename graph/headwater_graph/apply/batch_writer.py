@@ -24,6 +24,7 @@ from headwater_graph.model.values import Statement
 from headwater_graph.rules.coalesce import Kind, Row
 from headwater_graph.rules.horizon import Beyond
 from headwater_graph.store.port import Store
+from headwater_graph.store.writer_node import Loss
 
 logger = logging.getLogger("headwater.consumer")
 
@@ -45,17 +46,28 @@ def done(query_id: str, batch_id: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BatchPosition:
-    """Which batch of which query this is, and up to which offsets (exclusive) it reads: {topic: {partition: offset}}."""
+    """Which batch of which query this is, and up to which offsets (exclusive) it reads: {topic: {partition: offset}}.
+
+    ``topics`` are Kafka's ids of the topics, ``losses`` what the graph is to record as lost for good.
+    """
 
     query_id: str
     batch_id: int
     offsets: dict[str, dict[int, int]]
+    topics: dict[str, str] = field(default_factory=dict)
+    losses: tuple[Loss, ...] = ()
 
     @property
     def mark(self) -> tuple[Statement, ...]:
         """What says in the graph that the batch is done; nothing where the position has no offsets."""
-        row = {"offsets": msgspec.json.encode(self.offsets).decode(), "done": done(self.query_id, self.batch_id)}
-        return (Statement("set_offsets", (row,)),) if self.offsets else ()
+        if not self.offsets:
+            return ()
+        offsets, topics, losses = (
+            msgspec.json.encode(value).decode() for value in (self.offsets, self.topics, self.losses)
+        )
+        row = {"offsets": offsets, "done": done(self.query_id, self.batch_id), "topics": topics}
+        lost = (Statement("put_losses", ({"losses": losses},)),) if self.losses else ()
+        return (Statement("set_offsets", (row,)), *lost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,19 +22,42 @@ def lock_holder_before(driver: neo4j.Driver, database: str, writer: str) -> str 
     return next((str(row["writer"]) for row in records if not row["waits"] and row["writer"] != writer), None)
 
 
+class Loss(msgspec.Struct, frozen=True):
+    """Offsets of a partition, from ``begin`` to before ``end``, that Kafka had deleted before they were in the graph.
+
+    ``time`` is when that was found, ISO 8601 in UTC.
+    """
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+    time: str
+
+
 @dataclass(frozen=True, slots=True)
 class CommittedOffsets:
-    """What a consumer says when a batch is done: up to which offsets all is in the graph, and that batch's query/number."""
+    """What a consumer says when a batch is done: up to which offsets all is in the graph, and that batch's query/number.
+
+    ``topics`` are the ids that Kafka gave the topics of these offsets. ``losses`` are what the graph lacks for good.
+    """
 
     offsets: Offsets = field(default_factory=dict)
     done: str = ""
+    topics: dict[str, str] = field(default_factory=dict)
+    losses: tuple[Loss, ...] = ()
 
 
 def committed_offsets(driver: neo4j.Driver, database: str) -> CommittedOffsets:
     """Return what the last consumer said when its last batch was done; an empty mark where none ever was."""
     records, _, _ = driver.execute_query(cypher("read/horizon"), database_=database)
-    return (
-        CommittedOffsets(_decode(records[0]["offsets"] or "{}"), records[0]["done"] or "")
-        if records
-        else CommittedOffsets()
-    )
+    if not records:
+        return CommittedOffsets()
+    row = records[0]
+    topics = msgspec.json.decode(row["topics"] or "{}", type=dict[str, str])
+    return CommittedOffsets(_decode(row["offsets"] or "{}"), row["done"] or "", topics, losses_in(row["losses"]))
+
+
+def losses_in(text: str | None) -> tuple[Loss, ...]:
+    """Return the losses that the property ``losses`` of the node ``Writer`` tells."""
+    return msgspec.json.decode(text or "[]", type=tuple[Loss, ...])

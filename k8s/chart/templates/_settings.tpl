@@ -48,6 +48,7 @@ HEADWATER_MAX_DECOMPRESSED_BYTES: {{ $consumer.maxDecompressedBytes | int64 | qu
 HEADWATER_MAX_DECOMPRESSION_RATIO: {{ $consumer.maxDecompressionRatio | int64 | quote }}
 HEADWATER_TRIGGER_MILLISECONDS: {{ $consumer.triggerMilliseconds | int64 | quote }}
 HEADWATER_FAIL_ON_DATA_LOSS: {{ $consumer.failOnDataLoss | quote }}
+HEADWATER_TOPIC_WAS_RECREATED: {{ $consumer.topicWasRecreated | quote }}
 HEADWATER_LOG_FORMAT: {{ $consumer.logFormat | quote }}
 HEADWATER_HTTP_HOST: {{ $consumer.httpHost | quote }}
 HEADWATER_HTTP_PORT: {{ $consumer.httpPort | int | quote }}

@@ -1,6 +1,6 @@
-// Say which batch is done, as query/batch, and up to which offsets messages are in, as JSON {topic: {partition: offset}}.
-// parameters: $rows [{offsets, done}], one row
+// Say which batch is done (query/batch), up to which offsets messages are in, of topics with which ids in Kafka, as JSON objects.
+// parameters: $rows [{offsets, done, topics}], one row
 UNWIND $rows AS row
 MATCH (w:Writer {name: 'consumer'})
   USING INDEX SEEK w:Writer(name)
-SET w.offsets = row.offsets, w.done = row.done
+SET w.offsets = row.offsets, w.done = row.done, w.topics = row.topics
