@@ -14,9 +14,10 @@ from typing import Literal, TypeAlias
 
 import click
 
+from headwater.transport.redaction import Redaction
 from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
 from headwater_avro.registry import HttpSchemas
-from headwater_consumer.config import NOT_SET, ConsumerSettings, Loaded
+from headwater_consumer.config import NOT_SET, ConsumerSettings, Loaded, Setting
 from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, partitions_of
 
 from .consume import settings_of
@@ -47,7 +48,7 @@ def doctor(as_json: bool) -> int:
     loaded = settings_of({}, needs=frozenset())
     checks = list(checks_of(loaded.settings))
     if as_json:
-        settings = [dataclasses.asdict(setting) for setting in loaded.shown()]
+        settings = [dataclasses.asdict(setting) for setting in _shown(loaded)]
         click.echo(json.dumps({"settings": settings, "checks": [dataclasses.asdict(one) for one in checks]}))
     else:
         _print(loaded, checks)
@@ -66,7 +67,8 @@ def checks_of(settings: ConsumerSettings) -> Iterator[Check]:
         "Spark": lambda: spark_told(settings),
     }
     for name, step in steps.items():
-        yield _checked(name, step)
+        check = _checked(name, step)
+        yield dataclasses.replace(check, told=Redaction().text(check.told))
 
 
 def _checked(name: str, step: Callable[[], str]) -> Check:
@@ -152,8 +154,20 @@ def _unknown(server: str, variable: str) -> ServerUnavailable:
     )
 
 
+def _shown(loaded: Loaded) -> Iterator[Setting]:
+    """Yield the settings without the secrets in addresses, and in settings that are passed on to Spark."""
+    redaction = Redaction()
+    for setting in loaded.shown():
+        value = setting.value
+        if isinstance(value, dict):
+            value, _ = redaction.redact(value)
+        elif isinstance(value, str):
+            value = redaction.text(value)
+        yield dataclasses.replace(setting, value=value)
+
+
 def _print(loaded: Loaded, checks: list[Check]) -> None:
-    settings = list(loaded.shown())
+    settings = list(_shown(loaded))
     width = max(len(setting.variable) for setting in settings)
     for setting in settings:
         value = "" if setting.value is None else str(setting.value)

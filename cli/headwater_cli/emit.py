@@ -20,7 +20,7 @@ from headwater.transport.counters import Ledger
 from headwater.transport.preparation import Preparation
 from headwater.transport.sending import Outcome, message_of_line, send_all
 from headwater.transport.settings import HeadwaterConfig, read_settings
-from headwater.transport.spool import PENDING, REFUSED, Found, Segment, claim, found, segments
+from headwater.transport.spool import DAMAGED, PENDING, REFUSED, Found, Segment, claim, found, segments
 from headwater.transport.validation import Schemas, faults_of_line
 from headwater.transport.wire import NotSerialisable
 from headwater_avro.errors import ConfigError, ServerUnavailable
@@ -190,9 +190,12 @@ def list_spool(directory: Path | None, as_json: bool) -> None:
         return
     for row in rows:
         at = datetime.fromtimestamp(row.modified, UTC).isoformat(timespec="seconds")
-        state = "in use" if row.busy else "refused" if row.path.suffix == REFUSED else "waiting"
+        state = "in use" if row.busy else _STATES.get(row.path.suffix, "waiting")
         click.echo(f"{row.path.name}  {row.records} events  {row.size} bytes  {at}  {row.topic}  {state}")
     click.echo(f"{sum(row.records for row in rows)} events in {len(rows)} files in {folder}")
+
+
+_STATES = {REFUSED: "refused", DAMAGED: "damaged"}
 
 
 def _shown(row: Found) -> dict[str, object]:
@@ -253,5 +256,5 @@ def _replayed(segment: Segment, config: HeadwaterConfig) -> Outcome:
             "Kafka", config.bootstrap_servers, f"{outcome.unavailable[0][1]}; the spool is as it was"
         )
     if not outcome.refused:
-        segment.remove()
+        segment.retire()
     return outcome

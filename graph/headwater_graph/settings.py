@@ -20,6 +20,9 @@ _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
 def _bolt_address(uri: str) -> str:
+    if "@" in uri:
+        # Not repeated: errors are logged, and what stands before the @ may be a password.
+        raise ValueError("an address holds no account: write it without, and set HEADWATER_NEO4J_USER and _PASSWORD")
     scheme, separator, host = uri.partition("://")
     if not separator or scheme not in _SCHEMES or not host:
         raise ValueError(
@@ -34,7 +37,9 @@ class GraphSettings(BaseSettings):
     ``uri`` is None where nothing names a server: then the local stack's is meant.
     """
 
-    model_config = SettingsConfigDict(env_prefix="HEADWATER_NEO4J_", env_ignore_empty=True, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="HEADWATER_NEO4J_", env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
+    )
 
     uri: Annotated[str, AfterValidator(_bolt_address)] | None = None
     user: str = "neo4j"

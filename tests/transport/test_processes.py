@@ -141,6 +141,31 @@ def test_forked_child_that_waits_for_the_delivery(servers: Servers, topic: str, 
     assert spooled_run_ids(spool_dir) == []
 
 
+def test_fork_while_the_thread_imports_the_kafka_client(spool_dir: Path, tmp_path: Path) -> None:
+    # The client's place is taken by a module that takes its time, as the real one does on a cold disk.
+    (tmp_path / "slow_import.py").write_text("import time; time.sleep(1.5); token = lambda _: None")
+    program = """
+    os.environ["HEADWATER_EMITTER_OAUTH_CALLBACK"] = "slow_import:token"
+    transport = HeadwaterTransport()
+    transport.emit(event("parent"))
+    time.sleep(0.7)
+    child = os.fork()
+    if child == 0:
+        transport.emit(event("child"))
+        transport.close(20)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1])
+    """
+    environ = environment(spool_dir, NOBODY, "t", close_timeout=0.5) | {"PYTHONPATH": str(tmp_path)}
+    begun = time.monotonic()
+    ended = run(program, environ)
+    assert (ended.code, ended.output) == (0, "0\n"), ended.errors
+    assert "does not answer" not in ended.errors
+    assert "partially initialized" not in ended.errors
+    assert time.monotonic() - begun < 50
+    assert sorted(spooled_run_ids(spool_dir)) == ["child", "parent"]
+
+
 def test_forks_while_threads_emit(servers: Servers, topic: str, spool_dir: Path) -> None:
     program = """
     stop = threading.Event()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from headwater.transport.broker import MemoryBroker, Message
 from headwater.transport.counters import Ledger
 from headwater.transport.replay import AT_ONCE, Replay
-from headwater.transport.spool import PENDING, Spool, segments
+from headwater.transport.spool import DAMAGED, PENDING, Spool, segments
 
 from .conftest import MakeTransport
 from .events import eventually, run_event, spooled_run_ids
@@ -107,6 +109,25 @@ def test_a_torn_end_is_counted_as_lost(tmp_path: Path) -> None:
         broker.poll(0)
     assert ledger.counters().dropped == {"torn": 1}
     assert segments(tmp_path, PENDING) == []
+
+
+def test_a_damaged_segment_is_sent_but_for_the_damage_and_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool, ledger, broker = kept(tmp_path, 500), Ledger(), MemoryBroker()
+    (path,) = segments(tmp_path, PENDING)
+    data = path.read_bytes()
+    path.write_bytes(data[:30] + bytes([data[30] ^ 1]) + data[31:])
+    replay = Replay(spool, ledger, 10.0, active=True, set_aside=never)
+    for _ in range(6):
+        replay.step(broker, 0.0)
+        broker.poll(0)
+    assert len(broker.received) == 499
+    assert ledger.counters().dropped == {"torn": 1}
+    assert segments(tmp_path, PENDING) == []
+    (aside,) = segments(tmp_path, DAMAGED)
+    assert aside.stem == path.stem
+    assert f"1 damaged records of spool segment {path.name} are set aside in {aside}" in caplog.text
 
 
 def test_the_next_emitter_sends_what_one_left(make_transport: MakeTransport, spool_dir: Path) -> None:

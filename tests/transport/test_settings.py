@@ -123,3 +123,24 @@ def test_a_token_callback_is_asked() -> None:
 def test_a_callback_that_is_none(path: str) -> None:
     with pytest.raises(ValueError, match="oauth_callback"):
         import_callback(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ('{"sasl.password": "hunter2"', "line 1 column 28"),
+        ("sasl.password=hunter2,acks=all", "line 1 column 1"),
+        ('"hunter2"', "not an object"),
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"HEADWATER_KAFKA_SASL_PASSWORD": "hunter2"}])
+def test_a_malformed_mapping_is_logged_without_its_value(
+    value: str, place: str, more: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for key, text in ({"HEADWATER_EMITTER_KAFKA": value} | more).items():
+        monkeypatch.setenv(key, text)
+    config = HeadwaterConfig.from_dict({})
+    assert config.kafka == ({"sasl.password": "hunter2"} if more else {})
+    assert "hunter2" not in caplog.text + repr(config)
+    assert "kafka: " in caplog.text
+    assert place in caplog.text

@@ -10,6 +10,7 @@ from openlineage.client import OpenLineageClient
 from openlineage.client.transport.noop import NoopConfig, NoopTransport
 
 from headwater.transport.counters import Counters, Ledger
+from headwater.transport.forking import without_forks
 from headwater.transport.lifecycle import Channel
 from headwater.transport.settings import HeadwaterConfig
 
@@ -36,7 +37,8 @@ class ClientOutlet:
     def accept(self, event: Any) -> None:
         try:
             if self._client is None:
-                self._client = OpenLineageClient()
+                with without_forks():
+                    self._client = OpenLineageClient()
             # The client takes its own classes only; its transports write dicts just as well.
             emit: Any = self._client.transport.emit if isinstance(event, dict) else self._client.emit
             emit(event)
@@ -65,6 +67,9 @@ class ClientOutlet:
             self._client.close(1.0)
 
     def look(self) -> None:
+        return
+
+    def begin_closing(self) -> None:
         return
 
     def store(self, event: Any) -> None:

@@ -97,7 +97,7 @@ class Engine:
             return self._flush_journal(timeout)
         ticket = Ticket()
         self.intake.put(ticket)
-        return ticket.reached.wait(timeout) and ticket.delivered
+        return _wait(ticket.reached, timeout) and ticket.delivered
 
     def _flush_journal(self, timeout: float) -> bool:
         assert self._late is not None
@@ -120,7 +120,7 @@ class Engine:
         """Wait for the end, at most ``timeout`` seconds; True if all was delivered, False if the rest went to disk."""
         if self._thread is None:
             return True
-        if not self._settled.wait(timeout):
+        if not _wait(self._settled, timeout):
             logger.warning("the lineage emitter's thread does not answer; its queue goes to disk")
         self._salvage()
         return self._last.delivered
@@ -144,6 +144,7 @@ class Engine:
         self._outlet = outlet = self._make_outlet(self.ledger)
         while self._deadline is None:
             self._guarded(self._turn, outlet)
+        self._guarded(outlet.begin_closing)
         while time.monotonic() < self._deadline and (len(self.intake) or outlet.pending()):
             self._guarded(self._turn, outlet)
         self._guarded(self._end, outlet)
@@ -172,7 +173,8 @@ class Engine:
         if item is not NOTHING:
             self._take(item, outlet)
         outlet.work(0.05 if hurry and outlet.pending() else 0.0, hurry)
-        if not outlet.pending() and not len(self.intake):
+        # While closing, what is on disk may still be delivered: the end answers.
+        if self._deadline is None and not outlet.pending() and not len(self.intake):
             self._answer(outlet)
 
     def _patience(self, outlet: Outlet) -> float:
@@ -210,3 +212,13 @@ class Engine:
         for ticket in self._tickets:
             ticket.delivered = delivered
             ticket.reached.set()
+
+
+def _wait(reached: threading.Event, seconds: float) -> bool:
+    # Event.wait holds a lock for a moment: a signal handler that interrupts it there and waits, too, would wait for ever.
+    deadline = time.monotonic() + seconds
+    while not reached.is_set():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.002)
+    return True

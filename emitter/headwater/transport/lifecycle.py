@@ -17,6 +17,7 @@ from headwater.transport.counters import Counters, Ledger
 from headwater.transport.engine import DELIVERING, Engine
 from headwater.transport.settings import HeadwaterConfig
 from headwater.transport.sink import Outlet
+from headwater.transport.termination import settle_at_sigterm
 
 logger = logging.getLogger("headwater.transport")
 
@@ -34,6 +35,7 @@ class Channel:
         self._past = Counters()
         self._forked = _is_bare_fork()
         self._placed = False
+        self._settles_at_sigterm = False
         self._engine = self._new_engine()
         _channels.add(self)
 
@@ -46,6 +48,8 @@ class Channel:
             if not self._placed:
                 self._place()
             self._engine.emit(event)
+            if not self._settles_at_sigterm:
+                self._settles_at_sigterm = settle_at_sigterm(_settle_all, _resume_all)
             if self._forked and self._config.fork_wait:
                 self._engine.flush(self._config.fork_wait)
         except Exception:  # the host's work goes on, whatever happens to its lineage
@@ -86,7 +90,13 @@ class Channel:
         """Start anew after a fork: the thread, the Kafka client and the open files are the parent's."""
         _never_free(self._engine)
         self._past = Counters()
-        self._forked, self._placed = True, False
+        self._forked, self._placed, self._settles_at_sigterm = True, False, False
+        self._engine = self._new_engine()
+
+    def resume(self) -> None:
+        """Start anew after `end`, in a process that lives on."""
+        self._past += self._engine.ledger.counters()
+        self._placed = False
         self._engine = self._new_engine()
 
     def end(self) -> tuple[Engine, float]:
@@ -144,11 +154,20 @@ def _after_fork_in_child() -> None:
 
 
 def _at_exit() -> None:
+    _settle_all()
+    _log_totals()
+
+
+def _settle_all() -> None:
     """End all channels side by side: the bound holds for all together."""
     begun = time.monotonic()
     for engine, limit in [channel.end() for channel in list(_channels)]:
         engine.settle(max(0.0, begun + limit - time.monotonic()))
-    _log_totals()
+
+
+def _resume_all() -> None:
+    for channel in list(_channels):
+        channel.resume()
 
 
 def _log_totals() -> None:

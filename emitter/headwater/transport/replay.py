@@ -1,7 +1,8 @@
 """Sending what the spool holds, in small steps between the events of the day.
 
 The first record of a segment goes alone: while Kafka is away nothing else is read. A segment is removed when each of
-its records is acknowledged; a step that fails leaves it as it is. What was sent twice joins to one (SPEC, the theorem).
+its whole records is acknowledged (set aside, if others are damaged); a step that fails leaves it as it is. What was sent
+twice joins to one (SPEC, the theorem).
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Replay:
         self._acknowledged = 0
         self._read_all = False
         self._failed = ""
+        self.acknowledged = 0
+        """How many records Kafka has taken so far."""
 
     def idle(self, now: float) -> float:
         """Seconds until there may be something to do."""
@@ -85,6 +88,7 @@ class Replay:
         self._waiting -= 1
         if fate == "delivered":
             self._acknowledged += 1
+            self.acknowledged += 1
             self._ledger.replayed.tick()
         elif fate == "refused":
             # It would be refused each time, and hold up all that come after it.
@@ -99,9 +103,8 @@ class Replay:
             logger.debug("spool segment %s stays: %s", self._segment.path.name, self._failed)
             self._segment.release()
         else:
-            if self._segment.torn():
-                self._ledger.drop("torn")
-            self._segment.remove()
+            if lost := self._segment.retire():
+                self._ledger.drop("torn", lost)
             # There may be more, and Kafka is there.
             self._next_look = now
         self._segment = None

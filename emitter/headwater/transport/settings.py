@@ -39,7 +39,7 @@ class HeadwaterConfig(Config):
     schema_id: int = 0
     """The id under which a schema registry has the schema of what is sent (the envelope, or a JSON schema): messages are
     framed with it, as Confluent's serializers do. 0: no frame."""
-    kafka: Mapping[str, Any] = field(default_factory=dict)
+    kafka: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Further settings of the Kafka client (librdkafka's names: ``security.protocol``, ``sasl.mechanism``, …), also
     read as ``config``, and from ``HEADWATER_KAFKA_SECURITY_PROTOCOL`` and the like. They win over ours."""
     oauth_callback: str = ""
@@ -62,6 +62,8 @@ class HeadwaterConfig(Config):
     redact_patterns: tuple[str, ...] = ()
     """Regular expressions; what they match (their first group, if they have one) is replaced by ``***``."""
     delivery_timeout: float = 30.0
+    spool_after: float = 5.0
+    """How long Kafka may be silent before the events that wait for it go to disk, and from then on each new one at once."""
     close_timeout: float = 5.0
     """The most that the interpreter's exit is delayed."""
     fork_wait: float = 0.0
@@ -90,7 +92,9 @@ def read_settings(params: Mapping[str, Any], environ: Mapping[str, str]) -> tupl
         try:
             values[name] = read(merged[name])
         except (TypeError, ValueError) as fault:
-            faults.append(f"{name}={merged[name]!r}: {fault}")
+            faults.append(_fault(name, merged[name], fault))
+    if "kafka" not in given and (security := _security({key: value for key, value in environ.items() if value})):
+        values["kafka"] = security | dict(values.get("kafka", {}))
     config = HeadwaterConfig(**values)
     if not config.spool_dir:
         config = replace(config, spool_dir=str(home(environ) / "spool"))
@@ -112,9 +116,13 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     for name in ("bootstrap_servers", "topic"):
         if value := set_ones.get(KAFKA_PREFIX + name.upper()):
             values.setdefault(name, value)
-    if security := _security(set_ones):
-        values["kafka"] = security | _mapping(values.get("kafka", {}))
     return values
+
+
+def _fault(name: str, value: Any, fault: Exception) -> str:
+    # Settings of the Kafka client hold passwords: of such a value only the place of the fault is said.
+    shown = "" if name in _MAY_HOLD_SECRETS else f"={value!r}"
+    return f"{name}{shown}: {fault}"
 
 
 def _security(environ: Mapping[str, str]) -> dict[str, str]:
@@ -204,6 +212,7 @@ _BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "tuple[str, ...]": _patterns,
 }
 _BY_NAME: dict[str, Callable[[Any], Any]] = {"format": _format, "schema_id": _schema_id}
+_MAY_HOLD_SECRETS = frozenset({"kafka", "redact_patterns"})
 _READERS: dict[str, Callable[[Any], Any]] = {
     f.name: _BY_NAME.get(f.name) or _BY_TYPE[str(f.type)] for f in fields(HeadwaterConfig)
 }

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from headwater.transport.broker import Broker, Fate, Message
 from headwater.transport.counters import DropReason, Ledger
+from headwater.transport.forking import without_forks
 from headwater.transport.preparation import Preparation
 from headwater.transport.replay import Replay
 from headwater.transport.settings import HeadwaterConfig
@@ -49,6 +50,9 @@ class Outlet(Protocol):
     def look(self) -> None:
         """There is something new on disk: send it."""
 
+    def begin_closing(self) -> None:
+        """No more events come: what this process has on disk may be sent, too, while there is time."""
+
     def store(self, event: Any) -> None:
         """Put the event to disk instead of sending it."""
 
@@ -67,6 +71,10 @@ class KafkaOutlet:
         self._refused = Spool(Path(config.spool_dir), config.topic, config.spool_max_bytes, REFUSED)
         self._replay = Replay(self._spool, ledger, config.replay_interval, config.replay, self._set_aside)
         self._refusals = False
+        self._answered_at = time.monotonic()
+        self._replayed = 0
+        self._away = False
+        self._closing = False
         self._said: set[str] = set()
 
     def accept(self, event: Any) -> None:
@@ -83,7 +91,8 @@ class KafkaOutlet:
     def _prepared_by(self) -> Preparation:
         if self._preparation is None:
             try:
-                self._preparation = Preparation(self._config, self._ledger)
+                with without_forks():
+                    self._preparation = Preparation(self._config, self._ledger)
             except ImportError as fault:
                 self._say(f"events are sent as JSON: {self._config.format} needs {fault.name}")
                 self._preparation = Preparation(replace(self._config, format="json", schema_id=0), self._ledger)
@@ -91,7 +100,8 @@ class KafkaOutlet:
 
     def _send(self, message: Message) -> None:
         broker = self._reach()
-        if broker is None:
+        # While Kafka does not answer one message at a time finds out whether it is back.
+        if broker is None or (self._away and broker.in_flight()):
             self._to_disk(message)
         elif not broker.send(message, self._on_done):
             broker.poll(0)
@@ -102,7 +112,8 @@ class KafkaOutlet:
         if self._broker is None and time.monotonic() >= self._connect_at:
             self._connect_at = time.monotonic() + RECONNECT_SECONDS
             try:
-                self._broker = self._connect(self._config)
+                with without_forks():
+                    self._broker = self._connect(self._config)
             except (ImportError, ValueError) as fault:
                 self._say(f"no Kafka: {fault}; events are kept in {self._config.spool_dir}")
         return self._broker
@@ -110,6 +121,7 @@ class KafkaOutlet:
     def _on_done(self, message: Message, fate: Fate, why: str) -> None:
         if fate == "delivered":
             self._ledger.delivered.tick()
+            self._answered()
             return
         self._refusals |= fate == "refused"
         self._say(f"Kafka did not take an event: {why}; such events are kept in {self._config.spool_dir}")
@@ -143,12 +155,35 @@ class KafkaOutlet:
         if broker is None:
             time.sleep(min(seconds, 0.05))
             return
-        if not hurry:
+        if not broker.in_flight():
+            self._answered_at = time.monotonic()
+        if not hurry or self._closing:
             self._replay.step(broker, time.monotonic())
         (broker.push if hurry else broker.poll)(seconds)
+        if self._replay.acknowledged != self._replayed:
+            self._replayed = self._replay.acknowledged
+            self._answered()
+        if not hurry and broker.in_flight() and time.monotonic() - self._answered_at > self._config.spool_after:
+            self._away = True
+            broker.recall()
+
+    def _answered(self) -> None:
+        self._answered_at = time.monotonic()
+        if self._away:
+            self._away = False
+            if self._config.replay:
+                self._replay.look()
 
     def pending(self) -> int:
-        return 0 if self._broker is None else self._broker.in_flight()
+        if self._broker is None:
+            return 0
+        more = self._closing and not self._replay.idle(time.monotonic()) and self._spool.holds_own()
+        return self._broker.in_flight() + more
+
+    def begin_closing(self) -> None:
+        self._closing = self._config.replay and self._spool.holds_own()
+        if self._closing:
+            self._replay.look()
 
     def settled(self) -> bool:
         refusals, self._refusals = self._refusals, False

@@ -1,9 +1,9 @@
 """What couldn't be delivered, kept on disk until it can be.
 
 A directory of segments, ``<time>-<pid>-<random>.spool``, each written by one process, mode 0600. A segment is a head
-(magic, topic) and records; a record is its body's length, the CRC-32 of the rest, the key's length (FFFF: no key), key
-and value, appended by one `write`. So a process killed at any point leaves whole records and at most one torn at the
-end.
+(magic, topic) and records (`headwater.transport.records`), each appended by one `write`. So a process killed at any point
+leaves whole records and at most one torn at the end. A record that was damaged later loses only itself: when the others
+are sent, its segment is set aside as ``.damaged``, which nobody sends and which counts against the size of the spool.
 
 A writer holds an exclusive ``flock`` on its segment. Whoever gets the lock may send and remove it: a lock that can be
 had means that the writer is gone, or has closed it. ``.refused`` segments hold what Kafka will never take as it is;
@@ -20,7 +20,6 @@ import secrets
 import stat
 import struct
 import time
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from typing import Literal
 
 from headwater.transport.broker import Message
 from headwater.transport.counters import DropReason
+from headwater.transport.records import Gap, pack, unpack
 
 try:
     import fcntl
@@ -37,11 +37,8 @@ except ImportError:  # Windows has no flock: there the spool is off, and says so
 logger = logging.getLogger("headwater.transport")
 
 MAGIC = b"HWSPOOL1"
-PENDING, REFUSED, NEW = ".spool", ".refused", ".new"
+PENDING, REFUSED, DAMAGED, NEW = ".spool", ".refused", ".damaged", ".new"
 _HEAD = struct.Struct("<8sH")
-_RECORD = struct.Struct("<IIH")
-_NO_KEY = 0xFFFF
-_LONGEST = 64 * 1024 * 1024
 
 
 class SpoolFault(Exception):
@@ -72,17 +69,33 @@ class Segment:
         self._descriptor = descriptor
 
     def messages(self) -> Iterator[Message]:
-        """The whole records; a torn or damaged rest is skipped with one warning."""
+        """The whole records; what is torn or damaged is skipped with one warning."""
         data = self._read()
-        yield from _records(data, self.path)
+        skipped = 0
+        for record in unpack(data, _body_start(data)):
+            if isinstance(record, Message):
+                yield record
+            else:
+                skipped += record.end - record.start
+        if skipped:
+            logger.warning("spool segment %s has %d bytes that are no whole record; skipped", self.path.name, skipped)
 
     def topic(self) -> str:
         return _topic(os.pread(self._descriptor, 4096, 0))
 
-    def torn(self) -> int:
-        """1 if the segment ends in a record that isn't whole, else 0."""
+    def retire(self) -> int:
+        """Remove the segment, or set it aside if a record is damaged; return how many places can't be read."""
         data = self._read()
-        return int(_whole_size(data) < len(data))
+        gaps = [record for record in unpack(data, _body_start(data)) if isinstance(record, Gap)]
+        damaged = sum(not gap.torn for gap in gaps)
+        if damaged:
+            aside = self.path.with_suffix(DAMAGED)
+            logger.warning("%d damaged records of spool segment %s are set aside in %s", damaged, self.path.name, aside)
+            self.path.rename(aside)
+            self.release()
+        else:
+            self.remove()
+        return len(gaps)
 
     def _read(self) -> bytes:
         os.lseek(self._descriptor, 0, os.SEEK_SET)
@@ -117,7 +130,7 @@ class Spool:
 
     def append(self, message: Message) -> int:
         """Keep the message; returns how many older ones were removed to make room. Raises SpoolFault."""
-        record = _pack(message)
+        record = pack(message)
         try:
             if self._descriptor is None or self._size + len(record) > self._segment_bytes:
                 self._open()
@@ -179,7 +192,7 @@ class Spool:
             if self._used + size <= self._max_bytes:
                 return removed
             if path != self._path and (segment := claim(path)) is not None:
-                removed += sum(1 for _ in segment.messages())
+                removed += sum(1 for _ in segment.messages()) if path.suffix != DAMAGED else 0
                 segment.remove()
                 self._used -= n
         if self._used + size > self._max_bytes:
@@ -188,7 +201,8 @@ class Spool:
 
     def _sizes(self) -> list[tuple[Path, int]]:
         sizes = []
-        for path in segments(self.directory, PENDING, REFUSED):
+        # Of damaged segments all that can be read was sent: they make room first.
+        for path in segments(self.directory, DAMAGED) + segments(self.directory, PENDING, REFUSED):
             with contextlib.suppress(OSError):
                 sizes.append((path, path.stat().st_size))
         return sizes
@@ -253,52 +267,15 @@ def claim(path: Path) -> Segment | None:
 def found(directory: Path) -> list[Found]:
     """All segments of the directory, oldest first, for display."""
     rows = []
-    for path in segments(directory, PENDING, REFUSED):
+    for path in segments(directory, PENDING, REFUSED, DAMAGED):
         with contextlib.suppress(OSError):
             data, status = path.read_bytes(), path.stat()
             segment = claim(path)
             if segment is not None:
                 segment.release()
-            records = sum(1 for _ in _split(data))
+            records = sum(isinstance(record, Message) for record in unpack(data, _body_start(data)))
             rows.append(Found(path, _topic(data), records, len(data), status.st_mtime, segment is None))
     return rows
-
-
-def _pack(message: Message) -> bytes:
-    key = message.key or b""
-    length = _NO_KEY if message.key is None else min(len(key), _NO_KEY - 1)
-    body = struct.pack("<H", length) + key[:length] + message.value
-    return _RECORD.pack(len(body) - 2, zlib.crc32(body), length) + body[2:]
-
-
-def _records(data: bytes, path: Path) -> Iterator[Message]:
-    end = _body_start(data)
-    for message, end in _split(data):  # noqa: B007  the last end tells where the whole records stop
-        yield message
-    if end < len(data):
-        logger.warning(
-            "spool segment %s ends in %d bytes that are no whole record; skipped", path.name, len(data) - end
-        )
-
-
-def _whole_size(data: bytes) -> int:
-    end = _body_start(data)
-    for _, end in _split(data):  # noqa: B007
-        pass
-    return end
-
-
-def _split(data: bytes) -> Iterator[tuple[Message, int]]:
-    at = _body_start(data)
-    while at + _RECORD.size <= len(data):
-        size, checksum, key_length = _RECORD.unpack_from(data, at)
-        start = at + _RECORD.size
-        body = data[start : start + size]
-        if size > _LONGEST or len(body) < size or zlib.crc32(struct.pack("<H", key_length) + body) != checksum:
-            return
-        split = 0 if key_length == _NO_KEY else key_length
-        at = start + size
-        yield Message(None if key_length == _NO_KEY else body[:split], body[split:]), at
 
 
 def _body_start(data: bytes) -> int:

@@ -1,0 +1,45 @@
+"""Imports and connections of the emitter's thread are not cut in two by a fork.
+
+A child that is forked while a thread of its parent imports a module finds the module half made, or its lock held for
+ever.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_LONGEST_WAIT = 10.0
+"""A fork is not held up for longer."""
+
+# Reentrant: what is imported may fork.
+_lock = threading.RLock()
+_held = threading.local()
+
+
+@contextmanager
+def without_forks() -> Iterator[None]:
+    """Let other threads' forks wait for the end of the block."""
+    with _lock:
+        yield
+
+
+def _before_fork() -> None:
+    _held.is_held = _lock.acquire(timeout=_LONGEST_WAIT)
+
+
+def _after_fork_in_parent() -> None:
+    if _held.__dict__.pop("is_held", False):
+        _lock.release()
+
+
+def _after_fork_in_child() -> None:
+    global _lock
+    _held.__dict__.clear()
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
