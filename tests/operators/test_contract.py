@@ -18,8 +18,8 @@ from headwater.operators import (
     TaskInstanceLineage,
     read_result,
 )
-from headwater.operators.extractors import extract
-from headwater.operators.signature import call_with_ti
+from headwater.operators.contract.extractors import extract
+from headwater.operators.contract.signature import call_with_ti
 from headwater_avro.errors import ConfigError
 
 from .plain_operators import OnCompleteOnly, OnStartOnly, Plain, Tells, asked, names, told, told_of

@@ -15,8 +15,8 @@ import pytest
 from openlineage.client.facet_v2 import error_message_run, output_statistics_output_dataset
 
 from headwater.operators import external_query
-from headwater.operators.facets import _CLASSES, PRODUCER, _facet_class, read_facet, read_facets
-from headwater.operators.plain import plain
+from headwater.operators.contract.facets import _CLASSES, PRODUCER, _facet_class, read_facet, read_facets
+from headwater.operators.contract.plain import plain
 
 
 def spelled(container: Any, name: str, facet: object) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from headwater.operators import (
     collecting,
     get_hook_collector,
 )
-from headwater.operators.annotations import annotated_dataset, dataset_of_uri
+from headwater.operators.contract.annotations import annotated_dataset, dataset_of_uri
 
 from .plain_operators import RUN, OnCompleteOnly, Plain, listening, names, told_of
 

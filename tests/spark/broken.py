@@ -12,16 +12,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from headwater.spark import application, builtin, columns, events, extraction, jvm, session, settings
+from headwater.spark import session
+from headwater.spark.extension import builtin
+from headwater.spark.jvm import driver
+from headwater.spark.plan import columns
+from headwater.spark.runs import application, events, extraction, settings
 from headwater.transport import MemoryTransport
 
 # stage -> (owner, attribute)
 STAGES: dict[str, tuple[Any, str]] = {
-    "compiling the tap": (jvm, "_compiled"),
-    "the tap's queue": (jvm.Driver, "poll"),
-    "reading a plan": (jvm.Driver, "plan_and_nodes"),
-    "reading counters": (jvm.Driver, "metrics"),
-    "the catalog": (jvm.SessionCatalog, "of"),
+    "compiling the tap": (driver, "_compiled"),
+    "the tap's queue": (driver.Driver, "poll"),
+    "reading a plan": (driver.Driver, "plan_and_nodes"),
+    "reading counters": (driver.Driver, "metrics"),
+    "the catalog": (driver.SessionCatalog, "of"),
     "what a leaf reads": (builtin, "reads"),
     "what a command writes": (builtin, "writes"),
     "column lineage": (columns.Columns, "flow"),

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headwater.spark.attached import Attached
-from headwater.spark.builtin import built_in
-from headwater.spark.commits import Commit
-from headwater.spark.extensions import Extensions
-from headwater.spark.extraction import Extraction, Told
-from headwater.spark.plan import Attribute, Plan, PlanNode
-from headwater.spark.plan_context import Knowledge
-from headwater.spark.tables import Address
+from headwater.spark.datasets.commits import Commit
+from headwater.spark.datasets.tables import Address
+from headwater.spark.extension.attached import Attached
+from headwater.spark.extension.builtin import built_in
+from headwater.spark.extension.loading import Extensions
+from headwater.spark.plan.model import Attribute, Plan, PlanNode
+from headwater.spark.runs.extraction import Extraction, Told
+from headwater.spark.runs.plan_context import Knowledge
 
 Raw = dict[str, Any]
 

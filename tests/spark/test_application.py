@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from headwater.spark import FacetRegistry, HadoopRDD, Stage, StageInfo
-from headwater.spark.application import Application
-from headwater.spark.commits import Commit, commit
-from headwater.spark.listener_events import (
+from headwater.spark.datasets.commits import Commit, commit
+from headwater.spark.extension.views import ActiveJob
+from headwater.spark.plan.model import Plan
+from headwater.spark.runs.application import Application
+from headwater.spark.runs.listener_events import (
     ExecutionEnded,
     ExecutionStarted,
     JobEnded,
@@ -19,9 +21,7 @@ from headwater.spark.listener_events import (
     StreamProgressed,
     StreamStarted,
 )
-from headwater.spark.plan import Plan
-from headwater.spark.settings import Settings
-from headwater.spark.views import ActiveJob
+from headwater.spark.runs.settings import Settings
 
 from .plans import FakeCatalog, attribute, call, files, insert, knowledge, node, plan
 

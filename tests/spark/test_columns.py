@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.spark.plan import Plan
+from headwater.spark.plan.model import Plan
 
 from .plans import Raw, alias, attribute, call, edges, files, insert, literal, node, plan, told
 

@@ -31,8 +31,8 @@ from headwater.spark import (
     Stage,
     StageInfo,
 )
-from headwater.spark.extensions import Extensions
-from headwater.spark.views import View
+from headwater.spark.extension.loading import Extensions
+from headwater.spark.extension.views import View
 
 from .plans import files, insert, knowledge, node, plan, told
 

@@ -9,9 +9,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from headwater.spark import jvm
+from headwater.spark.jvm import driver
 from headwater.spark.listener import Listener
-from headwater.spark.plan import Plan
+from headwater.spark.plan.model import Plan
 
 from .plans import files, insert, plan
 from .test_application import application
@@ -78,7 +78,7 @@ def test_an_analysis_that_fails_is_the_job_s_own_affair(error: Exception) -> Non
         def analyzed(self) -> Any:
             raise error
 
-    assert jvm.Driver(None, None, None, None).analyzed(Execution()) is None
+    assert driver.Driver(None, None, None, None).analyzed(Execution()) is None
 
 
 def test_an_execution_that_was_over_before_it_was_heard_of_is_told_from_its_end() -> None:

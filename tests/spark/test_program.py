@@ -157,7 +157,7 @@ def test_a_failed_write_has_its_message_and_its_stack_trace(tmp_path: Path) -> N
 
 def test_a_plan_above_the_limits_is_told_with_what_it_reads_and_writes(tmp_path: Path) -> None:
     program = """
-        from headwater.spark.jvm import Limits
+        from headwater.spark.jvm.driver import Limits
         from headwater.spark.session import active
         spark.range(3).write.parquet("a")
         spark.range(3).write.parquet("b")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.spark import LogicalPlan, QueryExecution
-from headwater.spark.builtin import LARGEST_PLAN, BuiltInFactory, LogicalPlanFacetBuilder
-from headwater.spark.plan import Plan
-from headwater.spark.settings import Settings
+from headwater.spark.extension.builtin import LARGEST_PLAN, BuiltInFactory, LogicalPlanFacetBuilder
+from headwater.spark.plan.model import Plan
+from headwater.spark.runs.settings import Settings
 
 from .plans import FakeCatalog, Raw, attribute, edges, files, insert, knowledge, node, plan, told
 

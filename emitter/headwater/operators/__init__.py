@@ -7,10 +7,9 @@ An operator defines ``get_openlineage_facets_on_start(ti)``, ``get_openlineage_f
 imports a scheduler.
 """
 
-from headwater.operators.bounded import Isolation
-from headwater.operators.carry_over import CarryOver, KeepsCarryOver, carry_over
-from headwater.operators.current import CurrentTask, current_task, emit_dataset_lineage, running_task
-from headwater.operators.extractors import (
+from .bounded import Isolation
+from .contract.carry_over import CarryOver, KeepsCarryOver, carry_over
+from .contract.extractors import (
     DefaultExtractor,
     ExposesLineageOnComplete,
     ExposesLineageOnFailure,
@@ -20,16 +19,17 @@ from headwater.operators.extractors import (
     default_registry,
     register_extractor,
 )
-from headwater.operators.facets import PRODUCER, external_query
-from headwater.operators.hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.naming import DatasetName, dataset_name
-from headwater.operators.policy import EmissionPolicy, TaskPolicy
-from headwater.operators.results import Reading, read_result
-from headwater.operators.runner import OperatorRunner, TaskDeferred, TaskInstance, TaskOutcome, TaskSkipped, Workflow
-from headwater.operators.sink import CollectingSink, EventSink, default_sink
-from headwater.operators.task_lineage import InputDataset, OperatorLineage, OutputDataset, TaskInstanceLineage
-from headwater.operators.tasks import RunRef, TaskRun, parent_facet, task_run_id, workflow_run_id
+from .contract.facets import PRODUCER, external_query
+from .contract.results import Reading, read_result
+from .contract.task_lineage import InputDataset, OperatorLineage, OutputDataset, TaskInstanceLineage
+from .current import CurrentTask, current_task, emit_dataset_lineage, running_task
+from .hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
+from .listener import TaskLineageListener
+from .naming import DatasetName, dataset_name
+from .policy import EmissionPolicy, TaskPolicy
+from .runner import OperatorRunner, TaskDeferred, TaskInstance, TaskOutcome, TaskSkipped, Workflow
+from .sink import CollectingSink, EventSink, default_sink
+from .tasks import RunRef, TaskRun, parent_facet, task_run_id, workflow_run_id
 
 __all__ = [
     "PRODUCER",

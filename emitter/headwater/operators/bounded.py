@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from headwater.operators.plain import plain
+from .contract.plain import plain
 
 logger = logging.getLogger(__name__)
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headwater.operators.annotations import annotated_lineage
-from headwater.operators.extractors import ExtractorRegistry, extract
-from headwater.operators.policy import TaskPolicy
-from headwater.operators.results import Reading, Render, read_result
-from headwater.operators.task_lineage import InputDataset, OutputDataset, TaskInstanceLineage
 from headwater_avro.errors import ConfigError
+
+from .contract.annotations import annotated_lineage
+from .contract.extractors import ExtractorRegistry, extract
+from .contract.results import Reading, Render, read_result
+from .contract.task_lineage import InputDataset, OutputDataset, TaskInstanceLineage
+from .policy import TaskPolicy
 
 logger = logging.getLogger(__name__)
 

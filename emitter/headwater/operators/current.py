@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.results import read_dataset
-from headwater.operators.task_lineage import DatasetLike, Facets, TaskInstanceLineage
-from headwater.operators.tasks import TaskRun
+from .contract.results import read_dataset
+from .contract.task_lineage import DatasetLike, Facets, TaskInstanceLineage
+from .listener import TaskLineageListener
+from .tasks import TaskRun
 
 logger = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from headwater.operators.facets import PRODUCER, read_facets
-from headwater.operators.plain import plain
-from headwater.operators.results import dataset_event_form
-from headwater.operators.task_lineage import Facets, InputDataset, OutputDataset, TaskInstanceLineage
-from headwater.operators.tasks import RunRef, TaskRun, parent_facet
+from .contract.facets import PRODUCER, read_facets
+from .contract.plain import plain
+from .contract.results import dataset_event_form
+from .contract.task_lineage import Facets, InputDataset, OutputDataset, TaskInstanceLineage
+from .tasks import RunRef, TaskRun, parent_facet
 
 EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
 

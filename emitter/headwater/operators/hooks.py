@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headwater.operators.task_lineage import DatasetLike, TaskInstanceLineage
+from .contract.task_lineage import DatasetLike, TaskInstanceLineage
 
 logger = logging.getLogger(__name__)
 

@@ -16,17 +16,17 @@ from copy import copy
 from datetime import UTC, datetime
 from typing import Any, Concatenate, ParamSpec
 
-from headwater.operators.bounded import Isolation, run_bounded
-from headwater.operators.collect import CustomFacets, Question, as_plain, collect_lineage, custom_run_facets, from_plain
-from headwater.operators.events import EventType, error_facet, extraction_error_facet, task_event
-from headwater.operators.extractors import ExtractorRegistry, default_registry
-from headwater.operators.hooks import get_hook_collector
-from headwater.operators.policy import EmissionPolicy, TaskPolicy
-from headwater.operators.results import Reading, read_result
-from headwater.operators.sink import EventSink, default_sink
-from headwater.operators.task_lineage import TaskInstanceLineage
-from headwater.operators.tasks import TaskRun
-from headwater.operators.templates import renderer
+from .bounded import Isolation, run_bounded
+from .collect import CustomFacets, Question, as_plain, collect_lineage, custom_run_facets, from_plain
+from .contract.extractors import ExtractorRegistry, default_registry
+from .contract.results import Reading, read_result
+from .contract.task_lineage import TaskInstanceLineage
+from .contract.templates import renderer
+from .events import EventType, error_facet, extraction_error_facet, task_event
+from .hooks import get_hook_collector
+from .policy import EmissionPolicy, TaskPolicy
+from .sink import EventSink, default_sink
+from .tasks import TaskRun
 
 logger = logging.getLogger(__name__)
 

@@ -20,13 +20,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
-from headwater.operators.current import CurrentTask, running_task
-from headwater.operators.events import error_facet, task_event
-from headwater.operators.hooks import collecting
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.sink import EventSink
-from headwater.operators.task_lineage import TaskInstanceLineage
-from headwater.operators.tasks import RunRef, TaskRun, task_run_id, workflow_run_id
+from .contract.task_lineage import TaskInstanceLineage
+from .current import CurrentTask, running_task
+from .events import error_facet, task_event
+from .hooks import collecting
+from .listener import TaskLineageListener
+from .sink import EventSink
+from .tasks import RunRef, TaskRun, task_run_id, workflow_run_id
 
 State: TypeAlias = Literal["success", "failed", "skipped"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from openlineage.client.uuid import generate_static_uuid
 
-from headwater.operators.task_lineage import Facets
+from .contract.task_lineage import Facets
 
 
 @dataclass(frozen=True, slots=True)

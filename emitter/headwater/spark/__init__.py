@@ -5,7 +5,7 @@ A library adds its own by a factory (seed 000: `OpenLineageEventListenerFactory`
 ``headwater.spark.nodes``.
 """
 
-from headwater.spark.api import (
+from .extension.api import (
     AbstractDatasetFacetBuilder,
     AbstractInputDatasetBuilder,
     AbstractInputDatasetFacetBuilder,
@@ -20,7 +20,7 @@ from headwater.spark.api import (
     OutputDatasetBuilder,
     QueryPlanVisitor,
 )
-from headwater.spark.nodes import (
+from .extension.nodes import (
     ColumnLevelLineageNode,
     DatasetFieldLineage,
     DatasetIdentifier,
@@ -42,8 +42,7 @@ from headwater.spark.nodes import (
     OutputDatasetWithIdentifier,
     OutputLineageNode,
 )
-from headwater.spark.session import Instrumentation, instrument
-from headwater.spark.views import (
+from .extension.views import (
     RDD,
     ActiveJob,
     FileScanRDD,
@@ -55,6 +54,7 @@ from headwater.spark.views import (
     StageInfo,
     View,
 )
+from .session import Instrumentation, instrument
 
 __all__ = [
     "RDD",

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .application import Application
-from .jvm import Driver
-from .listener_events import (
+from .extension.views import RDD, ActiveJob, Stage, StageInfo, View
+from .jvm.driver import Driver
+from .runs.application import Application
+from .runs.listener_events import (
     Error,
     ExecutionEnded,
     ExecutionStarted,
@@ -22,7 +23,6 @@ from .listener_events import (
     StreamProgressed,
     StreamStarted,
 )
-from .views import RDD, ActiveJob, Stage, StageInfo, View
 
 logger = logging.getLogger("headwater.spark")
 

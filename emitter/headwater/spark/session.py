@@ -10,14 +10,14 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .application import Application
-from .attached import Attached
-from .builtin import built_in
-from .extensions import Extensions, found_factories, found_nodes
-from .jvm import Driver, SessionCatalog
+from .extension.attached import Attached
+from .extension.builtin import built_in
+from .extension.loading import Extensions, found_factories, found_nodes
+from .jvm.driver import Driver, SessionCatalog
 from .listener import Listener
-from .plan_context import Knowledge
-from .settings import Settings
+from .runs.application import Application
+from .runs.plan_context import Knowledge
+from .runs.settings import Settings
 
 logger = logging.getLogger("headwater.spark")
 
@@ -111,7 +111,7 @@ def _context(spark: Any) -> Any:
 
 
 def _default_transport() -> Transport:
-    from headwater.transport import default_transport
+    from ..transport import default_transport
 
     return default_transport()
 

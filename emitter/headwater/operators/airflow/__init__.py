@@ -8,15 +8,9 @@ provider's either way, so the graph joins what one has told with what the other 
 Only the plugin module imports Airflow, and only Airflow loads that.
 """
 
-from headwater.operators.airflow.facts import (
-    lineage_job_name,
-    lineage_job_namespace,
-    lineage_parent_id,
-    lineage_run_id,
-    task_run_of,
-)
-from headwater.operators.airflow.settings import AirflowSettings, provider_listens, read_settings
-from headwater.operators.airflow.tasks import AirflowTasks
+from .facts import lineage_job_name, lineage_job_namespace, lineage_parent_id, lineage_run_id, task_run_of
+from .settings import AirflowSettings, provider_listens, read_settings
+from .tasks import AirflowTasks
 
 __all__ = [
     "AirflowSettings",

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from headwater.operators.plain import plain
-from headwater.operators.tasks import RunRef, TaskRun, task_run_id, workflow_run_id
+from ..contract.plain import plain
+from ..tasks import RunRef, TaskRun, task_run_id, workflow_run_id
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def dag_run_id(dag_run: Any, dag_id: str, namespace: str) -> str:
 
 def lineage_job_namespace() -> str:
     """The namespace of all jobs of this Airflow."""
-    from headwater.operators.airflow.settings import from_airflow  # settings read facts through the listener
+    from .settings import from_airflow  # settings read facts through the listener
 
     return from_airflow().namespace
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from headwater.operators.sink import EventSink
+from ..sink import EventSink
 
 logger = logging.getLogger(__name__)
 

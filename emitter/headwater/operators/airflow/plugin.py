@@ -17,11 +17,11 @@ from typing import Any
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
 
-from headwater.operators.airflow.masking import MaskingSink, airflow_mask
-from headwater.operators.airflow.settings import from_airflow, provider_listens
-from headwater.operators.airflow.tasks import AirflowTasks
-from headwater.operators.current import finders
-from headwater.operators.sink import default_sink
+from ..current import finders
+from ..sink import default_sink
+from .masking import MaskingSink, airflow_mask
+from .settings import from_airflow, provider_listens
+from .tasks import AirflowTasks
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from headwater.operators.airflow.masking import MaskingSink, airflow_mask
-from headwater.operators.airflow.settings import from_airflow
-from headwater.operators.airflow.tasks import AirflowTasks
-from headwater.operators.current import CurrentTask
-from headwater.operators.sink import default_sink
+from ..current import CurrentTask
+from ..sink import default_sink
+from .masking import MaskingSink, airflow_mask
+from .settings import from_airflow
+from .tasks import AirflowTasks
 
 
 @cache

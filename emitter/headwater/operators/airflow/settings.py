@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from headwater.operators.bounded import Isolation
-from headwater.operators.collect import CustomFacets
-from headwater.operators.extractors import ExtractorRegistry
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.policy import EmissionPolicy
+from ..bounded import Isolation
+from ..collect import CustomFacets
+from ..contract.extractors import ExtractorRegistry
+from ..listener import TaskLineageListener
+from ..policy import EmissionPolicy
 
 logger = logging.getLogger(__name__)
 

@@ -8,14 +8,14 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, ParamSpec
 
-from headwater.operators.airflow.facts import current_ti, dag_run_of, task_run_of
-from headwater.operators.airflow.settings import AirflowSettings
-from headwater.operators.annotations import annotated_dataset
-from headwater.operators.current import CurrentTask
-from headwater.operators.events import error_facet, task_event
-from headwater.operators.hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.task_lineage import TaskInstanceLineage
+from ..contract.annotations import annotated_dataset
+from ..contract.task_lineage import TaskInstanceLineage
+from ..current import CurrentTask
+from ..events import error_facet, task_event
+from ..hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
+from ..listener import TaskLineageListener
+from .facts import current_ti, dag_run_of, task_run_of
+from .settings import AirflowSettings
 
 logger = logging.getLogger(__name__)
 

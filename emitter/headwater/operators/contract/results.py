@@ -1,0 +1,138 @@
+"""What a lineage method returned, brought into one form: the seed's dictionaries, our values, the provider's, any
+alike object.
+
+Nothing here raises for what a dataset or a facet holds: the item is left out, the rest counts, and the problem is
+told. Only a result that is no lineage at all is an error, for there nothing is left to send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from headwater_avro.errors import ConfigError
+
+from .facets import read_facets
+from .plain import plain
+from .task_lineage import InputDataset, OutputDataset, TaskInstanceLineage
+from .templates import Unresolved
+
+Render: TypeAlias = Callable[[str], str]
+"""Resolves the templates in a text; raises `headwater.operators.templates.Unresolved` where it can't."""
+
+Side: TypeAlias = Literal["input", "output"]
+
+_MEMBERS = {"inputs": "inputs", "outputs": "outputs", "run_facets": "runFacets", "job_facets": "jobFacets"}
+_SIDES: dict[Side, tuple[type[InputDataset | OutputDataset], tuple[str, str]]] = {
+    "input": (InputDataset, ("input_facets", "inputFacets")),
+    "output": (OutputDataset, ("output_facets", "outputFacets")),
+}
+_LONGEST_KEY = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A lineage in the specification's form (facets are dictionaries, datasets ours), and what had to be left out."""
+
+    lineage: TaskInstanceLineage
+    problems: tuple[str, ...] = ()
+
+
+def read_result(result: object, render: Render | None = None) -> Reading:
+    """Read what an operator returned; None tells nothing.
+
+    Accepted are dictionaries with the seed's members (``runFacets``, or ``run_facets``), `TaskInstanceLineage`, and
+    objects that have all four attributes in either spelling. Raises `ConfigError` for anything else (seed 003).
+    """
+    if result is None:
+        return Reading(TaskInstanceLineage())
+    inputs, outputs, run, job = (_member(result, *names) for names in _MEMBERS.items())
+    read_inputs, input_faults = _read_side("input", inputs, render)
+    read_outputs, output_faults = _read_side("output", outputs, render)
+    run_facets, run_faults = read_facets("run", run)
+    job_facets, job_faults = read_facets("job", job)
+    lineage = TaskInstanceLineage(read_inputs, read_outputs, run_facets, job_facets)
+    return Reading(lineage, (*input_faults, *output_faults, *run_faults, *job_faults))
+
+
+def _member(result: object, snake: str, camel: str) -> Any:
+    if isinstance(result, Mapping):
+        if result and not any(name in result for names in _MEMBERS.items() for name in names):
+            raise ConfigError(
+                f"a lineage has the members {', '.join(_MEMBERS.values())}, this has {', '.join(map(str, result))}"
+            )
+        return result.get(snake, result.get(camel))
+    for name in (snake, camel):
+        if hasattr(result, name):
+            return getattr(result, name)
+    raise ConfigError(f"a {type(result).__name__} is no lineage: it has no {snake}")
+
+
+def _read_side(side: Side, given: object, render: Render | None) -> tuple[list[Any], list[str]]:
+    if given is None:
+        return [], []
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        return [], [f"{side}s are a {type(given).__name__}, not a list: left out"]
+    datasets, problems = [], []
+    for item in given:
+        dataset, faults = read_dataset(side, item, render)
+        problems += faults
+        if dataset is not None:
+            datasets.append(dataset)
+    return datasets, problems
+
+
+def read_dataset(
+    side: Side, item: object, render: Render | None
+) -> tuple[InputDataset | OutputDataset | None, list[str]]:
+    """One dataset in the specification's form, or None if its key resolves to nothing; and what was wrong with it."""
+    namespace, name = (_key_part(_attribute(item, part), render) for part in ("namespace", "name"))
+    fault = namespace.fault or name.fault
+    if fault:
+        return None, [f"{side} {_attribute(item, 'namespace')!s} {_attribute(item, 'name')!s} {fault}: left out"]
+    facets, faults = read_facets("dataset", _attribute(item, "facets"))
+    cls, own_names = _SIDES[side]
+    given = next((found for found in (_attribute(item, each) for each in own_names) if found), None)
+    own, own_faults = read_facets(side, given)
+    return cls(namespace.text, name.text, facets, own), faults + own_faults
+
+
+def dataset_event_form(dataset: InputDataset | OutputDataset) -> dict[str, Any]:
+    """The dataset as an event carries it; empty facet containers are left out."""
+    own = (
+        {"inputFacets": dataset.input_facets}
+        if isinstance(dataset, InputDataset)
+        else {"outputFacets": dataset.output_facets}
+    )
+    members = {"facets": dataset.facets, **own}
+    return {
+        "namespace": dataset.namespace,
+        "name": dataset.name,
+        **{key: plain(each) for key, each in members.items() if each},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyPart:
+    text: str
+    fault: str
+
+
+def _key_part(given: object, render: Render | None) -> _KeyPart:
+    if not isinstance(given, str):
+        return _KeyPart("", "has no namespace and name as texts")
+    try:
+        text = render(given) if render else given
+    except Unresolved as unresolved:
+        return _KeyPart("", str(unresolved))
+    if not text.strip() or text == "None" != given:
+        return _KeyPart("", "has a name that resolves to nothing")
+    # The bounds of SPEC 1.2: the graph would refuse the whole event for one such name.
+    if len(text) > _LONGEST_KEY or any(character < " " for character in text):
+        return _KeyPart("", f"has a name with control characters or of over {_LONGEST_KEY} characters")
+    return _KeyPart(text, "")
+
+
+def _attribute(item: object, name: str) -> Any:
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)

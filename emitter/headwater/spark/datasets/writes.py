@@ -1,0 +1,85 @@
+"""What a command does to which dataset: a table from a command's class to a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..plan import row_changes
+from ..plan.model import PlanNode
+from . import catalog_writes, table_writes
+from .table_writes import loaded_from
+from .tables import Reading
+from .written import Written
+
+
+def writes(at: Reading, node: PlanNode) -> list[Written]:
+    """What the command at ``node`` writes, creates, alters or drops; nothing for a query."""
+    rule = _RULES.get(node.kind)
+    found = None if rule is None else rule(at, node)
+    if found is None:
+        return []
+    # A version that the catalog tells is the one before: what a write makes is known at its end.
+    return [replace(found, dataset=found.dataset.without("version"))]
+
+
+_Rule = Callable[[Reading, PlanNode], Written | None]
+
+_RULES: dict[str, _Rule] = {
+    "InsertIntoHadoopFsRelationCommand": table_writes.insert_files,
+    "CreateDataSourceTableAsSelectCommand": table_writes.create_as_select,
+    "SaveAsV1TableCommand": table_writes.create_as_select,
+    "CreateHiveTableAsSelectCommand": table_writes.create_as_select,
+    "OptimizedCreateHiveTableAsSelectCommand": table_writes.create_as_select,
+    "InsertIntoHiveTable": table_writes.insert_hive,
+    "InsertIntoHiveDirCommand": table_writes.insert_folder,
+    "InsertIntoDataSourceDirCommand": table_writes.insert_folder,
+    "InsertIntoDataSourceCommand": table_writes.insert_relation,
+    "SaveIntoDataSourceCommand": table_writes.save_into_source,
+    "CreateDataSourceTableCommand": table_writes.create,
+    "CreateTableCommand": table_writes.create,
+    "CreateViewCommand": table_writes.create_view,
+    "AlterViewAsCommand": table_writes.create_view,
+    "CreateTableLikeCommand": table_writes.created_like,
+    "LoadDataCommand": table_writes.loaded,
+    "AlterTableAddColumnsCommand": table_writes.altered,
+    "AlterTableSetPropertiesCommand": table_writes.altered,
+    "AlterTableUnsetPropertiesCommand": table_writes.altered,
+    "AlterTableChangeColumnCommand": table_writes.altered,
+    "AlterTableSetLocationCommand": table_writes.altered,
+    "AlterTableAddPartitionCommand": table_writes.altered,
+    "AlterTableDropPartitionCommand": table_writes.altered,
+    "AlterTableRenamePartitionCommand": table_writes.altered,
+    "AlterTableSerDePropertiesCommand": table_writes.altered,
+    "AlterTableRenameCommand": table_writes.renamed,
+    "TruncateTableCommand": table_writes.truncated,
+    "DropTableCommand": table_writes.dropped,
+    "MergeIntoCommand": catalog_writes.delta_change(row_changes.merged),
+    "UpdateCommand": catalog_writes.delta_change(row_changes.updated),
+    "DeleteCommand": catalog_writes.delta_change(row_changes.kept),
+    "ReplaceData": catalog_writes.v2_write,
+    "WriteDelta": catalog_writes.v2_write,
+    "DeleteFromTable": catalog_writes.v2_delete,
+    "AppendData": catalog_writes.v2_write,
+    "OverwriteByExpression": catalog_writes.v2_write,
+    "OverwritePartitionsDynamic": catalog_writes.v2_write,
+    "CreateTableAsSelect": catalog_writes.v2_create_as_select,
+    "ReplaceTableAsSelect": catalog_writes.v2_create_as_select,
+    "CreateTable": catalog_writes.v2_created,
+    "ReplaceTable": catalog_writes.v2_created,
+    "DropTable": catalog_writes.v2_change("DROP"),
+    "DropView": catalog_writes.v2_change("DROP"),
+    "TruncateTable": catalog_writes.v2_change("TRUNCATE"),
+    "RenameTable": catalog_writes.v2_renamed,
+    "AddColumns": catalog_writes.v2_change("ALTER"),
+    "AlterColumns": catalog_writes.v2_change("ALTER"),
+    "AlterColumn": catalog_writes.v2_change("ALTER"),
+    "DropColumns": catalog_writes.v2_change("ALTER"),
+    "RenameColumn": catalog_writes.v2_change("ALTER"),
+    "ReplaceColumns": catalog_writes.v2_change("ALTER"),
+    "SetTableProperties": catalog_writes.v2_change("ALTER"),
+    "UnsetTableProperties": catalog_writes.v2_change("ALTER"),
+    "CommentOnTable": catalog_writes.v2_change("ALTER"),
+}
+
+__all__ = ["Written", "loaded_from", "writes"]

@@ -1,0 +1,170 @@
+"""What is passed to builders: small Python views of Spark's objects (seed 000).
+
+Each view class names the JVM class that it stands for. A library adds its own by deriving from one of these::
+
+    class PartitionedRDD(RDD, jvm_class="com.acme.PartitionedRDD"): ...
+
+and a builder defined at ``PartitionedRDD`` is then given objects of that class and of no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from ..plan.model import Attribute, Plan, PlanNode
+
+_V = TypeVar("_V", bound="View")
+
+
+class View:
+    """Any Spark object that builders can be defined at; ``jvm_class`` may be a full name or one without package."""
+
+    jvm_class: ClassVar[str] = ""
+    _known: ClassVar[dict[str, type[View]]] = {}
+
+    def __init_subclass__(cls, jvm_class: str = "", **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if jvm_class:
+            cls.jvm_class = jvm_class
+            View._known[jvm_class] = cls
+
+    @staticmethod
+    def named(class_name: str, otherwise: type[_V]) -> type[_V]:
+        """The view class for a JVM class, if it is a kind of ``otherwise``; else ``otherwise`` itself."""
+        found = View._known.get(class_name) or View._known.get(class_name.rpartition(".")[2])
+        return found if found is not None and issubclass(found, otherwise) else otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class LogicalPlan(View, jvm_class="org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"):
+    """A node of a logical plan: its class, its constructor's fields as plain values, its output and its children.
+
+    ``java()`` is the py4j reference, fetched when it is asked for.
+    """
+
+    plan: Plan
+    node: PlanNode
+    _java: Callable[[int], Any] | None = None
+
+    @property
+    def class_name(self) -> str:
+        """The full name of the node's JVM class."""
+        return self.node.class_name
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The constructor's fields; a plan in a field is ``{"$plan": index}``, an expression has the key ``e``."""
+        return self.node.fields
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        """The columns that the node gives."""
+        return self.node.output
+
+    @property
+    def children(self) -> tuple[LogicalPlan, ...]:
+        """The nodes below."""
+        return tuple(found for index in self.node.children if (found := self.at(index)) is not None)
+
+    def at(self, index: int) -> LogicalPlan | None:
+        """Another node of the same plan."""
+        node = self.plan[index]
+        return None if node is None else logical_plan(self.plan, node, self._java)
+
+    def field(self, name: str) -> LogicalPlan | None:
+        """The node that a field holds."""
+        held = self.node.fields.get(name)
+        return self.at(int(held["$plan"])) if isinstance(held, dict) and "$plan" in held else None
+
+    def walk(self) -> Iterator[LogicalPlan]:
+        """This node and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def java(self) -> Any:
+        """The py4j reference of the node, or None where the JVM is gone."""
+        return None if self._java is None else self._java(self.node.index)
+
+
+def logical_plan(plan: Plan, node: PlanNode, java: Callable[[int], Any] | None = None) -> LogicalPlan:
+    """The view of a node, of the most specific class that is known for it."""
+    return View.named(node.class_name, LogicalPlan)(plan, node, java)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryExecution(View, jvm_class="org.apache.spark.sql.execution.QueryExecution"):
+    """One SQL execution; ``analyzed`` is its analysed plan."""
+
+    id: int
+    analyzed: LogicalPlan
+
+
+@dataclass(frozen=True, eq=False)
+class RDD(View, jvm_class="org.apache.spark.rdd.RDD"):
+    """One RDD of a chain, told apart from those that it depends on; ``paths`` and ``files`` are what it reads itself."""
+
+    class_name: str
+    id: int = -1
+    name: str | None = None
+    paths: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+class HadoopRDD(RDD, jvm_class="org.apache.spark.rdd.HadoopRDD"):
+    """Reads Hadoop files (``textFile``, ``sequenceFile``)."""
+
+
+class NewHadoopRDD(RDD, jvm_class="org.apache.spark.rdd.NewHadoopRDD"):
+    """Reads Hadoop files by the newer API."""
+
+
+class FileScanRDD(RDD, jvm_class="org.apache.spark.sql.execution.datasources.FileScanRDD"):
+    """Reads the files of a file source; ``columns`` are those that it reads."""
+
+
+class MapPartitionsRDD(RDD, jvm_class="org.apache.spark.rdd.MapPartitionsRDD"):
+    """Applies a function to each partition."""
+
+
+class PythonRDD(RDD, jvm_class="org.apache.spark.api.python.PythonRDD"):
+    """Runs Python code on each partition."""
+
+
+class ShuffledRDD(RDD, jvm_class="org.apache.spark.rdd.ShuffledRDD"):
+    """The result of a shuffle."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageInfo(View, jvm_class="org.apache.spark.scheduler.StageInfo"):
+    """A finished stage and its task metrics; ``job`` is told where it is an RDD action's."""
+
+    stage_id: int
+    num_tasks: int = 0
+    records_read: int = 0
+    bytes_read: int = 0
+    records_written: int = 0
+    bytes_written: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Stage(View, jvm_class="org.apache.spark.scheduler.Stage"):
+    """A stage of the scheduler, with the RDDs that it computes, flattened."""
+
+    id: int
+    rdds: tuple[RDD, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveJob(View, jvm_class="org.apache.spark.scheduler.ActiveJob"):
+    """A running job; ``writes`` is the folder that its last stage writes Hadoop files to, ``kinds`` names its RDDs."""
+
+    job_id: int
+    final_stage: Stage
+    call_site: str = ""
+    writes: str | None = None
+    stage_ids: tuple[int, ...] = field(default=())
+    kinds: str = ""

@@ -1,0 +1,89 @@
+"""What an application is called and who started it: Spark's configuration first, then the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..datasets import facets
+
+Identity = tuple[str, str, str]
+"""(run id, job namespace, job name)"""
+
+_PREFIX = "spark.openlineage."
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The names of the application's own run and of its parent and root."""
+
+    namespace: str
+    app_name: str
+    spark_version: str
+    parent: Identity | None = None
+    root: Identity | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    application_id: str = ""
+    source: Mapping[str, str] = field(default_factory=dict)
+    plans: bool = False
+
+    @classmethod
+    def of(cls, conf: Mapping[str, str], environ: Mapping[str, str], app_name: str, spark_version: str) -> Settings:
+        """Read from ``spark.openlineage.*`` (the official keys) and ``OPENLINEAGE_*``; the configuration wins."""
+        parent = _configured(conf, "parent") or _encoded(environ.get("OPENLINEAGE_PARENT_ID"))
+        root = _configured(conf, "rootParent") or _encoded(environ.get("OPENLINEAGE_ROOT_PARENT_ID"))
+        return cls(
+            namespace=conf.get(f"{_PREFIX}namespace") or environ.get("OPENLINEAGE_NAMESPACE") or "default",
+            app_name=conf.get(f"{_PREFIX}appName") or app_name,
+            spark_version=spark_version,
+            parent=parent,
+            root=root or parent,
+            properties={key: conf[key] for key in _captured(conf) if key in conf},
+            application_id=conf.get("spark.app.id", ""),
+            plans=conf.get(f"{_PREFIX}facets.spark.logicalPlan.disabled", "true").lower() == "false",
+            source={k: environ[v] for k, v in _SOURCE.items() if environ.get(v)},
+        )
+
+    def application_facets(self) -> dict[str, facets.Facet]:
+        """What Spark calls the application."""
+        return {"spark_applicationDetails": facets.custom(applicationId=self.application_id, appName=self.app_name)}
+
+    def job_facets(self) -> dict[str, facets.Facet]:
+        """Where the program's source is, where the environment tells."""
+        if "url" not in self.source:
+            return {}
+        return {"sourceCodeLocation": facets.facet("SourceCodeLocationJobFacet", "1-0-1", type="git", **self.source)}
+
+    def parent_facet(self) -> dict[str, facets.Facet]:
+        """The application run's own parent facet, if it has a parent."""
+        return {} if self.parent is None else {"parent": facets.parent(*self.parent, self.root)}
+
+
+_SOURCE = {
+    "url": "HEADWATER_SOURCE_URL",
+    "repoUrl": "HEADWATER_SOURCE_REPO_URL",
+    "path": "HEADWATER_SOURCE_PATH",
+    "version": "HEADWATER_SOURCE_VERSION",
+    "tag": "HEADWATER_SOURCE_TAG",
+    "branch": "HEADWATER_SOURCE_BRANCH",
+}
+
+
+def _captured(conf: Mapping[str, str]) -> list[str]:
+    """The allow-list of Spark properties: nothing else of the configuration leaves the process."""
+    told = conf.get(f"{_PREFIX}capturedProperties", "spark.master,spark.app.name")
+    return [key.strip() for key in told.split(",") if key.strip()]
+
+
+def _configured(conf: Mapping[str, str], kind: str) -> Identity | None:
+    run = conf.get(f"{_PREFIX}{kind}RunId")
+    name = conf.get(f"{_PREFIX}{kind}JobName")
+    if not run or not name:
+        return None
+    return run, conf.get(f"{_PREFIX}{kind}JobNamespace") or "default", name
+
+
+def _encoded(text: str | None) -> Identity | None:
+    """``namespace/name/runId``, the form of openlineage-python and dbt-ol."""
+    parts = (text or "").rsplit("/", 2)
+    return (parts[2], parts[0], parts[1]) if len(parts) == 3 and all(parts) else None
