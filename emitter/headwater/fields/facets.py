@@ -10,6 +10,7 @@ import attr
 from openlineage.client.generated import column_lineage_dataset, schema_dataset, tags_dataset
 from openlineage.client.generated.base import DatasetFacet
 
+from ..producer import own_schema
 from .columns import Columns, Influence, columns
 from .fingerprint import fingerprint
 from .lineage import FieldLineage
@@ -35,7 +36,7 @@ class FieldOperationsReferenceDatasetFacet(DatasetFacet):
 
     @staticmethod
     def _get_schema() -> str:
-        return "urn:headwater:facets:1-0-0:FieldOperationsReferenceDatasetFacet"
+        return own_schema("FieldOperationsReferenceDatasetFacet")
 
 
 @attr.define
@@ -50,7 +51,7 @@ class FieldOperationsDatasetFacet(DatasetFacet):
 
     @staticmethod
     def _get_schema() -> str:
-        return "urn:headwater:facets:1-0-0:FieldOperationsDatasetFacet"
+        return own_schema("FieldOperationsDatasetFacet")
 
 
 @attr.define
@@ -61,7 +62,7 @@ class FieldMetadataDatasetFacet(DatasetFacet):
 
     @staticmethod
     def _get_schema() -> str:
-        return "urn:headwater:facets:1-0-0:FieldMetadataDatasetFacet"
+        return own_schema("FieldMetadataDatasetFacet")
 
 
 def column_lineage_facet(

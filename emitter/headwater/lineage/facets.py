@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import functools
 import platform
 import traceback
 from collections.abc import Iterable, Mapping
-from importlib import metadata
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
+
+from headwater.producer import VERSION, Container, facet_schema, producer
 
 Facet: TypeAlias = Any
 """A dict, or one of openlineage-python's facet objects."""
 
-Container: TypeAlias = Literal["RunFacet", "JobFacet", "DatasetFacet", "InputDatasetFacet", "OutputDatasetFacet"]
-
-SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
+PRODUCER = producer("lineage")
 STACK_LIMIT = 20_000
 """Characters of a stack trace that are kept, from its end: there the error is."""
 
 
-@functools.cache
-def version() -> str:
-    """Headwater's version, ``0`` where it runs without being installed."""
-    try:
-        return metadata.version("headwater")
-    except metadata.PackageNotFoundError:
-        return "0"
-
-
-@functools.cache
-def producer() -> str:
-    """The ``producer`` of headwater's events: a URI."""
-    return f"urn:headwater:{version()}"
-
-
 def complete(facets: Mapping[str, Facet] | None, container: Container) -> dict[str, Facet]:
     """The facets with ``_producer`` and ``_schemaURL`` put in where a dict has none; objects as they are."""
-    return {str(name): complete_one(facet, container) for name, facet in (facets or {}).items() if facet is not None}
+    return {
+        str(name): complete_one(str(name), facet, container)
+        for name, facet in (facets or {}).items()
+        if facet is not None
+    }
 
 
-def complete_one(facet: Facet, container: Container) -> Facet:
+def complete_one(name: str, facet: Facet, container: Container) -> Facet:
     """As `complete`, for one facet."""
     if not isinstance(facet, Mapping):
         return facet
-    return {"_producer": producer(), "_schemaURL": f"{SPEC}#/$defs/{container}"} | dict(facet)
+    return {"_producer": PRODUCER, "_schemaURL": facet_schema(container, name)} | dict(facet)
 
 
 def processing_engine() -> dict[str, str]:
@@ -51,7 +38,7 @@ def processing_engine() -> dict[str, str]:
     return {
         "name": platform.python_implementation(),
         "version": platform.python_version(),
-        "openlineageAdapterVersion": version(),
+        "openlineageAdapterVersion": VERSION,
     }
 
 

@@ -33,6 +33,7 @@ from headwater.lineage.parents import (
     shared_run_from,
     sharing_variables,
 )
+from headwater.producer import Container, base_schema
 from headwater.transport import DefaultTransport, default_transport
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class Run:
         input_facets: Mapping[str, Facet] | None = None,
     ) -> None:
         """Tell a dataset that the run reads; told again, its facets are added to the earlier ones."""
-        self._tell(self._inputs, (namespace, name), facets, {"inputFacets": (input_facets, "InputDatasetFacet")})
+        self._tell(self._inputs, (namespace, name), facets, {"inputFacets": (input_facets, "input")})
 
     @guarded
     def writes(
@@ -143,18 +144,18 @@ class Run:
         output_facets: Mapping[str, Facet] | None = None,
     ) -> None:
         """Tell a dataset that the run writes; told again, its facets are added to the earlier ones."""
-        self._tell(self._outputs, (namespace, name), facets, {"outputFacets": (output_facets, "OutputDatasetFacet")})
+        self._tell(self._outputs, (namespace, name), facets, {"outputFacets": (output_facets, "output")})
 
     def _tell(
         self,
         side: dict[Key, dict[str, dict[str, Facet]]],
         key: Key,
         dataset_facets: Mapping[str, Facet] | None,
-        own: dict[str, tuple[Mapping[str, Facet] | None, facets.Container]],
+        own: dict[str, tuple[Mapping[str, Facet] | None, Container]],
     ) -> None:
         with self._lock:
             dataset = side.setdefault(_checked(key), {})
-            dataset.setdefault("facets", {}).update(facets.complete(dataset_facets, "DatasetFacet"))
+            dataset.setdefault("facets", {}).update(facets.complete(dataset_facets, "dataset"))
             for member, (given, container) in own.items():
                 dataset.setdefault(member, {}).update(facets.complete(given, container))
 
@@ -166,7 +167,7 @@ class Run:
         what was told before.
         """
         with self._lock:
-            self._attached[_checked(output)] = (_checked(key), facets.complete(told, "DatasetFacet"))
+            self._attached[_checked(output)] = (_checked(key), facets.complete(told, "dataset"))
 
     def trace(self) -> AbstractContextManager[Trace]:
         """``with run.trace():`` the reads and writes of data frame libraries are told to this run while they happen."""
@@ -179,13 +180,13 @@ class Run:
     def add_run_facet(self, name: str, facet: Facet) -> None:
         """Add a facet to the run, a dict or an object of openlineage-python; it replaces one of the same name."""
         with self._lock:
-            self._run_facets[str(name)] = facets.complete_one(facet, "RunFacet")
+            self._run_facets[str(name)] = facets.complete_one(str(name), facet, "run")
 
     @guarded
     def add_job_facet(self, name: str, facet: Facet) -> None:
         """Add a facet to the job, a dict or an object of openlineage-python; it replaces one of the same name."""
         with self._lock:
-            self._job_facets[str(name)] = facets.complete_one(facet, "JobFacet")
+            self._job_facets[str(name)] = facets.complete_one(str(name), facet, "job")
 
     def environment(self, share: bool = False) -> dict[str, str]:
         """Variables for a subprocess whose runs are children of this one; ``share``: that is part of this very run."""
@@ -294,12 +295,12 @@ class Run:
             "nominalTime": _nominal(options.nominal_time),
             "environmentVariables": facets.environment_variables(_allowed(options.environment), os.environ),
         }
-        self._run_facets |= facets.complete(now_facets, "RunFacet")
+        self._run_facets |= facets.complete(now_facets, "run")
         job_facets = {
             "jobType": facets.job_type(options.processing_type),
             "sourceCodeLocation": _location(options.script),
         }
-        self._job_facets |= facets.complete(job_facets, "JobFacet")
+        self._job_facets |= facets.complete(job_facets, "job")
 
     def _place(self, options: _Options) -> None:
         above = context.current()
@@ -333,8 +334,8 @@ def _checked(key: Key) -> Key:
 def _head(kind: str, at: dt.datetime) -> dict[str, str]:
     return {
         "eventTime": at.astimezone(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
-        "producer": facets.producer(),
-        "schemaURL": f"{facets.SPEC}#/$defs/{kind}",
+        "producer": facets.PRODUCER,
+        "schemaURL": base_schema(kind),
     }
 
 

@@ -1,8 +1,7 @@
-"""Lineage of PySpark jobs: `instrument(spark)` tells what they read and write, down to columns, without a jar.
+"""Lineage of PySpark jobs, down to columns and without a jar: ``instrument(spark)``.
 
-A library adds its own by a factory (seed 000: `OpenLineageEventListenerFactory`), found by the entry point group
-``headwater.spark``, or by attaching lineage to plan nodes (seed 001: `InputLineageNode` and the like), group
-``headwater.spark.nodes``.
+A library extends it with a factory (``OpenLineageEventListenerFactory``) in the entry point group ``headwater.spark``, or
+with lineage of its plan nodes (``InputLineageNode`` and others) in the group ``headwater.spark.nodes``. See docs/spark.md.
 """
 
 from .extension.api import (

@@ -1,4 +1,4 @@
-"""Tables of DataSource V2 catalogs (Delta, Iceberg, JDBC, Kafka, Python data sources): which dataset each one is."""
+"""Tables of DataSource V2 catalogs (Delta, Iceberg, JDBC, Kafka, Python data sources) as datasets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..plan.model import struct_fields
 from . import facets
 from .jdbc_names import from_jdbc
 from .names import DatasetName, from_kafka
-from .tables import Address, Catalog, Dataset, Reading, at_location, symlink
+from .tables import Address, Catalog, Dataset, PlanScope, at_location, symlink
 
 Fields = list[dict[str, Any]]
 
 
-def of_relation(at: Reading, held: Mapping[str, Any], fields: Fields) -> list[Dataset]:
-    """The datasets behind the fields of a ``DataSourceV2Relation`` (table, catalog, identifier, options)."""
+def of_relation(at: PlanScope, held: Mapping[str, Any], fields: Fields) -> list[Dataset]:
+    """Return the datasets of a ``DataSourceV2Relation``, by its fields (table, catalog, identifier, options)."""
     table = held.get("table") or {}
     options = {str(k).lower(): str(v) for k, v in (held.get("options") or {}).items() if not isinstance(v, dict)}
     kind = str(table.get("class", "")).rpartition(".")[2]
@@ -41,14 +41,12 @@ def _jdbc_table(
 
 
 def jdbc(url: str, table: str, fields: Fields | None) -> Dataset:
-    """A table of a database."""
-    name = from_jdbc(url, table)
-    source = {"dataSource": facets.data_source(name.namespace)}
-    return Dataset(name.namespace, name.name, source).having(schema=facets.schema(fields))
+    """Return the dataset of a database's table."""
+    return _with_source(from_jdbc(url, table), fields)
 
 
 def kafka(options: Mapping[str, str], fields: Fields | None) -> list[Dataset]:
-    """The topics that a reader subscribes to, or that a writer writes to."""
+    """Return the topics that a reader subscribes to, or that a writer writes to."""
     topics = options.get("topic") or options.get("subscribe") or ""
     servers = options.get("kafka.bootstrap.servers", "")
     names = [from_kafka(servers, topic.strip()) for topic in topics.split(",") if topic.strip()]
@@ -56,12 +54,11 @@ def kafka(options: Mapping[str, str], fields: Fields | None) -> list[Dataset]:
         names += [from_kafka(servers, topic) for topic in _assigned(options["assign"])]
     if "subscribepattern" in options:
         names.append(from_kafka(servers, options["subscribepattern"]))
-    return [_topic(name, fields) for name in names]
+    return [_with_source(name, fields) for name in names]
 
 
-def _topic(name: DatasetName, fields: Fields | None) -> Dataset:
-    source = {"dataSource": facets.data_source(name.namespace)}
-    return Dataset(name.namespace, name.name, source).having(schema=facets.schema(fields))
+def _with_source(name: DatasetName, fields: Fields | None) -> Dataset:
+    return Dataset(*name, facets.data_source(name.namespace)).having(schema=facets.schema(fields))
 
 
 def _assigned(text: str) -> list[str]:
@@ -71,18 +68,19 @@ def _assigned(text: str) -> list[str]:
 def of_identifier(
     catalog: Catalog, where: object, identifier: object, fields: Fields | None, table: Mapping[str, Any] | None = None
 ) -> Dataset | None:
-    """A table named by a catalog and an identifier; ``table`` is what is known of it, else the catalog is asked.
+    """Return the dataset of a table named by a catalog and an identifier.
 
-    Without ``fields`` its columns are the catalog's.
+    ``table`` is the known state of the table; without a location in it the catalog is queried. Without ``fields`` the
+    columns are the catalog's.
     """
     if not isinstance(identifier, dict):
         return _by_properties(table, fields)
     named = where if isinstance(where, dict) else {}
     space, name = tuple(identifier.get("namespace") or ()), str(identifier.get("name"))
     catalog_name = str(named.get("name", ""))
-    told = table is not None and bool((table.get("properties") or {}).get("location"))
-    known = (table if told else catalog.loaded(catalog_name, space, name)) or table or {}
-    # A table read as of some time has the properties that it has now.
+    located = table is not None and bool((table.get("properties") or {}).get("location"))
+    known = (table if located else catalog.loaded(catalog_name, space, name)) or table or {}
+    # The properties of a table that is read as of some time are the current ones; the snapshot is the one that is read.
     version = known.get("snapshot") or (known.get("properties") or {}).get("current-snapshot-id")
     location = _location(catalog, catalog_name, space, name, known)
     if location is None:
@@ -97,12 +95,9 @@ def of_identifier(
 
 
 def _by_properties(table: Mapping[str, Any] | None, fields: Fields | None) -> Dataset | None:
-    location = ((table or {}).get("properties") or {}).get("location")
-    return (
-        None
-        if not location
-        else at_location(str(location), fields, (table or {}).get("properties", {}).get("provider"))
-    )
+    properties = (table or {}).get("properties") or {}
+    location = properties.get("location")
+    return at_location(str(location), fields, properties.get("provider")) if location else None
 
 
 def _provider(known: Mapping[str, Any], named: Mapping[str, Any]) -> str | None:
@@ -113,9 +108,9 @@ def _provider(known: Mapping[str, Any], named: Mapping[str, Any]) -> str | None:
 
 
 def _location(catalog: Catalog, where: str, space: tuple[str, ...], name: str, known: Mapping[str, Any]) -> str | None:
-    told = (known.get("properties") or {}).get("location") or known.get("location")
-    if told:
-        return str(told)
+    location = (known.get("properties") or {}).get("location") or known.get("location")
+    if location:
+        return str(location)
     if where in ("", "spark_catalog"):
         database = space[-1] if space else None
         table = catalog.table(database, name)
@@ -127,18 +122,16 @@ def _location(catalog: Catalog, where: str, space: tuple[str, ...], name: str, k
 def _symlink(catalog: Catalog, where: str, conf: Mapping[str, str], location: str, table: str) -> facets.Facet | None:
     if where in ("", "spark_catalog"):
         return symlink(location, table, catalog)
-    home = conf.get("uri") or conf.get("warehouse")
-    if home is None:
+    address = conf.get("uri") or conf.get("warehouse")
+    if address is None:
         return None
-    namespace = (
-        home.replace("thrift://", "hive://") if "://" in home and not home.startswith("file:") else _folder(home)
-    )
-    return facets.symlinks([(namespace, table, "TABLE")])
+    remote = "://" in address and not address.startswith("file:")
+    return facets.table_symlink(address.replace("thrift://", "hive://") if remote else _folder(address), table)
 
 
 def _catalog_facet(name: str, class_name: str, conf: Mapping[str, str]) -> facets.Facet | None:
     if ".delta." in class_name:
-        return facets.catalog("delta", "delta", name, None, None)
+        return facets.catalog("delta", "delta", name)
     if ".iceberg." not in class_name:
         return None
     kind = conf.get("type") or ("rest" if conf.get("uri", "").startswith("http") else "hive")

@@ -1,4 +1,4 @@
-"""What commands on tables of DataSource V2 catalogs write, and Delta's own commands."""
+"""Rules for commands on tables of DataSource V2 catalogs, and for Delta's own commands."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..plan.model import Attribute, PlanNode, schema_fields
 from . import facets
 from .catalog_tables import of_identifier
 from .reads import reads
-from .tables import Dataset, Reading
-from .written import Written, changed, into, lifecycle_facet
+from .tables import Dataset, PlanScope
+from .written import Written, changed, into
 
 
-def _v2_target(at: Reading, node: PlanNode) -> Dataset | None:
-    target = at.held(node.fields.get("originalTable")) or at.held(node.fields.get("table"))
+def _v2_target(at: PlanScope, node: PlanNode) -> Dataset | None:
+    target = at.plan_of(node.fields.get("originalTable")) or at.plan_of(node.fields.get("table"))
     if target is None and node.children:
-        target = at.plan[node.children[0]]  # UPDATE and DELETE hold their table as a child
+        target = at.plan[node.children[0]]  # the table of UPDATE and DELETE is a child
     while target is not None and target.kind == "SubqueryAlias":
         target = at.plan[target.children[0]]
     found = [] if target is None else reads(at, target)
     return found[0] if found else None
 
 
-def v2_write(at: Reading, node: PlanNode) -> Written | None:
-    """INSERT, UPDATE, MERGE and DELETE of a V2 table, as the analyser has rewritten them."""
+def v2_write(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of an INSERT, UPDATE, MERGE or DELETE, as the analyser rewrites them."""
     change = "OVERWRITE" if node.kind in {"OverwriteByExpression", "OverwritePartitionsDynamic"} else None
-    target = at.held(node.fields.get("originalTable")) or at.held(node.fields.get("table"))
+    target = at.plan_of(node.fields.get("originalTable")) or at.plan_of(node.fields.get("table"))
     written = into(at, node, _v2_target(at, node), change, _v2_suffix(target))
     if written is None or target is None:
         return written
@@ -37,12 +37,12 @@ def v2_write(at: Reading, node: PlanNode) -> Written | None:
     return replace(written, columns=names)
 
 
-def v2_delete(at: Reading, node: PlanNode) -> Written | None:
-    """DELETE that needs no rewriting of rows: what stays is as it was."""
+def v2_delete(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of a DELETE that rewrites no rows."""
     found = changed(_v2_target(at, node), None)
     if found is None or not node.children:
         return found
-    return replace(found, query=node.children[0], sources=(node.children[0],), columns_of=row_changes.kept(node))
+    return replace(found, query=node.children[0], sources=(node.children[0],), columns_of=row_changes.deleted(node))
 
 
 def _v2_suffix(target: PlanNode | None) -> str | None:
@@ -55,30 +55,30 @@ def _v2_suffix(target: PlanNode | None) -> str | None:
     return ".".join(str(part) for part in (catalog, *space, None if branch else name) if part)
 
 
-def _v2_named(at: Reading, node: PlanNode) -> tuple[dict[str, Any], dict[str, Any]]:
-    named = at.held(node.fields.get("name")) or at.held(node.fields.get("child"))
+def _v2_named(at: PlanScope, node: PlanNode) -> tuple[dict[str, Any], dict[str, Any]]:
+    named = at.plan_of(node.fields.get("name")) or at.plan_of(node.fields.get("child"))
     if named is None and node.children:
         named = at.plan[node.children[0]]
     held = {} if named is None else named.fields
     return held.get("catalog") or {}, held.get("identifier") or {}
 
 
-def v2_create_as_select(at: Reading, node: PlanNode) -> Written | None:
-    """CTAS and RTAS of a V2 catalog."""
+def v2_create_as_select(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of a CTAS or RTAS."""
     catalog, identifier = _v2_named(at, node)
     query = _indexed(node.fields.get("query"), node.children[-1] if node.children else None)
     below = None if query is None else at.plan[query]
     fields = [] if below is None else schema_fields(below.output)
-    dataset = of_identifier(at.catalog, catalog, identifier, fields, _placed(node))
+    dataset = of_identifier(at.catalog, catalog, identifier, fields, _located(node))
     if dataset is None or query is None:
         return None
     change = "CREATE" if node.kind == "CreateTableAsSelect" else "OVERWRITE"
     suffix = ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
-    return Written(dataset.having(lifecycleStateChange=lifecycle_facet(change)), query, None, (query,), (), suffix)
+    return Written(dataset.having(lifecycleStateChange=facets.lifecycle(change)), query, None, (query,), (), suffix)
 
 
-def _placed(node: PlanNode) -> dict[str, Any] | None:
-    """The place that a CREATE TABLE names, as a table's properties."""
+def _located(node: PlanNode) -> dict[str, Any] | None:
+    """Return the location that a CREATE TABLE names, as a table's properties."""
     location = ((node.fields.get("tableSpec") or {}).get("of") or {}).get("location")
     return {"properties": {"location": location}} if isinstance(location, str) else None
 
@@ -87,22 +87,22 @@ def _indexed(raw: object, otherwise: int | None) -> int | None:
     return int(raw["$plan"]) if isinstance(raw, dict) and "$plan" in raw else otherwise
 
 
-def v2_change(change: str) -> Callable[[Reading, PlanNode], Written | None]:
-    """A rule for a command that changes a V2 table as a whole."""
+def v2_change(change: str) -> Callable[[PlanScope, PlanNode], Written | None]:
+    """Return the rule for a command that changes a V2 table as a whole."""
 
-    def rule(at: Reading, node: PlanNode) -> Written | None:
+    def rule(at: PlanScope, node: PlanNode) -> Written | None:
         catalog, identifier = _v2_named(at, node)
         if not identifier:
             return changed(_resolved_table(at, node), change)
-        dataset = of_identifier(at.catalog, catalog, identifier, None, _placed(node))
+        dataset = of_identifier(at.catalog, catalog, identifier, None, _located(node))
         suffix = ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
         return changed(dataset, change, suffix if change in {"CREATE", "ALTER"} else "")
 
     return rule
 
 
-def v2_renamed(at: Reading, node: PlanNode) -> Written | None:
-    """ALTER TABLE ... RENAME TO of a V2 catalog: the new table, with the old one's key."""
+def v2_renamed(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the new table of an ALTER TABLE ... RENAME TO, with the old one's key."""
     catalog, identifier = _v2_named(at, node)
     *space, name = (str(part) for part in node.fields.get("newName") or [""])
     space = space[1:] if len(space) > 1 and space[0] == catalog.get("name") else space
@@ -115,21 +115,22 @@ def v2_renamed(at: Reading, node: PlanNode) -> Written | None:
     return Written(after.having(lifecycleStateChange=change), suffix="")
 
 
-def _resolved_table(at: Reading, node: PlanNode) -> Dataset | None:
-    found = [one for index in node.children if (child := at.plan[index]) is not None for one in reads(at, child)]
+def _resolved_table(at: PlanScope, node: PlanNode) -> Dataset | None:
+    children = [child for index in node.children if (child := at.plan[index]) is not None]
+    found = [dataset for child in children for dataset in reads(at, child)]
     return found[0] if found else None
 
 
-def v2_created(at: Reading, node: PlanNode) -> Written | None:
-    """CREATE TABLE of a V2 catalog."""
+def v2_created(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of a CREATE TABLE."""
     written = v2_change("CREATE")(at, node)
     columns = node.fields.get("columns")
     if written is None or not isinstance(columns, list):
         return written
-    held = [one.get("of") for one in columns if isinstance(one, dict)]
-    found = [_column(one) for one in held if isinstance(one, dict) and one.get("name")]
+    definitions = [column.get("of") for column in columns if isinstance(column, dict)]
+    found = [_column(column) for column in definitions if isinstance(column, dict) and column.get("name")]
     if len(found) != len(columns):
-        return written  # Spark 4 has expressions there: the catalog knows the columns at the end
+        return written  # Spark 4 has expressions here: the catalog has the columns at the end of the run
     return replace(written, dataset=written.dataset.having(schema=facets.schema(found)))
 
 
@@ -138,7 +139,7 @@ def _column(held: dict[str, Any]) -> dict[str, Any]:
     return schema_fields((Attribute(-1, str(held.get("name")), typed.get("$type")),))[0]
 
 
-def _delta_target(at: Reading, node: PlanNode) -> tuple[Dataset | None, int | None]:
+def _delta_target(at: PlanScope, node: PlanNode) -> tuple[Dataset | None, int | None]:
     index = _indexed(node.fields.get("target"), None)
     target = None if index is None else at.plan[index]
     while target is not None and target.children and target.kind != "LogicalRelation":
@@ -149,10 +150,10 @@ def _delta_target(at: Reading, node: PlanNode) -> tuple[Dataset | None, int | No
 
 def delta_change(
     flow: Callable[[PlanNode], Callable[[Columns], Flow]],
-) -> Callable[[Reading, PlanNode], Written | None]:
-    """A rule for one of Delta's commands, whose column lineage is ``flow``."""
+) -> Callable[[PlanScope, PlanNode], Written | None]:
+    """Return the rule for a command of Delta, whose column lineage is ``flow``."""
 
-    def rule(at: Reading, node: PlanNode) -> Written | None:
+    def rule(at: PlanScope, node: PlanNode) -> Written | None:
         dataset, target = _delta_target(at, node)
         if dataset is None or target is None:
             return None

@@ -1,4 +1,4 @@
-"""What a table format counted when a write was committed.  Pure."""
+"""The counters of a table format's commits.  Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A version that a write made of a table; rows, bytes and files that it wrote, where the format counts them."""
+    """A new version of a table, with the rows, bytes and files written, where the format counts them."""
 
     version: str
     rows: int | None = None
@@ -18,17 +18,17 @@ class Commit:
     files: int | None = None
 
 
-# As Delta's operationMetrics of each kind of write and Iceberg's snapshot summaries call them.
+# Names of counters in Delta's operationMetrics, by kind of write, and in Iceberg's snapshot summaries.
 _ROWS = ("numOutputRows", "added-records")
 _REWRITTEN = ("numUpdatedRows", "numCopiedRows")
 _SIZE = ("numOutputBytes", "numTargetBytesAdded", "numAddedBytes", "added-files-size")
 _FILES = ("numFiles", "numTargetFilesAdded", "numAddedFiles", "added-data-files")
 
 
-def commit(version: str, told: str | Mapping[str, Any] | None) -> Commit:
-    """A commit of what its format says of it: Delta's ``commitInfo`` as JSON, or an Iceberg snapshot's summary."""
-    held = json.loads(told)["commitInfo"].get("operationMetrics") if isinstance(told, str) else told
-    counters = {name: int(value) for name, value in (held or {}).items() if str(value).isdecimal()}
+def commit(version: str, info: str | Mapping[str, Any] | None) -> Commit:
+    """Return the commit described by Delta's ``commitInfo`` as JSON, or by an Iceberg snapshot's summary."""
+    metrics = json.loads(info)["commitInfo"].get("operationMetrics") if isinstance(info, str) else info
+    counters = {name: int(value) for name, value in (metrics or {}).items() if str(value).isdecimal()}
     rewritten = [counters[name] for name in _REWRITTEN if name in counters]
     rows = _first(counters, _ROWS)
     if rows is None and rewritten:

@@ -1,142 +1,144 @@
-"""OpenLineage facets as plain objects, each with its schema's address.  Pure."""
+"""OpenLineage facets as plain objects, each with its producer and schema address.  Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ...producer import VERSION, Container, facet_schema, producer
 from ..plan.lineage import ACCESS, TRANSFORMATION, Source
 
 Facet = dict[str, Any]
 
-try:
-    VERSION = version("headwater")
-except PackageNotFoundError:  # a zip on PYTHONPATH has no metadata
-    VERSION = "unknown"
-PRODUCER = f"https://github.com/headwater/headwater/tree/{VERSION}/emitter/spark"
-_FACETS = "https://openlineage.io/spec/facets"
-EVENT_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+PRODUCER = producer("spark")
 
 
-def facet(kind: str, revision: str, **members: Any) -> Facet:
-    """A facet of the class ``kind`` at schema ``revision``; members that are None are left out."""
+def facet(container: Container, name: str, /, **members: Any) -> Facet:
+    """Return the facet ``name`` of a container; members that are None are left out."""
     body = {key: value for key, value in members.items() if value is not None}
-    return {"_producer": PRODUCER, "_schemaURL": f"{_FACETS}/{revision}/{kind}.json#/$defs/{kind}", **body}
+    return {"_producer": PRODUCER, "_schemaURL": facet_schema(container, name), **body}
 
 
 def custom(**members: Any) -> Facet:
-    """A facet that OpenLineage's registry doesn't know."""
-    return {
-        "_producer": PRODUCER,
-        "_schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet",
-        **members,
-    }
+    """Return a run facet that the OpenLineage specification does not define."""
+    return facet("run", "", **members)
 
 
 def schema(fields: list[dict[str, Any]] | None) -> Facet | None:
-    """The schema facet (1-2-0): columns, nested ones in ``fields``; None where no column is known."""
-    return None if not fields else facet("SchemaDatasetFacet", "1-2-0", fields=fields)
+    """Return the schema facet: columns, nested ones in ``fields``; None where no column is known."""
+    return None if not fields else facet("dataset", "schema", fields=fields)
 
 
-def data_source(namespace: str) -> Facet:
-    """The dataSource facet (1-0-1): where the dataset's namespace leads."""
-    return facet("DatasourceDatasetFacet", "1-0-1", name=namespace, uri=namespace)
+def data_source(namespace: str) -> dict[str, Facet]:
+    """Return the dataSource facet, the address of the dataset's namespace, under its name."""
+    return {"dataSource": facet("dataset", "dataSource", name=namespace, uri=namespace)}
 
 
-def symlinks(identifiers: Iterable[tuple[str, str, str]]) -> Facet:
-    """The symlinks facet (1-0-1) of (namespace, name, type) triples."""
-    listed = [{"namespace": namespace, "name": name, "type": kind} for namespace, name, kind in identifiers]
-    return facet("SymlinksDatasetFacet", "1-0-1", identifiers=listed)
+def table_symlink(namespace: str, name: str) -> Facet:
+    """Return the symlinks facet of a table that has this key, too."""
+    return facet("dataset", "symlinks", identifiers=[{"namespace": namespace, "name": name, "type": "TABLE"}])
 
 
-def lifecycle(change: str, previous: tuple[str, str] | None = None) -> Facet:
-    """The lifecycleStateChange facet (1-0-1); ``previous`` is the key before a RENAME."""
+def lifecycle(change: str | None, previous: tuple[str, str] | None = None) -> Facet | None:
+    """Return the lifecycleStateChange facet, None without a change; ``previous`` is the key before a RENAME."""
+    if change is None:
+        return None
     before = None if previous is None else {"namespace": previous[0], "name": previous[1]}
-    return facet("LifecycleStateChangeDatasetFacet", "1-0-1", lifecycleStateChange=change, previousIdentifier=before)
+    return facet("dataset", "lifecycleStateChange", lifecycleStateChange=change, previousIdentifier=before)
 
 
-def storage(layer: str, file_format: str) -> Facet:
-    """The storage facet (1-0-1)."""
-    return facet("StorageDatasetFacet", "1-0-1", storageLayer=layer, fileFormat=file_format)
+def storage(file_format: str) -> Facet:
+    """Return the storage facet of files."""
+    return facet("dataset", "storage", storageLayer="file", fileFormat=file_format)
 
 
-def catalog(framework: str, kind: str, name: str, warehouse: str | None, metadata: str | None) -> Facet:
-    """The catalog facet (1-1-0): which catalog the table is in, and where that keeps its tables and what it knows."""
-    told = {"framework": framework, "type": kind, "name": name, "source": "spark"}
-    return facet("CatalogDatasetFacet", "1-1-0", **told, warehouseUri=warehouse, metadataUri=metadata)
+def catalog(framework: str, kind: str, name: str, warehouse: str | None = None, metadata: str | None = None) -> Facet:
+    """Return the catalog facet: the table's catalog, and the addresses of its tables and of its metadata."""
+    members = {"framework": framework, "type": kind, "name": name, "source": "spark"}
+    return facet("dataset", "catalog", **members, warehouseUri=warehouse, metadataUri=metadata)
 
 
-def dataset_version(text: str) -> Facet:
-    """The version facet (1-0-1): a snapshot's or commit's name."""
-    return facet("DatasetVersionDatasetFacet", "1-0-1", datasetVersion=text)
+def dataset_version(version: str) -> Facet:
+    """Return the version facet: the name of a snapshot or commit."""
+    return facet("dataset", "version", datasetVersion=version)
 
 
 def output_statistics(rows: int | None, size: int | None, files: int | None) -> Facet:
-    """The outputStatistics facet (1-0-2): rows, bytes, files."""
-    return facet("OutputStatisticsOutputDatasetFacet", "1-0-2", rowCount=rows, size=size, fileCount=files)
+    """Return the outputStatistics facet: rows, bytes, files."""
+    return facet("output", "outputStatistics", rowCount=rows, size=size, fileCount=files)
 
 
 def input_statistics(rows: int | None, size: int | None, files: int | None) -> Facet:
-    """The inputStatistics facet (1-0-0): rows, bytes, files."""
-    return facet("InputStatisticsInputDatasetFacet", "1-0-0", rowCount=rows, size=size, fileCount=files)
+    """Return the inputStatistics facet: rows, bytes, files."""
+    return facet("input", "inputStatistics", rowCount=rows, size=size, fileCount=files)
 
 
-def subset(side: str, locations: Iterable[str]) -> Facet:
-    """The subset facet (1-0-0) of one side (``input`` or ``output``): the folders that are meant."""
+def subset(side: Container, locations: Iterable[str]) -> Facet:
+    """Return the subset facet of one side (``input`` or ``output``): the folders that are read or written."""
     condition = {"type": "location", "locations": list(locations)}
-    kind = f"{side.capitalize()}Subset{side.capitalize()}DatasetFacet"
-    where = f"{_FACETS}/1-0-0/BaseSubsetDatasetFacet.json#/$defs/{kind}"
-    return {"_producer": PRODUCER, "_schemaURL": where, f"{side}Condition": condition}
+    return facet(side, "subset", **{f"{side}Condition": condition})
 
 
 def sql(query: str) -> Facet:
-    """The sql facet (1-1-0)."""
-    return facet("SQLJobFacet", "1-1-0", query=query, dialect="spark")
+    """Return the sql facet."""
+    return facet("job", "sql", query=query, dialect="spark")
 
 
 def job_type(processing: str, job: str) -> Facet:
-    """The jobType facet (2-0-3)."""
-    return facet("JobTypeJobFacet", "2-0-3", processingType=processing, integration="SPARK", jobType=job)
+    """Return the jobType facet."""
+    return facet("job", "jobType", processingType=processing, integration="SPARK", jobType=job)
+
+
+def source_code_location(members: Mapping[str, str]) -> Facet:
+    """Return the sourceCodeLocation facet of a git repository."""
+    return facet("job", "sourceCodeLocation", type="git", **members)
 
 
 def processing_engine(spark: str) -> Facet:
-    """The processing_engine facet (1-1-1)."""
-    return facet("ProcessingEngineRunFacet", "1-1-1", name="spark", version=spark, openlineageAdapterVersion=VERSION)
+    """Return the processing_engine facet for a version of Spark."""
+    return facet("run", "processing_engine", name="spark", version=spark, openlineageAdapterVersion=VERSION)
 
 
-def error_message(message: str, stack: str | None, language: str = "JAVA") -> Facet:
-    """The errorMessage facet (1-0-1)."""
-    return facet("ErrorMessageRunFacet", "1-0-1", message=message, programmingLanguage=language, stackTrace=stack)
+def error_message(error: tuple[str, str | None] | None, language: str = "JAVA") -> dict[str, Facet]:
+    """Return the errorMessage facet of (message, stack trace or None) under its name; nothing without an error."""
+    if error is None:
+        return {}
+    message, stack = error
+    members = {"message": message, "programmingLanguage": language, "stackTrace": stack}
+    return {"errorMessage": facet("run", "errorMessage", **members)}
 
 
-def parent(run: str, namespace: str, name: str, root: tuple[str, str, str] | None) -> Facet:
-    """The parent facet (1-2-0); ``root`` is (run id, namespace, name)."""
-    top = None if root is None else {"run": {"runId": root[0]}, "job": {"namespace": root[1], "name": root[2]}}
-    job = {"namespace": namespace, "name": name}
-    return facet("ParentRunFacet", "1-1-0", run={"runId": run}, job=job, root=top)
+def parent(parent: tuple[str, str, str], root: tuple[str, str, str] | None) -> dict[str, Facet]:
+    """Return the parent facet under its name; both runs are (run id, job namespace, job name)."""
+    return {"parent": facet("run", "parent", **_run(parent), root=None if root is None else _run(root))}
+
+
+def _run(identity: tuple[str, str, str]) -> dict[str, Any]:
+    run, namespace, name = identity
+    return {"run": {"runId": run}, "job": {"namespace": namespace, "name": name}}
 
 
 def column_lineage(fields: Iterable[tuple[str, Iterable[Source]]], rows: Iterable[Source]) -> Facet:
-    """The columnLineage facet (1-2-0): each column by its sources, and under ``dataset`` what shapes all rows."""
-    told = {name: {"inputFields": _inputs(sources)} for name, sources in fields}
-    return facet("ColumnLineageDatasetFacet", "1-2-0", fields=told, dataset=_inputs(rows) or None)
+    """Return the columnLineage facet: each column by its sources, and under ``dataset`` the sources that shape all rows."""
+    columns = {name: {"inputFields": _inputs(sources)} for name, sources in fields}
+    return facet("dataset", "columnLineage", fields=columns, dataset=_inputs(rows) or None)
 
 
-def _shown(source: Source) -> Source:
+def _published(source: Source) -> Source:
+    """Return the source as the facet spells it: an ACCESS, which the specification does not have, as a TRANSFORMATION."""
     if source.kind.subtype != ACCESS.subtype:
         return source._replace(inner="")
     return source._replace(kind=source.kind._replace(subtype=TRANSFORMATION.subtype), inner="")
 
 
 def _inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
-    listed: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for source in sorted({_shown(source) for source in sources}):
+    transformations: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for source in sorted({_published(source) for source in sources}):
         kind = source.kind
-        listed.setdefault(source[:3], []).append(
+        transformations.setdefault(source[:3], []).append(
             {"type": kind.type, "subtype": kind.subtype, "description": kind.description, "masking": kind.masking}
         )
     return [
         {"namespace": key[0], "name": key[1], "field": key[2], "transformations": kinds}
-        for key, kinds in listed.items()
+        for key, kinds in transformations.items()
     ]

@@ -1,7 +1,7 @@
 """Keys of tables behind JDBC addresses, by OpenLineage's naming rules, as the official Spark integration spells them.  Pure.
 
-Credentials and options never are part of a key. An address without a server (a file, a database in memory) is a namespace
-as it is.
+Credentials and options are never part of a key. An address without a server (a file, a database in memory) is the
+namespace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .names import DatasetName
 
 
 class _Server(NamedTuple):
-    """What an address says: the namespace of its tables, and the database that names without one are in."""
+    """The content of an address: the namespace of its tables, and the database of names without one."""
 
     namespace: str
     database: str = ""
@@ -26,14 +26,14 @@ _WITH_PORT = re.compile(r"(\[.*\]|[^:\]]+):\d+")
 
 
 def from_jdbc(url: str, table: str) -> DatasetName:
-    """The key of a table behind a JDBC address."""
+    """Return the key of a table behind a JDBC address."""
     match = _ADDRESS.match(url)
     if match is None:
         return DatasetName("jdbc", table)
     kind, rest = match["kind"].lower(), match["rest"]
     server = _READERS.get(kind, _any_server)(rest) or _Server(_without_options(rest))
-    alone = not server.database or (kind in _QUALIFIED and "." in table)
-    return DatasetName(server.namespace, table if alone else f"{server.database}.{table}")
+    complete = not server.database or (kind in _QUALIFIED and "." in table)
+    return DatasetName(server.namespace, table if complete else f"{server.database}.{table}")
 
 
 def _without_options(rest: str) -> str:
@@ -41,15 +41,15 @@ def _without_options(rest: str) -> str:
 
 
 def _servers(scheme: str, hosts: str, port: int | None) -> str:
-    """The namespace of one server, or of several that stand for one another."""
-    told = [host.rpartition("@")[2].lower() for host in hosts.split(",")]
+    """Return the namespace of a server or of several replicas, without credentials."""
+    servers = [host.rpartition("@")[2].lower() for host in hosts.split(",")]
     if port is not None:
-        told = [host if _WITH_PORT.fullmatch(host) else f"{host}:{port}" for host in told]
-    return f"{scheme}://{','.join(told)}"
+        servers = [server if _WITH_PORT.fullmatch(server) else f"{server}:{port}" for server in servers]
+    return f"{scheme}://{','.join(servers)}"
 
 
 def _at(start: str, scheme: str | None = None, port: int | None = None) -> _Reader:
-    """A reader of ``start://host[:port],.../database?options``; ``start`` is a pattern."""
+    """Return a reader of ``start://host[:port],.../database?options``; ``start`` is a pattern."""
     pattern = re.compile(rf"(?P<scheme>{start})://(?P<hosts>[^/?;]+)/?(?P<database>[^?;:]*)", re.IGNORECASE)
 
     def read(rest: str) -> _Server | None:
@@ -94,27 +94,27 @@ _ORACLE = re.compile(r"(?P<host>\[.*\]|[^:/?]+)(?::(?P<port>\d+))?(?:[:/](?P<dat
 
 
 def _oracle(rest: str) -> _Server | None:
-    told = rest.partition("@")[2].removeprefix("//")
-    if told.startswith("("):
-        return _oracle_descriptor(told)
-    match = _ORACLE.match(told)
+    address = rest.partition("@")[2].removeprefix("//")
+    if address.startswith("("):
+        return _oracle_descriptor(address)
+    match = _ORACLE.match(address)
     if match is None:
         return None
     return _Server(_servers("oracle", match["host"], int(match["port"] or 1521)), match["database"] or "")
 
 
-def _oracle_descriptor(told: str) -> _Server | None:
-    """``(DESCRIPTION=(ADDRESS=(HOST=...)(PORT=...))(CONNECT_DATA=(SERVICE_NAME=...)))``"""
-    addresses = re.findall(r"\(\s*ADDRESS\s*=((?:\s*\([^()]*\))*)", told, re.IGNORECASE)
-    held = [_parts(one) for one in addresses]
-    hosts = ",".join(f"{one['host']}:{one.get('port', '1521')}" for one in held if "host" in one)
-    names = _parts(told)
+def _oracle_descriptor(text: str) -> _Server | None:
+    """Read ``(DESCRIPTION=(ADDRESS=(HOST=...)(PORT=...))(CONNECT_DATA=(SERVICE_NAME=...)))``."""
+    addresses = re.findall(r"\(\s*ADDRESS\s*=((?:\s*\([^()]*\))*)", text, re.IGNORECASE)
+    servers = [_parts(address) for address in addresses]
+    hosts = ",".join(f"{server['host']}:{server.get('port', '1521')}" for server in servers if "host" in server)
+    names = _parts(text)
     database = names.get("service_name") or names.get("sid") or names.get("instance_name") or ""
     return _Server(_servers("oracle", hosts, None), database) if hosts else None
 
 
-def _parts(told: str) -> dict[str, str]:
-    return {key.lower(): value for key, value in re.findall(r"\(\s*(\w+)\s*=\s*([^()\s]+)\s*\)", told)}
+def _parts(text: str) -> dict[str, str]:
+    return {key.lower(): value for key, value in re.findall(r"\(\s*(\w+)\s*=\s*([^()\s]+)\s*\)", text)}
 
 
 def _teradata(rest: str) -> _Server | None:
@@ -127,11 +127,11 @@ def _teradata(rest: str) -> _Server | None:
 
 
 def _derby(rest: str) -> _Server | None:
-    """A folder is named as a folder; a server or a database in memory as any other."""
-    told, _, options = rest.partition(":")[2].partition(";")
-    if told.startswith(("//", "memory:", "classpath:", "jar:")):
+    """Read the address of a folder, which is named as a folder, or of a server or a database in memory."""
+    path, _, options = rest.partition(":")[2].partition(";")
+    if path.startswith(("//", "memory:", "classpath:", "jar:")):
         return _any_server(rest)
-    folder = told.removeprefix("directory:") or _options(options, ";").get("databasename", "")
+    folder = path.removeprefix("directory:") or _options(options, ";").get("databasename", "")
     return _Server(f"file:{folder}")
 
 
@@ -151,5 +151,5 @@ _READERS: dict[str, _Reader] = {
     "teradata": _teradata,
     "trino": _at("trino", "trino", 443),
 }
-# Databases where a dot in a table's name comes after a database, not after a schema of one.
+# Kinds whose qualified table names begin with a database, not with a schema of the address's database.
 _QUALIFIED = frozenset({"mysql", "ch", "clickhouse"})

@@ -1,17 +1,17 @@
-"""The tables and columns of a query that a JDBC read hands to its database.
+"""The tables and columns of a query that a JDBC read sends to its database.
 
-The text is read by Spark's own parser; names are resolved here, as far as they can be without the database.
+Spark's own parser reads the text; names are resolved here, as far as possible without the database.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..plan.columns import Flow
 from ..plan.expressions import lineage
-from ..plan.lineage import NOTHING, Lineage, Source, indirect, united
+from ..plan.lineage import NOTHING, Lineage, Source, indirect, union
 from ..plan.model import Expression, Plan, PlanNode, expression, expressions
 from .tables import Catalog
 
@@ -20,7 +20,7 @@ _QUOTED = re.compile(r"'(?:[^']|'')*'|\"([^\"]*)\"")
 
 
 def query_of(table: str) -> str | None:
-    """The query that stands in the place of a table, in Spark's quoting; None when it is a table's name."""
+    """Return the query in the place of a table, in Spark's quoting; None for a table's name."""
     match = _SUBQUERY.match(table)
     if match is None:
         return None
@@ -28,7 +28,7 @@ def query_of(table: str) -> str | None:
 
 
 def tables_of(catalog: Catalog, table: str) -> list[str] | None:
-    """The tables that a query names, each once in order; None when it is no query or can't be read."""
+    """Return the tables that a query names, each once in order; None if it is not a query or cannot be parsed."""
     query = query_of(table)
     plan = None if query is None else catalog.parse(query)
     if plan is None:
@@ -43,7 +43,7 @@ def _table_name(node: PlanNode) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The columns that a level of the query sees: by qualifier, or any column of its one table."""
+    """The columns visible at a level of the query: by qualifier, or any column of its only table."""
 
     named: Mapping[str, Lineage] = field(default_factory=dict)
     tables: tuple[tuple[str, str], ...] = ()  # (qualifier, table)
@@ -63,24 +63,24 @@ class _Names:
         known = self.named.get(column.lower()) if not qualifier else self.named.get(f"{qualifier}.{column}".lower())
         if known is not None:
             return known
-        fitting = [table for alias, table in self.tables if not qualifier or alias.lower() == qualifier.lower()]
-        if len(fitting) != 1:
+        tables = [table for alias, table in self.tables if not qualifier or alias.lower() == qualifier.lower()]
+        if len(tables) != 1:
             return NOTHING
-        return Lineage(frozenset({Source(self.namespace, self.prefix + fitting[0], column)}))
+        return Lineage(frozenset({Source(self.namespace, self.prefix + tables[0], column)}))
 
 
 def flow(catalog: Catalog, node: PlanNode, namespace: str, prefix: str, table: str) -> Flow | None:
-    """What the columns of a JDBC relation over a query are made of; None when the query can't be read."""
+    """Return the column lineage of a JDBC relation over a query; None if the query cannot be parsed."""
     query = query_of(table)
     plan = None if query is None else catalog.parse(query)
     if plan is None or plan.root is None:
         return None
     names = _level(plan, plan.root, _Names(namespace=namespace, prefix=prefix))
-    told = names.output or ()
-    by_name = {name.lower(): value for name, value in told}
-    same = len(told) == len(node.output)
+    output = names.output or ()
+    by_name = {name.lower(): value for name, value in output}
+    same = len(output) == len(node.output)
     columns = {
-        attribute.id: told[i][1] if same else by_name.get(attribute.name.lower(), names.column(attribute.name))
+        attribute.id: output[i][1] if same else by_name.get(attribute.name.lower(), names.column(attribute.name))
         for i, attribute in enumerate(node.output)
     }
     return Flow(columns, names.rows)
@@ -88,11 +88,11 @@ def flow(catalog: Catalog, node: PlanNode, namespace: str, prefix: str, table: s
 
 def _level(plan: Plan, node: PlanNode, empty: _Names) -> _Names:
     below = [_level(plan, child, empty) for index in node.children if (child := plan[index]) is not None]
-    here = _joined(below, empty)
+    here = _merged(below, empty)
     match node.kind:
         case "UnresolvedRelation":
             name = _table_name(node)
-            return _Names(tables=((name.rpartition(".")[2], name),), namespace=empty.namespace, prefix=empty.prefix)
+            return replace(empty, tables=((name.rpartition(".")[2], name),))
         case "SubqueryAlias":
             return _renamed(here, node)
         case "Project":
@@ -110,15 +110,15 @@ def _level(plan: Plan, node: PlanNode, empty: _Names) -> _Names:
     return here
 
 
-def _joined(below: list[_Names], empty: _Names) -> _Names:
+def _merged(below: list[_Names], empty: _Names) -> _Names:
     if len(below) == 1:
         return below[0]
     return _Names(
-        named={name: value for one in below for name, value in one.named.items()},
-        tables=tuple(table for one in below for table in one.tables),
+        named={name: value for level in below for name, value in level.named.items()},
+        tables=tuple(table for level in below for table in level.tables),
         namespace=empty.namespace,
         prefix=empty.prefix,
-        rows=frozenset(s for one in below for s in one.rows),
+        rows=frozenset(s for level in below for s in level.rows),
     )
 
 
@@ -133,18 +133,18 @@ def _renamed(here: _Names, node: PlanNode) -> _Names:
 
 def _selected(here: _Names, raw: object, grouped: frozenset[Source]) -> _Names:
     output = []
-    for one in expressions(raw):
-        name = one.name or next((e.name for e in one.walk() if e.name), "")
-        output.append((name.replace("`", "").rpartition(".")[2], lineage(one, here)))
-    if any(one.kind == "UnresolvedStar" for one in expressions(raw)):
+    for column in expressions(raw):
+        name = column.name or next((e.name for e in column.descendants() if e.name), "")
+        output.append((name.replace("`", "").rpartition(".")[2], lineage(column, here)))
+    if any(column.kind == "UnresolvedStar" for column in expressions(raw)):
         return _with_rows(here, grouped)
-    return _Names(here.named, here.tables, here.namespace, here.prefix, here.rows | grouped, tuple(output))
+    return replace(here, rows=here.rows | grouped, output=tuple(output))
 
 
 def _with_rows(here: _Names, more: frozenset[Source]) -> _Names:
-    return _Names(here.named, here.tables, here.namespace, here.prefix, here.rows | more, here.output)
+    return replace(here, rows=here.rows | more)
 
 
 def _shape(here: _Names, subtype: str, raw: object) -> frozenset[Source]:
-    found = [one for item in (raw if isinstance(raw, list) else []) if (one := expression(item)) is not None]
-    return united([NOTHING, *(lineage(one, here) for one in found)]).through(indirect(subtype)).sources
+    found = [e for item in (raw if isinstance(raw, list) else []) if (e := expression(item)) is not None]
+    return union([NOTHING, *(lineage(e, here) for e in found)]).through(indirect(subtype)).sources

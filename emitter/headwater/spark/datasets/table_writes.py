@@ -1,4 +1,4 @@
-"""What commands on files and on tables of the session catalog write (the first data source API)."""
+"""Rules for commands on files and on tables of the session catalog (the first data source API)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from . import facets
 from .catalog_tables import jdbc, kafka
 from .names import DatasetName
 from .reads import reads
-from .tables import Dataset, Reading, at_location, of_table
+from .tables import Dataset, PlanScope, at_location, of_table
 from .written import Written, changed, into, overwriting, query_into
 
 
-def _table(at: Reading, raw: object, fields: list[dict[str, Any]]) -> Dataset | None:
+def _table(at: PlanScope, raw: object, fields: list[dict[str, Any]]) -> Dataset | None:
     return of_table(raw, at.catalog, fields) if isinstance(raw, dict) and "identifier" in raw else None
 
 
-def _full_name(at: Reading, raw: object) -> str | None:
+def _full_name(at: PlanScope, raw: object) -> str | None:
     identifier = raw.get("identifier", raw) if isinstance(raw, dict) else {}
     if not identifier.get("table"):
         return None
@@ -26,14 +26,14 @@ def _full_name(at: Reading, raw: object) -> str | None:
     return name if at.catalog.case_sensitive else name.lower()
 
 
-def insert_files(at: Reading, node: PlanNode) -> Written | None:
-    """A query written into files, or into a table that consists of files."""
+def insert_files(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the files, or the table of files, that a query is written into."""
     _, _, fields = query_into(at, node)
     file_format = (node.fields.get("fileFormat") or {}).get("name")
     found = _table(at, node.fields.get("catalogTable"), fields)
     if found is None:
         found = at_location(str(node.fields["outputPath"]), fields, file_format)
-    partitions = [one.name or "" for one in expressions(node.fields.get("partitionColumns"))]
+    partitions = [column.name or "" for column in expressions(node.fields.get("partitionColumns"))]
     static = node.fields.get("staticPartitions") or {}
     order = [*(name for name in partitions if name not in static), *_bucket(node.fields.get("bucketSpec"))]
     return into(at, node, found, overwriting(node.fields.get("mode")), None, order)
@@ -44,8 +44,8 @@ def _bucket(raw: object) -> list[str]:
     return [*held.get("bucketColumnNames", ()), *held.get("sortColumnNames", ())]
 
 
-def create_as_select(at: Reading, node: PlanNode) -> Written | None:
-    """CTAS, and what ``saveAsTable`` makes of itself."""
+def create_as_select(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table that CTAS or ``saveAsTable`` creates."""
     _, _, fields = query_into(at, node)
     table = node.fields.get("tableDesc") or node.fields.get("table") or {}
     change = None if node.fields.get("mode") == "Append" else "CREATE"
@@ -53,16 +53,16 @@ def create_as_select(at: Reading, node: PlanNode) -> Written | None:
     return into(at, node, _table(at, table, fields), change, _full_name(at, table), order)
 
 
-def insert_hive(at: Reading, node: PlanNode) -> Written | None:
-    """INSERT into a Hive table."""
+def insert_hive(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the Hive table of an INSERT."""
     _, _, fields = query_into(at, node)
     table = _table(at, node.fields.get("table"), fields)
     dynamic = [name for name, value in (node.fields.get("partition") or {}).items() if value is None]
     return into(at, node, table, overwriting(node.fields.get("overwrite")), None, dynamic)
 
 
-def insert_folder(at: Reading, node: PlanNode) -> Written | None:
-    """INSERT OVERWRITE DIRECTORY."""
+def insert_folder(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the folder of an INSERT OVERWRITE DIRECTORY."""
     storage = (node.fields.get("storage") or {}).get("of") or {}
     location = storage.get("locationUri")
     if location is None:
@@ -70,21 +70,21 @@ def insert_folder(at: Reading, node: PlanNode) -> Written | None:
     _, _, fields = query_into(at, node)
     file_format = node.fields.get("provider")
     found = at_location(str(location), fields, file_format if isinstance(file_format, str) else None)
-    # The official integration puts only Hive's folder into the job's name.
+    # The official integration names the job after Hive's folder only.
     suffix = "" if node.kind == "InsertIntoDataSourceDirCommand" else None
     return into(at, node, found, overwriting(node.fields.get("overwrite")), suffix)
 
 
-def insert_relation(at: Reading, node: PlanNode) -> Written | None:
-    """INSERT into a relation of the first API."""
-    target = at.held(node.fields.get("logicalRelation"))
+def insert_relation(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the relation of the first API of an INSERT."""
+    target = at.plan_of(node.fields.get("logicalRelation"))
     found = [] if target is None else reads(at, target)
     overwrite = overwriting(node.fields.get("overwrite"))
     return into(at, node, found[0] if found else None, overwrite, None)
 
 
-def save_into_source(at: Reading, node: PlanNode) -> Written | None:
-    """``df.write.format(...).save()`` into a source of the first API."""
+def save_into_source(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the dataset that ``df.write.format(...).save()`` writes through a source of the first API."""
     _, _, fields = query_into(at, node)
     options = {str(k).lower(): str(v) for k, v in (node.fields.get("options") or {}).items()}
     source = node.fields.get("dataSource") or {}
@@ -101,22 +101,21 @@ def save_into_source(at: Reading, node: PlanNode) -> Written | None:
     return None
 
 
-def create(at: Reading, node: PlanNode) -> Written | None:
-    """CREATE TABLE."""
+def create(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of a CREATE TABLE."""
     table = node.fields.get("table")
     suffix = None if node.kind == "CreateTableCommand" else _full_name(at, table)
     return changed(_table(at, table, []), "CREATE", suffix)
 
 
-def create_view(at: Reading, node: PlanNode) -> Written | None:
-    """A persistent view is a dataset; a temporary one is only a name for a query."""
+def create_view(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the dataset of a persistent view; a temporary one is only a name for a query."""
     if "PersistedView" not in str(node.fields.get("viewType")):
         return None
     _, _, fields = query_into(at, node)
     given = node.fields.get("userSpecifiedColumns") or []
-    names = [
-        one.get("of", {}).get("_1") or one.get("of", {}).get("_1$mcI$sp") for one in given if isinstance(one, dict)
-    ]
+    pairs = [column.get("of", {}) for column in given if isinstance(column, dict)]
+    names = [pair.get("_1") or pair.get("_1$mcI$sp") for pair in pairs]
     if len(names) == len(fields):
         fields = [{**field, "name": str(name)} for field, name in zip(fields, names, strict=True)]
     view = {"identifier": node.fields["name"], "location": None, "schema": {}}
@@ -125,14 +124,14 @@ def create_view(at: Reading, node: PlanNode) -> Written | None:
     return found and replace(found, columns=tuple(field["name"] for field in fields))
 
 
-def _named_table(at: Reading, raw: object) -> Dataset | None:
+def _named_table(at: PlanScope, raw: object) -> Dataset | None:
     if not isinstance(raw, dict) or raw.get("$") != "table":
         return None
     known = at.catalog.table(raw["database"], raw["table"])
     return of_table(known or {"identifier": raw, "location": None, "schema": {}}, at.catalog)
 
 
-def _target_table(at: Reading, node: PlanNode) -> Dataset | None:
+def _target_table(at: PlanScope, node: PlanNode) -> Dataset | None:
     for name in ("table", "tableName", "tableIdent", "tableIdentifier"):
         raw = node.fields.get(name)
         found = _named_table(at, raw) or _table(at, raw, [])
@@ -141,42 +140,41 @@ def _target_table(at: Reading, node: PlanNode) -> Dataset | None:
     return None
 
 
-def altered(at: Reading, node: PlanNode) -> Written | None:
-    """ALTER TABLE of any kind."""
+def altered(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of any ALTER TABLE but a rename."""
     return changed(_target_table(at, node), "ALTER")
 
 
-def truncated(at: Reading, node: PlanNode) -> Written | None:
-    """TRUNCATE TABLE."""
+def truncated(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of a TRUNCATE TABLE."""
     return changed(_target_table(at, node), "TRUNCATE", None)
 
 
-def dropped(at: Reading, node: PlanNode) -> Written | None:
-    """DROP TABLE or VIEW."""
+def dropped(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table or view of a DROP."""
     return changed(_target_table(at, node), "DROP")
 
 
-def renamed(at: Reading, node: PlanNode) -> Written | None:
-    """ALTER TABLE ... RENAME TO."""
+def renamed(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the new table of an ALTER TABLE ... RENAME TO, with the old one's key."""
     old, new = node.fields.get("oldName"), node.fields.get("newName")
     if not isinstance(old, dict) or not isinstance(new, dict):
         return None
     database = new.get("database") or old.get("database")
     dataset = _named_table(at, {**new, "database": database})
-    before = _before(at, old)
     if dataset is None:
         return None
-    change = facets.lifecycle("RENAME", before)
+    change = facets.lifecycle("RENAME", _previous(at, old))
     return Written(dataset.having(lifecycleStateChange=change), suffix="")
 
 
-def _before(at: Reading, old: dict[str, Any]) -> DatasetName | None:
+def _previous(at: PlanScope, old: dict[str, Any]) -> DatasetName | None:
     location = at.catalog.default_location(old.get("database"), str(old.get("table")))
     return None if location is None else at_location(location, None).key
 
 
-def created_like(at: Reading, node: PlanNode) -> Written | None:
-    """CREATE TABLE ... LIKE."""
+def created_like(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of a CREATE TABLE ... LIKE."""
     target, source = node.fields.get("targetTable"), node.fields.get("sourceTable")
     if not isinstance(target, dict) or not isinstance(source, dict):
         return None
@@ -186,13 +184,13 @@ def created_like(at: Reading, node: PlanNode) -> Written | None:
     return changed(dataset, "CREATE", str(target.get("table")))
 
 
-def loaded(at: Reading, node: PlanNode) -> Written | None:
-    """LOAD DATA."""
+def loaded(at: PlanScope, node: PlanNode) -> Written | None:
+    """Return the table of a LOAD DATA."""
     name = _full_name(at, node.fields.get("table"))
     return changed(_target_table(at, node), overwriting(node.fields.get("isOverwrite")), name)
 
 
 def loaded_from(node: PlanNode) -> list[Dataset]:
-    """The files that LOAD DATA moves into a table."""
+    """Return the files that LOAD DATA moves into a table; nothing for any other command."""
     path = node.fields.get("path")
     return [at_location(path, None)] if node.kind == "LoadDataCommand" and isinstance(path, str) else []

@@ -1,6 +1,6 @@
 """Datasets as values, and the naming of tables: by their location, with the table's own name as a symlink.
 
-Pure but for the ``Catalog`` port, which is asked about tables that a plan only names.
+Pure except for the ``Catalog`` port, which is queried for tables that a plan only names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .names import DatasetName, from_location, partition_of
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where Spark finds a table or folder: its location as Spark spells it, and its place in a catalog if it has one."""
+    """The location of a table or folder as Spark spells it, and its identifier in a catalog if it has one."""
 
     location: str
     catalog: str = ""
@@ -30,7 +30,7 @@ class Address:
 class Dataset:
     """A dataset with its facets; ``run_facets`` are its inputFacets or outputFacets.
 
-    ``partitions`` names the folders of it that are read or written; empty where it is not only some of them.
+    ``partitions`` names the folders that are read or written; empty where the whole dataset is.
     """
 
     namespace: str
@@ -42,176 +42,183 @@ class Dataset:
 
     @property
     def key(self) -> DatasetName:
-        """What identifies it."""
+        """Return the dataset's key."""
         return DatasetName(self.namespace, self.name)
 
     def having(self, **more: Facet | None) -> Dataset:
-        """The same dataset with more facets; those that are None are left out."""
+        """Return the dataset with more facets; those that are None are left out."""
         return replace(self, facets={**self.facets, **{k: v for k, v in more.items() if v is not None}})
 
     def without(self, facet: str) -> Dataset:
-        """The same dataset without a facet."""
+        """Return the dataset without a facet."""
         return replace(self, facets={k: v for k, v in self.facets.items() if k != facet})
 
 
 class Catalog(Protocol):
-    """The catalogs of the session, as far as names need them; tables as ``jvm/PlanReader.java`` writes them."""
+    """The catalogs of the session, as far as names need them; tables have the form that ``jvm/PlanReader.java`` writes."""
 
     @property
     def warehouse(self) -> str | None:
-        """Where managed tables of the session catalog live."""
+        """Return the location of the session catalog's managed tables."""
         ...
 
     @property
     def metastore(self) -> str | None:
-        """The Hive metastore's address in OpenLineage's form, where there is one."""
+        """Return the Hive metastore's address in OpenLineage's form, if there is one."""
         ...
 
     @property
     def hive(self) -> bool:
-        """Whether the session catalog is Hive's."""
+        """Return whether the session catalog is Hive's."""
         ...
 
     @property
     def case_sensitive(self) -> bool:
-        """Whether tables whose names differ in case alone are two."""
+        """Return whether table names are case-sensitive."""
         ...
 
     def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
-        """A table of the session catalog as it is now, or None."""
+        """Return the current state of a table of the session catalog, or None."""
         ...
 
     def default_location(self, database: str | None, table: str) -> str | None:
-        """Where a managed table of this name lives."""
+        """Return the location of a managed table of this name."""
         ...
 
     def current_database(self) -> str:
-        """The database of names without one."""
+        """Return the database of names without one."""
         ...
 
     def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
-        """A table of another catalog as it is now, or None."""
+        """Return the current state of a table of another catalog, or None."""
         ...
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
-        """The settings ``spark.sql.catalog.<catalog>.*`` without that prefix."""
+        """Return the settings ``spark.sql.catalog.<catalog>.*`` without that prefix."""
         ...
 
     def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
-        """The newest version of a Delta or Iceberg table that was made between two times (ms since 1970), if any was."""
+        """Return the newest version of a Delta or Iceberg table committed between two times (ms since 1970), or None."""
         ...
 
     def parse(self, sql: str) -> Plan | None:
-        """A query as Spark's parser reads it, unresolved; None where it can't."""
+        """Return the unresolved plan of a query; None if Spark cannot parse it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """One plan being read, and the catalogs behind it."""
+class PlanScope:
+    """A plan and the catalogs behind it: the context of the rules that read plan nodes."""
 
     plan: Plan
     catalog: Catalog
 
-    def held(self, raw: object) -> PlanNode | None:
-        """The plan node that a field's value points to."""
+    def plan_of(self, raw: object) -> PlanNode | None:
+        """Return the plan node that a field's value refers to, or None."""
         return self.plan[int(raw["$plan"])] if isinstance(raw, dict) and "$plan" in raw else None
 
 
 def at_location(location: str, fields: list[dict[str, Any]] | None, file_format: str | None = None) -> Dataset:
-    """A file or folder."""
+    """Return the dataset of a file or folder."""
     name = from_location(location)
-    source = {"dataSource": facets.data_source(name.namespace)}
     partition = partition_of(location)
-    parts = () if partition is None else (partition,)
-    return Dataset(name.namespace, name.name, source, address=Address(location), partitions=parts).having(
+    return Dataset(
+        *name,
+        facets.data_source(name.namespace),
+        address=Address(location),
+        partitions=() if partition is None else (partition,),
+    ).having(
         schema=facets.schema(fields),
-        storage=None if file_format is None else facets.storage("file", file_format),
+        storage=None if file_format is None else facets.storage(file_format),
     )
 
 
 def of_table(table: Mapping[str, Any], catalog: Catalog, fields: list[dict[str, Any]] | None = None) -> Dataset | None:
-    """A table of the session catalog; ``fields`` is its schema where the catalog doesn't know it yet."""
+    """Return the dataset of a session catalog's table; ``fields`` is the schema where the catalog does not have it yet."""
     identifier = table["identifier"]
     database = identifier["database"] or catalog.current_database()
     name = f"{database}.{identifier['table']}"
     location = table["location"] or catalog.default_location(database, identifier["table"])
     if location is None:
         return None
-    told = struct_fields(table["schema"]) or fields or []
-    return at_location(location, told, table.get("provider")).having(
+    columns = struct_fields(table["schema"]) or fields or []
+    return at_location(location, columns, table.get("provider")).having(
         symlinks=symlink(location, name if catalog.case_sensitive else name.lower(), catalog),
         catalog=_catalog_facet(catalog, table.get("provider")),
     )
 
 
 def _catalog_facet(catalog: Catalog, provider: object) -> Facet | None:
-    """Hive's catalog, or Delta's in the session catalog's place; Spark's own in memory is none that others could ask."""
+    """Return the facet of Hive's catalog, or of Delta's in its place; Spark's in-memory catalog is private to the process."""
     if provider == "delta":
-        return facets.catalog("delta", "delta", "spark_catalog", None, None)
+        return facets.catalog("delta", "delta", "spark_catalog")
     if not catalog.hive:
         return None
     return facets.catalog("hive", "hive", "default", catalog.warehouse, catalog.metastore)
 
 
 def symlink(location: str, table: str, catalog: Catalog) -> Facet | None:
-    """The table's own name: in the metastore, else in the warehouse folder; outside of both it leads nowhere."""
+    """Return the symlinks facet with the table's name in the metastore, else in the warehouse; None outside both."""
     namespace = catalog.metastore
     if namespace is None and catalog.warehouse is not None:
         namespace = _inside(location, catalog.warehouse)
-    return None if namespace is None else facets.symlinks([(namespace, table, "TABLE")])
+    return None if namespace is None else facets.table_symlink(namespace, table)
 
 
 def _inside(location: str, warehouse: str) -> str | None:
-    home, place = from_location(warehouse), from_location(location)
-    if place.namespace != home.namespace or not place.name.startswith(home.name.rstrip("/") + "/"):
+    root, table = from_location(warehouse), from_location(location)
+    if table.namespace != root.namespace or not table.name.startswith(root.name.rstrip("/") + "/"):
         return None
-    return f"{home.namespace}:{home.name}" if "://" not in home.namespace else f"{home.namespace}/{home.name}"
+    return f"{root.namespace}:{root.name}" if "://" not in root.namespace else f"{root.namespace}/{root.name}"
 
 
 def with_commit(dataset: Dataset, catalog: Catalog, first: int, last: int) -> Dataset:
-    """The dataset with the version that a write made of it in a span of time (ms since 1970), where its format has some.
+    """Return the dataset with the version that was committed between two times (ms since 1970), if its format has versions.
 
-    What the format counted of that write are its statistics.
+    The counters of that commit are the output's statistics.
     """
     file_format = dataset.facets.get("storage", {}).get("fileFormat")
     if dataset.address is None or file_format not in _VERSIONED:
         return dataset
-    made = catalog.committed(dataset.address, file_format, first, last)
-    if made is None:
+    commit = catalog.committed(dataset.address, file_format, first, last)
+    if commit is None:
         return dataset
-    told = dataset.having(version=facets.dataset_version(made.version))
-    if made.rows is None and made.size is None and made.files is None:
-        return told
-    counted = facets.output_statistics(made.rows, made.size, made.files)
-    return replace(told, run_facets={"outputStatistics": counted, **told.run_facets})
+    dataset = dataset.having(version=facets.dataset_version(commit.version))
+    if commit.rows is None and commit.size is None and commit.files is None:
+        return dataset
+    statistics = facets.output_statistics(commit.rows, commit.size, commit.files)
+    return replace(dataset, run_facets={"outputStatistics": statistics, **dataset.run_facets})
 
 
 _VERSIONED = frozenset({"delta", "iceberg"})
 
 
 def unique(found: Iterable[Dataset]) -> list[Dataset]:
-    """Each dataset once, the first one stays."""
-    kept: dict[DatasetName, Dataset] = {}
-    for one in found:
-        before = kept.setdefault(one.key, one)
-        kept[one.key] = replace(before, partitions=_partitions(before, one))
-    return list(kept.values())
+    """Return each dataset once, as it is found first."""
+    datasets: dict[DatasetName, Dataset] = {}
+    for dataset in found:
+        first = datasets.setdefault(dataset.key, dataset)
+        datasets[dataset.key] = replace(first, partitions=_partitions(first, dataset))
+    return list(datasets.values())
 
 
-def _partitions(one: Dataset, other: Dataset) -> tuple[str, ...]:
-    if not one.partitions or not other.partitions:
+def _partitions(first: Dataset, second: Dataset) -> tuple[str, ...]:
+    if not first.partitions or not second.partitions:
         return ()
-    return tuple(dict.fromkeys((*one.partitions, *other.partitions)))
+    return tuple(dict.fromkeys((*first.partitions, *second.partitions)))
 
 
 def merged(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
-    """Each dataset once, its facets united, a later one replacing an earlier of the same name (SPEC 1.6)."""
-    kept: dict[DatasetName, Dataset] = {}
-    for one in datasets:
-        before = kept.get(one.key)
-        if before is not None:
-            both, run = {**before.facets, **one.facets}, {**before.run_facets, **one.run_facets}
-            one = replace(one, facets=both, run_facets=run, partitions=_partitions(before, one))
-        kept[one.key] = one
-    return tuple(kept.values())
+    """Return each dataset once, with the facets of all; a later facet replaces an earlier one (specification 1.6)."""
+    found: dict[DatasetName, Dataset] = {}
+    for dataset in datasets:
+        first = found.get(dataset.key)
+        if first is not None:
+            dataset = replace(
+                dataset,
+                facets={**first.facets, **dataset.facets},
+                run_facets={**first.run_facets, **dataset.run_facets},
+                partitions=_partitions(first, dataset),
+            )
+        found[dataset.key] = dataset
+    return tuple(found.values())

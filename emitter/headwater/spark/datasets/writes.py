@@ -1,4 +1,4 @@
-"""What a command does to which dataset: a table from a command's class to a rule."""
+"""The datasets that commands write or change: a table from a command's class to a rule."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from ..plan import row_changes
 from ..plan.model import PlanNode
 from . import catalog_writes, table_writes
 from .table_writes import loaded_from
-from .tables import Reading
+from .tables import PlanScope
 from .written import Written
 
 
-def writes(at: Reading, node: PlanNode) -> list[Written]:
-    """What the command at ``node`` writes, creates, alters or drops; nothing for a query."""
+def writes(at: PlanScope, node: PlanNode) -> list[Written]:
+    """Return the dataset that the command at ``node`` writes, creates, alters or drops; nothing for a query."""
     rule = _RULES.get(node.kind)
     found = None if rule is None else rule(at, node)
     if found is None:
         return []
-    # A version that the catalog tells is the one before: what a write makes is known at its end.
+    # The catalog has the version before the write; the new one is known at the end of the run.
     return [replace(found, dataset=found.dataset.without("version"))]
 
 
-_Rule = Callable[[Reading, PlanNode], Written | None]
+_Rule = Callable[[PlanScope, PlanNode], Written | None]
 
 _RULES: dict[str, _Rule] = {
     "InsertIntoHadoopFsRelationCommand": table_writes.insert_files,
@@ -56,7 +56,7 @@ _RULES: dict[str, _Rule] = {
     "DropTableCommand": table_writes.dropped,
     "MergeIntoCommand": catalog_writes.delta_change(row_changes.merged),
     "UpdateCommand": catalog_writes.delta_change(row_changes.updated),
-    "DeleteCommand": catalog_writes.delta_change(row_changes.kept),
+    "DeleteCommand": catalog_writes.delta_change(row_changes.deleted),
     "ReplaceData": catalog_writes.v2_write,
     "WriteDelta": catalog_writes.v2_write,
     "DeleteFromTable": catalog_writes.v2_delete,

@@ -1,4 +1,4 @@
-"""One dataset that a command writes, and the steps that all rules for commands share."""
+"""The dataset that a command writes, and the steps that all rules for commands share."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Any
 from ..plan.columns import Columns, Flow
 from ..plan.model import PlanNode, schema_fields
 from . import facets
-from .facets import Facet
 from .names import job_suffix
-from .tables import Dataset, Reading
+from .tables import Dataset, PlanScope
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One dataset that a command writes or changes.
+    """A dataset that a command writes or changes.
 
-    ``query`` is the plan written into it, column by column as ``columns`` (else by the query's own names); ``sources`` are
-    the plans whose leaves are its inputs; ``sorted_by`` the columns that the writer orders rows by; ``suffix`` is what it
-    adds to the job's name (None: the end of its path, "": nothing); ``columns_of`` gives the column lineage of a command
-    that has no query, by the ExprIds of the plan at ``query``.
+    ``query`` is the plan written into it, whose columns are named ``columns`` (else as in the query); ``sources`` are the
+    plans whose leaves are its inputs; ``sorted_by`` the columns that the writer orders rows by; ``suffix`` is its part of
+    the job's name (None: the end of its path, "": nothing); ``columns_of`` returns the column lineage of a command
+    without a query, by the ExprIds of the plan at ``query``.
     """
 
     dataset: Dataset
@@ -34,29 +33,24 @@ class Written:
 
     @property
     def job_suffix(self) -> str:
-        """The dataset's part of the job's name."""
+        """Return the dataset's part of the job's name."""
         return job_suffix(self.dataset.key, self.suffix)
 
 
 def changed(dataset: Dataset | None, change: str | None, suffix: str | None = "") -> Written | None:
-    """A dataset that a command changes as a whole."""
+    """Return a dataset that a command changes as a whole; None without a dataset."""
     if dataset is None:
         return None
-    return Written(dataset.having(lifecycleStateChange=lifecycle_facet(change)), suffix=suffix)
-
-
-def lifecycle_facet(name: str | None) -> Facet | None:
-    """The lifecycleStateChange facet, or None."""
-    return None if name is None else facets.lifecycle(name)
+    return Written(dataset.having(lifecycleStateChange=facets.lifecycle(change)), suffix=suffix)
 
 
 def overwriting(mode: object) -> str | None:
-    """OVERWRITE where a save mode or flag says so."""
+    """Return OVERWRITE if a save mode or flag says so, else None."""
     return "OVERWRITE" if mode == "Overwrite" or mode is True else None
 
 
-def query_into(at: Reading, node: PlanNode) -> tuple[int | None, tuple[str, ...] | None, list[dict[str, Any]]]:
-    """A command's query, the names that its columns get, and the schema that this gives."""
+def query_into(at: PlanScope, node: PlanNode) -> tuple[int | None, tuple[str, ...] | None, list[dict[str, Any]]]:
+    """Return a command's query, the new names of its columns, and the resulting schema."""
     query = at.plan.query_of(node)
     below = None if query is None else at.plan[query]
     names = node.fields.get("outputColumnNames")
@@ -65,17 +59,17 @@ def query_into(at: Reading, node: PlanNode) -> tuple[int | None, tuple[str, ...]
 
 
 def into(
-    at: Reading,
+    at: PlanScope,
     node: PlanNode,
     dataset: Dataset | None,
     change: str | None,
     suffix: str | None,
     order: Iterable[str] = (),
 ) -> Written | None:
-    """The command's query goes into ``dataset``."""
+    """Return ``dataset`` as written by the command's query; None without a dataset."""
     if dataset is None:
         return None
     query, columns, _ = query_into(at, node)
     sources = () if query is None else (query,)
-    told = dataset.having(lifecycleStateChange=lifecycle_facet(change))
-    return Written(told, query, columns, sources, tuple(order), suffix)
+    dataset = dataset.having(lifecycleStateChange=facets.lifecycle(change))
+    return Written(dataset, query, columns, sources, tuple(order), suffix)

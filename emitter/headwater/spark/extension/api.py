@@ -1,8 +1,8 @@
-"""The extension API: factories, visitors and builders (seed 000).
+"""The extension API: factories, visitors and builders (docs/spark.md).
 
-A library gives a factory by the entry point group ``headwater.spark``, or the setting ``HEADWATER_SPARK_FACTORIES``
-(``module:Class``, separated by commas). Its ``create_*`` methods are called exactly once per application each, in no
-promised order; what they return is asked about every event.
+A library names a factory in the entry point group ``headwater.spark``, or in the setting ``HEADWATER_SPARK_FACTORIES``
+(``module:Class``, separated by commas). Each of its ``create_*`` methods is called exactly once per application, in no
+particular order; the visitors and builders that they return are applied to every event.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .views import LogicalPlan
 T = TypeVar("T")
 
 FacetConsumer = Callable[[str, Any], None]
-"""Takes a facet's name and the facet: a plain object or one of openlineage-python's facet classes."""
+"""A function of a facet's name and the facet: a plain object or one of openlineage-python's facet classes."""
 
 
 @dataclass(slots=True)
 class InputDatasetBuilder:
-    """An input being built; facets of later builders are attached to it."""
+    """An input under construction; facets of later builders are attached to it."""
 
     namespace: str
     name: str
@@ -32,7 +32,7 @@ class InputDatasetBuilder:
 
 @dataclass(slots=True)
 class OutputDatasetBuilder:
-    """An output being built; facets of later builders are attached to it."""
+    """An output under construction; facets of later builders are attached to it."""
 
     namespace: str
     name: str
@@ -41,44 +41,44 @@ class OutputDatasetBuilder:
 
 
 BuiltDataset = Dataset | InputDatasetBuilder | OutputDatasetBuilder
-"""What visitors and builders return; openlineage-python's InputDataset and OutputDataset are taken as well."""
+"""The results of visitors and builders; openlineage-python's InputDataset and OutputDataset are accepted as well."""
 
 
 class CustomFacetBuilder(Protocol):
-    """Builds facets from an event; ``is_defined_at`` says from which."""
+    """A builder of facets from the events that it is defined at."""
 
     def is_defined_at(self, event: Any) -> bool:
-        """Whether this builder takes such an event."""
+        """Return whether this builder accepts the event."""
         ...
 
     def accept(self, event: Any, consumer: FacetConsumer) -> None:
-        """Give any number of facets to ``consumer`` by name."""
+        """Call ``consumer`` with the name and value of each facet."""
         ...
 
 
 class DatasetBuilder(Protocol):
-    """Builds datasets from an event; ``is_defined_at`` says from which."""
+    """A builder of datasets from the events that it is defined at."""
 
     def is_defined_at(self, event: Any) -> bool:
-        """Whether this builder takes such an event."""
+        """Return whether this builder accepts the event."""
         ...
 
     def apply(self, event: Any) -> Iterable[Any]:
-        """The datasets of an event."""
+        """Return the datasets of an event."""
         ...
 
 
 class Partial(Generic[T]):
-    """A function of some types of events: by default of the class given for ``T`` and of those derived from it."""
+    """A function of some events: by default of instances of the class given for ``T``."""
 
     def is_defined_at(self, event: Any) -> bool:
-        """Whether ``event`` is of the type that this class was made for."""
-        wanted = _argument(type(self))
-        return wanted is not None and isinstance(event, wanted)
+        """Return whether ``event`` is of the type that this class was defined for."""
+        accepted = _argument(type(self))
+        return accepted is not None and isinstance(event, accepted)
 
 
 def _argument(cls: type) -> type | None:
-    for base in (base for one in cls.__mro__ for base in getattr(one, "__orig_bases__", ())):
+    for base in (base for ancestor in cls.__mro__ for base in getattr(ancestor, "__orig_bases__", ())):
         for argument in get_args(base):
             found = get_origin(argument) or argument
             if isinstance(found, type):
@@ -90,63 +90,63 @@ _P = TypeVar("_P", bound=LogicalPlan)
 
 
 class QueryPlanVisitor(Partial[_P]):
-    """Makes datasets from nodes of a logical plan, of the view class given as type argument."""
+    """A visitor that builds datasets from the plan nodes of the view class given as type argument."""
 
     def apply(self, node: _P) -> Iterable[Any]:
-        """The datasets of a node."""
+        """Return the datasets of a node."""
         raise NotImplementedError
 
 
 class AbstractInputDatasetBuilder(Partial[T]):
-    """Makes inputs from events of one type."""
+    """A builder of inputs from events of one type."""
 
     def apply(self, event: T) -> Iterable[Any]:
-        """The inputs of an event."""
+        """Return the inputs of an event."""
         raise NotImplementedError
 
 
 class AbstractOutputDatasetBuilder(Partial[T]):
-    """Makes outputs from events of one type."""
+    """A builder of outputs from events of one type."""
 
     def apply(self, event: T) -> Iterable[Any]:
-        """The outputs of an event."""
+        """Return the outputs of an event."""
         raise NotImplementedError
 
 
 class _FacetBuilder(Partial[T]):
     def accept(self, event: T, consumer: FacetConsumer) -> None:
-        """Give the facets that ``build`` makes to ``consumer``."""
+        """Call ``consumer`` with each facet that ``build`` returns."""
         for name, facet in self.build(event).items():
             consumer(name, facet)
 
     def build(self, event: T) -> Mapping[str, Any]:
-        """Facets by name."""
+        """Return facets by name."""
         raise NotImplementedError
 
 
 class AbstractInputDatasetFacetBuilder(_FacetBuilder[T]):
-    """Makes input facets; they are attached to every input of the event."""
+    """A builder of input facets, which are attached to every input of the event."""
 
 
 class AbstractOutputDatasetFacetBuilder(_FacetBuilder[T]):
-    """Makes output facets; they are attached to every output of the event."""
+    """A builder of output facets, which are attached to every output of the event."""
 
 
 class AbstractDatasetFacetBuilder(_FacetBuilder[T]):
-    """Makes dataset facets; they are attached to every input and output of the event."""
+    """A builder of dataset facets, which are attached to every input and output of the event."""
 
 
 class AbstractRunFacetBuilder(_FacetBuilder[T]):
-    """Makes run facets."""
+    """A builder of run facets."""
 
 
 class AbstractJobFacetBuilder(_FacetBuilder[T]):
-    """Makes job facets."""
+    """A builder of job facets."""
 
 
 @dataclass(slots=True)
 class OpenLineageContext:
-    """What builders may use: live collections, to be looked up at use, as they fill while factories are asked."""
+    """The context of builders: live collections, to be read at use, because they fill while factories are loaded."""
 
     spark_context: Any = None
     input_dataset_query_plan_visitors: list[Any] = field(default_factory=list)
@@ -161,43 +161,43 @@ class OpenLineageContext:
 
 
 class OpenLineageEventListenerFactory:
-    """What a library implements; it is made without arguments, and the context is set before any ``create_*``."""
+    """The base class of a library's factory, which is created without arguments; the context is set before any ``create_*``."""
 
     def set_open_lineage_context(self, context: OpenLineageContext) -> None:
-        """Keep the context, if builders need it; it may still be empty."""
+        """Accept the context, for builders that need it; it may still be empty."""
 
     def create_input_dataset_query_plan_visitors(self) -> Collection[Any]:
-        """Visitors that make inputs from plan nodes."""
+        """Return visitors that build inputs from plan nodes."""
         return ()
 
     def create_output_dataset_query_plan_visitors(self) -> Collection[Any]:
-        """Visitors that make outputs from plan nodes."""
+        """Return visitors that build outputs from plan nodes."""
         return ()
 
     def create_input_dataset_builder(self) -> Collection[DatasetBuilder]:
-        """Builders that make inputs from events."""
+        """Return builders of inputs from events."""
         return ()
 
     def create_output_dataset_builder(self) -> Collection[DatasetBuilder]:
-        """Builders that make outputs from events."""
+        """Return builders of outputs from events."""
         return ()
 
     def create_input_dataset_facet_builders(self) -> Collection[CustomFacetBuilder]:
-        """Builders of facets for every input."""
+        """Return builders of facets for every input."""
         return ()
 
     def create_output_dataset_facet_builders(self) -> Collection[CustomFacetBuilder]:
-        """Builders of facets for every output."""
+        """Return builders of facets for every output."""
         return ()
 
     def create_dataset_facet_builders(self) -> Collection[CustomFacetBuilder]:
-        """Builders of facets for every input and output."""
+        """Return builders of facets for every input and output."""
         return ()
 
     def create_run_facet_builders(self) -> Collection[CustomFacetBuilder]:
-        """Builders of run facets."""
+        """Return builders of run facets."""
         return ()
 
     def create_job_facet_builders(self) -> Collection[CustomFacetBuilder]:
-        """Builders of job facets."""
+        """Return builders of job facets."""
         return ()

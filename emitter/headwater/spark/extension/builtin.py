@@ -1,15 +1,16 @@
-"""Headwater's own support as a factory like any other (seed 000)."""
+"""Headwater's own support for Spark, as a factory of the extension API."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
 from ..datasets import facets
 from ..datasets.reads import rdd_datasets, reads
-from ..datasets.tables import Catalog, Dataset, Reading, at_location
+from ..datasets.tables import Catalog, Dataset, PlanScope, at_location
 from ..datasets.writes import Written, writes
 from .api import (
     AbstractInputDatasetBuilder,
@@ -22,45 +23,45 @@ from .api import (
 from .views import RDD, ActiveJob, LogicalPlan, QueryExecution, StageInfo
 
 LARGEST_PLAN = 200_000
-"""So many characters of a plan's own text are told at most."""
+"""The most characters of a plan's text in a facet."""
 
 
 class PlanReads(QueryPlanVisitor[LogicalPlan]):
-    """The datasets that leaves of a plan read."""
+    """A visitor that builds the datasets that leaves of a plan read."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
     def apply(self, node: LogicalPlan) -> Iterable[Dataset]:
-        return reads(Reading(node.plan, self._catalog), node.node)
+        return reads(PlanScope(node.plan, self._catalog), node.node)
 
 
 class PlanWrites(QueryPlanVisitor[LogicalPlan]):
-    """The datasets that commands write."""
+    """A visitor that builds the datasets that commands write."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
     def apply(self, node: LogicalPlan) -> Iterable[Written]:
-        return writes(Reading(node.plan, self._catalog), node.node)
+        return writes(PlanScope(node.plan, self._catalog), node.node)
 
 
 class FileScanInputDatasetBuilder(AbstractInputDatasetBuilder[RDD]):
-    """The files and folders that an RDD of a chain reads itself."""
+    """A builder of the files and folders that an RDD reads itself."""
 
     def apply(self, event: RDD) -> Iterable[Dataset]:
         return rdd_datasets({"paths": event.paths, "files": list(event.files)})
 
 
 class HadoopOutputDatasetBuilder(AbstractOutputDatasetBuilder[ActiveJob]):
-    """The folder that a job writes Hadoop files to."""
+    """A builder of the folder that a job writes Hadoop files to."""
 
     def apply(self, event: ActiveJob) -> Iterable[Dataset]:
         return [] if event.writes is None else [at_location(event.writes, None)]
 
 
 class OutputStatisticsFacetBuilder(AbstractOutputDatasetFacetBuilder[StageInfo]):
-    """What a stage wrote; stages that wrote nothing say nothing."""
+    """A builder of the statistics of a stage that wrote something."""
 
     def build(self, event: StageInfo) -> dict[str, Any]:
         if not event.records_written and not event.bytes_written:
@@ -71,22 +72,22 @@ class OutputStatisticsFacetBuilder(AbstractOutputDatasetFacetBuilder[StageInfo])
 
 
 class LogicalPlanFacetBuilder(AbstractRunFacetBuilder[QueryExecution]):
-    """The analysed plan as Spark writes it, once in a run: for those who ask for it, and no larger than an event bears."""
+    """A builder of the analysed plan as Spark writes it, once per run and up to ``LARGEST_PLAN``."""
 
     def __init__(self) -> None:
-        self._told: WeakSet[QueryExecution] = WeakSet()
+        self._emitted: WeakSet[QueryExecution] = WeakSet()
 
     def build(self, event: QueryExecution) -> dict[str, Any]:
         plan = event.analyzed.java()
-        if event in self._told or plan is None:
+        if event in self._emitted or plan is None:
             return {}
-        self._told.add(event)
+        self._emitted.add(event)
         return {"spark.logicalPlan": facets.custom(**_plan_text(event, plan))}
 
 
 def _plan_text(event: QueryExecution, plan: Any) -> dict[str, Any]:
-    if event.analyzed.plan.cut is not None:
-        return {"omitted": f"the plan is above a limit of {event.analyzed.plan.cut}"}
+    if event.analyzed.plan.truncated is not None:
+        return {"omitted": f"the plan is above a limit of {event.analyzed.plan.truncated}"}
     text = str(plan.toJSON())
     if len(text) > LARGEST_PLAN:
         return {"omitted": f"the plan has {len(text)} characters, more than {LARGEST_PLAN}"}
@@ -94,7 +95,7 @@ def _plan_text(event: QueryExecution, plan: Any) -> dict[str, Any]:
 
 
 class BuiltInFactory(OpenLineageEventListenerFactory):
-    """Everything that headwater knows of Spark itself; ``plans`` tells plans, too."""
+    """Headwater's factory; ``plans`` adds the text of plans to runs."""
 
     def __init__(self, catalog: Catalog, plans: bool = False) -> None:
         self._catalog = catalog
@@ -120,9 +121,5 @@ class BuiltInFactory(OpenLineageEventListenerFactory):
 
 
 def built_in(catalog: Catalog, plans: bool = False) -> Callable[[], OpenLineageEventListenerFactory]:
-    """The factory's maker, as an extension's is."""
-
-    def make() -> OpenLineageEventListenerFactory:
-        return BuiltInFactory(catalog, plans)
-
-    return make
+    """Return a function that creates headwater's factory."""
+    return partial(BuiltInFactory, catalog, plans)

@@ -1,4 +1,4 @@
-"""Datasets and facets of others as ours: plain objects, openlineage-python's classes, or builders."""
+"""Conversion of the datasets and facets that libraries return: plain objects, openlineage-python's classes, builders."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from typing import Any
 
 from openlineage.client.serde import Serde
 
+from ...producer import base_schema
 from ..datasets.facets import PRODUCER
 from ..datasets.tables import Dataset
 from ..datasets.writes import Written
 
-_ANY_FACET = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/BaseFacet"
-
 
 def as_facet(facet: Any) -> dict[str, Any]:
-    """A facet as a plain object that has its producer and schema; raises ``TypeError`` for what is none."""
-    told = facet if isinstance(facet, Mapping) else Serde.to_dict(facet)
-    if not isinstance(told, Mapping):
+    """Return a facet as a plain object with producer and schema; raise ``TypeError`` for anything that is not a facet."""
+    members = facet if isinstance(facet, Mapping) else Serde.to_dict(facet)
+    if not isinstance(members, Mapping):
         raise TypeError(f"not a facet: {type(facet).__name__}")
-    return {"_producer": PRODUCER, "_schemaURL": _ANY_FACET, **told}
+    return {"_producer": PRODUCER, "_schemaURL": base_schema("BaseFacet"), **members}
 
 
 def as_facets(facets: Any) -> dict[str, Any]:
-    """Facets by name."""
+    """Return facets by name, each as ``as_facet`` returns it."""
     return {str(name): as_facet(facet) for name, facet in dict(facets or {}).items()}
 
 
 def as_dataset(built: Any) -> Dataset:
-    """A dataset of ours from what a visitor or builder returned; raises ``TypeError`` where it has no key."""
+    """Return the dataset that a visitor or builder returned; raise ``TypeError`` where it has no key."""
     if isinstance(built, Dataset):
         return built
     if isinstance(built, Written):

@@ -1,4 +1,4 @@
-"""Finding factories and node classes, and building a RunEvent's parts from all of them in the seed's eight steps."""
+"""Loading of factories and node classes, and building of a RunEvent's parts with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger("headwater.spark")
 
 FACTORIES, NODES = "headwater.spark", "headwater.spark.nodes"
 
-# create_* method -> the context's collection that it fills; the context's names are the seed's.
+# create_* method -> the collection of the context that it fills.
 _CREATES = (
     ("create_input_dataset_query_plan_visitors", "input_dataset_query_plan_visitors"),
     ("create_output_dataset_query_plan_visitors", "output_dataset_query_plan_visitors"),
@@ -34,8 +34,8 @@ _CREATES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What the eight steps give for one event."""
+class EventParts:
+    """The facets of run and job, the inputs and the outputs of one event."""
 
     run: Mapping[str, Facet]
     job: Mapping[str, Facet]
@@ -45,26 +45,28 @@ class Parts:
 
 @dataclass(slots=True)
 class Extensions:
-    """All builders of one application, its own among them; a builder that fails is told once and costs only its part."""
+    """All builders of one application, headwater's included.
+
+    A builder that fails is logged once; the results of the others stay.
+    """
 
     context: OpenLineageContext
     own_only: bool = True
-    _told: set[int] = field(default_factory=set)
+    _failed: set[int] = field(default_factory=set)
 
     @classmethod
     def load(
         cls, factories: Iterable[Callable[[], OpenLineageEventListenerFactory]], own: int, spark_context: Any = None
     ) -> Extensions:
-        """Ask each factory once; ``own`` is how many of them, at the end, are headwater's."""
-        made = cls(OpenLineageContext(spark_context=spark_context))
+        """Load each factory once; ``own`` is the number of headwater's own factories among them."""
         listed = list(factories)
-        made.own_only = len(listed) <= own
+        extensions = cls(OpenLineageContext(spark_context=spark_context), own_only=len(listed) <= own)
         for factory in listed:
-            made._ask(factory)
-        return made
+            extensions._load(factory)
+        return extensions
 
-    def _ask(self, make: Callable[[], OpenLineageEventListenerFactory]) -> None:
-        """Take all that a factory creates, or nothing: one that fails half way is left out whole."""
+    def _load(self, make: Callable[[], OpenLineageEventListenerFactory]) -> None:
+        """Add all that a factory creates, or nothing if one of its methods fails."""
         try:
             factory = make()
             factory.set_open_lineage_context(self.context)
@@ -76,8 +78,8 @@ class Extensions:
             getattr(self.context, name).extend(builders)
 
     def datasets(self, visitors: Sequence[Any], view: Any) -> list[Any]:
-        """What the visitors that are defined at ``view`` make of it, as they return it."""
-        return [one for visitor in visitors for one in self._applied(visitor, view)]
+        """Return the results of the visitors that are defined at ``view``, as they return them."""
+        return [dataset for visitor in visitors for dataset in self._applied(visitor, view)]
 
     def _applied(self, visitor: Any, event: Any) -> list[Any]:
         try:
@@ -87,33 +89,47 @@ class Extensions:
             return []
 
     def _fault(self, builder: Any, fault: Exception) -> None:
-        if id(builder) not in self._told:
-            self._told.add(id(builder))
+        if id(builder) not in self._failed:
+            self._failed.add(id(builder))
             logger.warning("lineage by %s is left out: %s", type(builder).__name__, fault)
 
-    def parts(self, events: Sequence[Any], inputs: Sequence[Dataset] = (), outputs: Sequence[Dataset] = ()) -> Parts:
-        """The parts of the RunEvent for these Spark events; ``inputs`` and ``outputs`` are from the plan's visitors."""
+    def parts(
+        self, events: Sequence[Any], inputs: Sequence[Dataset] = (), outputs: Sequence[Dataset] = ()
+    ) -> EventParts:
+        """Return the parts of the RunEvent for some Spark events.
+
+        ``inputs`` and ``outputs`` are the datasets that the visitors of the plan returned.
+        """
         context = self.context
         run = self._facets(context.run_facet_builders, events)
         job = self._facets(context.job_facet_builders, events)
         read = [*inputs, *self._built(context.input_dataset_builders, events)]
-        if read:
-            own = self._facets(context.input_dataset_facet_builders, events)
-            shared = self._facets(context.dataset_facet_builders, events)
-            read = [_with(one, shared, own) for one in read]
         written = [*outputs, *self._built(context.output_dataset_builders, events)]
-        if written:
-            own = self._facets(context.output_dataset_facet_builders, events)
-            shared = self._facets(context.dataset_facet_builders, events)
-            written = [_with(one, shared, own) for one in written]
-        return Parts(run, job, merged(read), merged(written))
+        return EventParts(
+            run,
+            job,
+            self._with_facets(read, context.input_dataset_facet_builders, events),
+            self._with_facets(written, context.output_dataset_facet_builders, events),
+        )
+
+    def _with_facets(
+        self, datasets: list[Dataset], own_builders: Collection[Any], events: Sequence[Any]
+    ) -> tuple[Dataset, ...]:
+        """Return the datasets, merged, with the facets of builders, which win over those that a dataset has.
+
+        The official integration has the same rule.
+        """
+        if not datasets:
+            return ()
+        own, shared = (self._facets(b, events) for b in (own_builders, self.context.dataset_facet_builders))
+        return merged(replace(d, facets={**d.facets, **shared}, run_facets={**d.run_facets, **own}) for d in datasets)
 
     def _built(self, builders: Collection[Any], events: Sequence[Any]) -> list[Dataset]:
         found: list[Dataset] = []
         for builder in builders:
             for event in events:
                 try:
-                    found.extend(as_dataset(one) for one in self._applied(builder, event))
+                    found.extend(map(as_dataset, self._applied(builder, event)))
                 except TypeError as fault:
                     self._fault(builder, fault)
         return found
@@ -130,27 +146,22 @@ class Extensions:
         return found
 
 
-def _with(dataset: Dataset, shared: Mapping[str, Facet], own: Mapping[str, Facet]) -> Dataset:
-    """Facets of builders come after those that the dataset has: a builder's wins (the official integration's rule)."""
-    return replace(dataset, facets={**dataset.facets, **shared}, run_facets={**dataset.run_facets, **own})
-
-
 def found_factories(environ: Mapping[str, str]) -> list[Callable[[], OpenLineageEventListenerFactory]]:
-    """The factories of installed libraries and of ``HEADWATER_SPARK_FACTORIES``."""
+    """Return the factories of installed libraries and of ``HEADWATER_SPARK_FACTORIES``."""
     named = [text.strip() for text in environ.get("HEADWATER_SPARK_FACTORIES", "").split(",") if text.strip()]
     found = [_loaded(entry.name, entry.load) for entry in entry_points(group=FACTORIES)]
     found += [_loaded(text, partial(_imported, text)) for text in named]
-    return [one for one in found if one is not None]
+    return [factory for factory in found if factory is not None]
 
 
 def found_nodes(environ: Mapping[str, str]) -> dict[str, type]:
-    """The classes attached to plan nodes by installed libraries and by ``HEADWATER_SPARK_NODES``."""
+    """Return the node classes of installed libraries and of ``HEADWATER_SPARK_NODES`` by JVM class."""
     found = {entry.name: _loaded(entry.name, entry.load) for entry in entry_points(group=NODES)}
     for pair in environ.get("HEADWATER_SPARK_NODES", "").split(","):
         node, _, where = pair.strip().partition("=")
         if where:
             found[node] = _loaded(node, partial(_imported, where))
-    return {name: made for name, made in found.items() if made is not None}
+    return {name: node_class for name, node_class in found.items() if node_class is not None}
 
 
 def _loaded(name: str, load: Callable[[], Any]) -> Any:

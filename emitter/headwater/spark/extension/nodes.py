@@ -1,11 +1,11 @@
-"""Lineage that a library attaches to plan nodes of its own (seed 001).
+"""Lineage that a library attaches to its own plan nodes (docs/spark.md).
 
-A library names, for a JVM class of its plan nodes, a Python class that is made with the node's view and has some of the
+A library names, for a JVM class of its plan nodes, a Python class that is called with the node's view and has some of the
 methods below: by the entry point group ``headwater.spark.nodes`` (name: the JVM class, value: the Python class) or the
 setting ``HEADWATER_SPARK_NODES`` (``jvm.Class=module:Class``, separated by commas). A Python data source of Spark 4 needs
 neither: its ``DataSource`` class may have the methods itself.
 
-All of it is structural: an object with the right attributes will do, so a library need not import headwater.
+The protocols are structural: any object with the right attributes is accepted, so a library need not import headwater.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class InputLineageNode(Protocol):
     """A node that knows the datasets it reads."""
 
     def get_inputs(self, context: Any) -> Sequence[Any]:
-        """`InputDatasetWithIdentifier` or `InputDatasetWithDelegate`, or anything of their shape."""
+        """Return ``InputDatasetWithIdentifier``, ``InputDatasetWithDelegate`` or objects with the same attributes."""
         ...
 
 
@@ -32,24 +32,24 @@ class OutputLineageNode(Protocol):
     """A node that knows the datasets it writes."""
 
     def get_outputs(self, context: Any) -> Sequence[Any]:
-        """`OutputDatasetWithIdentifier` or `OutputDatasetWithDelegate`, or anything of their shape."""
+        """Return ``OutputDatasetWithIdentifier``, ``OutputDatasetWithDelegate`` or objects with the same attributes."""
         ...
 
 
 @runtime_checkable
 class ColumnLevelLineageNode(Protocol):
-    """A node that knows how its columns come about."""
+    """A node that knows what its columns are computed from."""
 
     def column_level_lineage_inputs(self, context: Any) -> Sequence[Any]:
-        """`DatasetFieldLineage`: the input fields and the expressions that stand for them."""
+        """Return ``DatasetFieldLineage``: the input fields and their expressions."""
         ...
 
     def column_level_lineage_outputs(self, context: Any) -> Sequence[Any]:
-        """`DatasetFieldLineage`: the output fields and the expressions that stand for them."""
+        """Return ``DatasetFieldLineage``: the output fields and their expressions."""
         ...
 
     def column_level_lineage_dependencies(self, context: Any) -> Sequence[Any]:
-        """`ExpressionDependency`: which expressions an output expression is made of."""
+        """Return ``ExpressionDependency``: the expressions that an output expression is computed from."""
         ...
 
 
@@ -70,7 +70,7 @@ class DatasetIdentifier:
 
 @dataclass(frozen=True, slots=True)
 class InputDatasetWithFacets:
-    """An input with facets: see the two ways to identify it."""
+    """An input with facets; the two derived classes identify it."""
 
     facets: Facets = field(default_factory=dict)
     input_facets: Facets = field(default_factory=dict)
@@ -78,21 +78,21 @@ class InputDatasetWithFacets:
 
 @dataclass(frozen=True, slots=True)
 class InputDatasetWithIdentifier(InputDatasetWithFacets):
-    """An input told by its key."""
+    """An input identified by its key."""
 
     identifier: DatasetIdentifier = DatasetIdentifier("", "")
 
 
 @dataclass(frozen=True, slots=True)
 class InputDatasetWithDelegate(InputDatasetWithFacets):
-    """An input that another node of the plan tells; these facets are added."""
+    """The inputs of another node of the plan; these facets are added to them."""
 
     node: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class OutputDatasetWithFacets:
-    """An output with facets: see the two ways to identify it."""
+    """An output with facets; the two derived classes identify it."""
 
     facets: Facets = field(default_factory=dict)
     output_facets: Facets = field(default_factory=dict)
@@ -100,27 +100,27 @@ class OutputDatasetWithFacets:
 
 @dataclass(frozen=True, slots=True)
 class OutputDatasetWithIdentifier(OutputDatasetWithFacets):
-    """An output told by its key."""
+    """An output identified by its key."""
 
     identifier: DatasetIdentifier = DatasetIdentifier("", "")
 
 
 @dataclass(frozen=True, slots=True)
 class OutputDatasetWithDelegate(OutputDatasetWithFacets):
-    """An output that another node of the plan tells; these facets are added."""
+    """The outputs of another node of the plan; these facets are added to them."""
 
     node: Any = None
 
 
 class DatasetFieldLineage:
-    """A field of a dataset and the expression that stands for it: the four classes below."""
+    """A field of a dataset and its expression: the four classes below."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class InputDatasetField(DatasetFieldLineage):
-    """An input field, known in the plan as ``expr_id``."""
+    """An input field, whose id in the plan is ``expr_id``."""
 
     identifier: DatasetIdentifier
     field: str
@@ -129,14 +129,14 @@ class InputDatasetField(DatasetFieldLineage):
 
 @dataclass(frozen=True, slots=True)
 class InputDatasetFieldFromDelegate(DatasetFieldLineage):
-    """The input fields that another node tells."""
+    """The input fields of another node."""
 
     delegate: Any
 
 
 @dataclass(frozen=True, slots=True)
 class OutputDatasetField(DatasetFieldLineage):
-    """An output field, made by the expression ``expr_id``."""
+    """An output field, computed by the expression ``expr_id``."""
 
     field: str
     expr_id: OlExprId
@@ -144,7 +144,7 @@ class OutputDatasetField(DatasetFieldLineage):
 
 @dataclass(frozen=True, slots=True)
 class OutputDatasetFieldFromDelegate(DatasetFieldLineage):
-    """The output fields that another node tells."""
+    """The output fields of another node."""
 
     delegate: Any
 
@@ -157,7 +157,7 @@ class ExpressionDependency:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionDependencyWithIdentifier(ExpressionDependency):
-    """An output expression made of input expressions by id."""
+    """An output expression computed from input expressions, by id."""
 
     output_expr_id: OlExprId
     input_expr_ids: Sequence[OlExprId]
@@ -165,14 +165,14 @@ class ExpressionDependencyWithIdentifier(ExpressionDependency):
 
 @dataclass(frozen=True, slots=True)
 class ExpressionDependencyWithDelegate(ExpressionDependency):
-    """An output expression made of whatever ``expression`` is made of: an expression as it stands in a node's fields."""
+    """An output expression with the lineage of ``expression``, a value of a node's fields."""
 
     output_expr_id: OlExprId
     expression: Any
 
 
 class FacetRegistry:
-    """Run and job facets for the next event; there is no promise that there will be one."""
+    """Run and job facets for the next run event, if there is one."""
 
     _lock: ClassVar[threading.Lock] = threading.Lock()
     _run: ClassVar[dict[str, Any]] = {}
@@ -180,19 +180,19 @@ class FacetRegistry:
 
     @classmethod
     def register_run_facet(cls, name: str, facet: Any) -> None:
-        """Put a facet on the run of the next event."""
+        """Add a facet to the run of the next event."""
         with cls._lock:
             cls._run[name] = facet
 
     @classmethod
     def register_job_facet(cls, name: str, facet: Any) -> None:
-        """Put a facet on the job of the next event."""
+        """Add a facet to the job of the next event."""
         with cls._lock:
             cls._job[name] = facet
 
     @classmethod
     def take(cls) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The run and job facets registered since the last event."""
+        """Return and clear the run and job facets registered since the last event."""
         with cls._lock:
             run, job = dict(cls._run), dict(cls._job)
             cls._run.clear()

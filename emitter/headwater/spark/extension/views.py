@@ -1,10 +1,10 @@
-"""What is passed to builders: small Python views of Spark's objects (seed 000).
+"""The arguments of builders: small Python views of Spark's objects.
 
-Each view class names the JVM class that it stands for. A library adds its own by deriving from one of these::
+Each view class names the JVM class that it represents. A library adds its own by deriving from one of these::
 
     class PartitionedRDD(RDD, jvm_class="com.acme.PartitionedRDD"): ...
 
-and a builder defined at ``PartitionedRDD`` is then given objects of that class and of no other.
+A builder defined at ``PartitionedRDD`` then receives objects of that class only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class View:
 
     @staticmethod
     def named(class_name: str, otherwise: type[_V]) -> type[_V]:
-        """The view class for a JVM class, if it is a kind of ``otherwise``; else ``otherwise`` itself."""
+        """Return the view class of a JVM class if it is derived from ``otherwise``, else ``otherwise`` itself."""
         found = View._known.get(class_name) or View._known.get(class_name.rpartition(".")[2])
         return found if found is not None and issubclass(found, otherwise) else otherwise
 
@@ -41,7 +41,7 @@ class View:
 class LogicalPlan(View, jvm_class="org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"):
     """A node of a logical plan: its class, its constructor's fields as plain values, its output and its children.
 
-    ``java()`` is the py4j reference, fetched when it is asked for.
+    ``java()`` fetches the node's py4j reference.
     """
 
     plan: Plan
@@ -50,47 +50,47 @@ class LogicalPlan(View, jvm_class="org.apache.spark.sql.catalyst.plans.logical.L
 
     @property
     def class_name(self) -> str:
-        """The full name of the node's JVM class."""
+        """Return the full name of the node's JVM class."""
         return self.node.class_name
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The constructor's fields; a plan in a field is ``{"$plan": index}``, an expression has the key ``e``."""
+        """Return the constructor's fields; a plan in a field is ``{"$plan": index}``, an expression has the key ``e``."""
         return self.node.fields
 
     @property
     def output(self) -> tuple[Attribute, ...]:
-        """The columns that the node gives."""
+        """Return the node's output columns."""
         return self.node.output
 
     @property
     def children(self) -> tuple[LogicalPlan, ...]:
-        """The nodes below."""
+        """Return the child nodes."""
         return tuple(found for index in self.node.children if (found := self.at(index)) is not None)
 
     def at(self, index: int) -> LogicalPlan | None:
-        """Another node of the same plan."""
+        """Return another node of the same plan."""
         node = self.plan[index]
         return None if node is None else logical_plan(self.plan, node, self._java)
 
     def field(self, name: str) -> LogicalPlan | None:
-        """The node that a field holds."""
+        """Return the plan node in a field, or None."""
         held = self.node.fields.get(name)
         return self.at(int(held["$plan"])) if isinstance(held, dict) and "$plan" in held else None
 
     def walk(self) -> Iterator[LogicalPlan]:
-        """This node and all below it."""
+        """Yield this node and its descendants."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def java(self) -> Any:
-        """The py4j reference of the node, or None where the JVM is gone."""
+        """Return the node's py4j reference, or None for a plan without a JVM."""
         return None if self._java is None else self._java(self.node.index)
 
 
 def logical_plan(plan: Plan, node: PlanNode, java: Callable[[int], Any] | None = None) -> LogicalPlan:
-    """The view of a node, of the most specific class that is known for it."""
+    """Return the view of a node, of the class registered for the node's JVM class."""
     return View.named(node.class_name, LogicalPlan)(plan, node, java)
 
 
@@ -104,7 +104,7 @@ class QueryExecution(View, jvm_class="org.apache.spark.sql.execution.QueryExecut
 
 @dataclass(frozen=True, eq=False)
 class RDD(View, jvm_class="org.apache.spark.rdd.RDD"):
-    """One RDD of a chain, told apart from those that it depends on; ``paths`` and ``files`` are what it reads itself."""
+    """An RDD without the RDDs that it depends on; ``paths`` and ``files`` are what it reads itself."""
 
     class_name: str
     id: int = -1
@@ -115,32 +115,32 @@ class RDD(View, jvm_class="org.apache.spark.rdd.RDD"):
 
 
 class HadoopRDD(RDD, jvm_class="org.apache.spark.rdd.HadoopRDD"):
-    """Reads Hadoop files (``textFile``, ``sequenceFile``)."""
+    """An RDD of Hadoop files (``textFile``, ``sequenceFile``)."""
 
 
 class NewHadoopRDD(RDD, jvm_class="org.apache.spark.rdd.NewHadoopRDD"):
-    """Reads Hadoop files by the newer API."""
+    """An RDD of Hadoop files, of the newer Hadoop API."""
 
 
 class FileScanRDD(RDD, jvm_class="org.apache.spark.sql.execution.datasources.FileScanRDD"):
-    """Reads the files of a file source; ``columns`` are those that it reads."""
+    """An RDD of the files of a file source; ``columns`` are those that it reads."""
 
 
 class MapPartitionsRDD(RDD, jvm_class="org.apache.spark.rdd.MapPartitionsRDD"):
-    """Applies a function to each partition."""
+    """An RDD that applies a function to each partition."""
 
 
 class PythonRDD(RDD, jvm_class="org.apache.spark.api.python.PythonRDD"):
-    """Runs Python code on each partition."""
+    """An RDD that runs Python code on each partition."""
 
 
 class ShuffledRDD(RDD, jvm_class="org.apache.spark.rdd.ShuffledRDD"):
-    """The result of a shuffle."""
+    """An RDD that is the result of a shuffle."""
 
 
 @dataclass(frozen=True, eq=False)
 class StageInfo(View, jvm_class="org.apache.spark.scheduler.StageInfo"):
-    """A finished stage and its task metrics; ``job`` is told where it is an RDD action's."""
+    """A finished stage and its task metrics."""
 
     stage_id: int
     num_tasks: int = 0
@@ -152,7 +152,7 @@ class StageInfo(View, jvm_class="org.apache.spark.scheduler.StageInfo"):
 
 @dataclass(frozen=True, eq=False)
 class Stage(View, jvm_class="org.apache.spark.scheduler.Stage"):
-    """A stage of the scheduler, with the RDDs that it computes, flattened."""
+    """A stage of the scheduler, with the chain of its RDDs as a flat sequence."""
 
     id: int
     rdds: tuple[RDD, ...] = ()

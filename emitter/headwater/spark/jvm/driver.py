@@ -1,13 +1,13 @@
-"""The driver's JVM, the one place that speaks py4j.
+"""The driver's JVM: the only module that calls py4j.
 
-The classes of ``jvm/*.java`` are compiled inside the driver by Janino, the compiler that Spark's own code generation
-uses: so no jar is needed, and what they name is checked against the very Spark that runs.
+The Java classes of this package are compiled inside the driver by Janino, the compiler of Spark's code generation. So no jar
+is needed, and the names that they use are checked against the Spark release that runs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -24,32 +24,32 @@ JavaObject = Any
 """A py4j reference."""
 
 
-# Imported at use: a program must be able to run, untold, where neither py4j nor the classic PySpark is installed.
-def _thrown() -> tuple[type[BaseException], ...]:
-    """What a call raises where Java threw: py4j's error, or what PySpark makes of those that it knows."""
+# Imported at use: a program must run, without lineage, where neither py4j nor the classic PySpark is installed.
+def _java_errors() -> tuple[type[BaseException], ...]:
+    """Return the types of a Java exception: py4j's error, or PySpark's own for exceptions that it knows."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors.exceptions.captured import CapturedException
 
     return Py4JJavaError, CapturedException
 
 
-def _failures() -> tuple[type[BaseException], ...]:
-    """The same, and what py4j says of methods and classes that aren't there."""
+def _py4j_errors() -> tuple[type[BaseException], ...]:
+    """Return the types of Java exceptions and of py4j's errors for missing methods and classes."""
     from py4j.protocol import Py4JError
 
-    return *_thrown(), Py4JError
+    return *_java_errors(), Py4JError
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What reading one plan may cost: values read, milliseconds."""
+class PlanLimits:
+    """The most values and milliseconds of reading one plan."""
 
     values: int = 60_000
     milliseconds: int = 2_000
 
 
 def _source() -> str:
-    """All classes as one compilation unit, which is what Janino compiles at a time."""
+    """Return all classes as a single compilation unit, as Janino compiles one unit at a time."""
     imports: set[str] = set()
     bodies: list[str] = []
     for unit in _UNITS:
@@ -61,7 +61,7 @@ def _source() -> str:
     return "\n".join(["package headwater.jvm;", *sorted(imports), *bodies])
 
 
-# One set of classes for a JVM's life: py4j remembers methods by class name, and would call those of an older set.
+# Compiled once per JVM: py4j caches methods by class name, and would call those of the earlier classes.
 _loaders: dict[int, tuple[JavaObject, JavaObject]] = {}
 
 
@@ -79,18 +79,18 @@ def _compiled(gateway: JavaObject) -> JavaObject:
 
 @dataclass(slots=True)
 class Driver:
-    """The JVM behind a session; every method may raise py4j's errors."""
+    """The JVM of a session; every method may raise py4j's errors."""
 
     context: JavaObject
     gateway: JavaObject
     tap: JavaObject
     loader: JavaObject
-    limits: Limits = field(default_factory=Limits)
+    limits: PlanLimits = field(default_factory=PlanLimits)
     _session: JavaObject | None = None
 
     @classmethod
     def attach(cls, context: Any, session: JavaObject | None = None, capacity: int = 10_000) -> Driver:
-        """Compile the classes and put the tap on a listener queue of its own, so that it delays no other listener."""
+        """Compile the classes and register the tap on its own listener queue, so that it does not delay other listeners."""
         gateway = context._gateway
         loader = _compiled(gateway)
         java = context._jsc.sc()
@@ -101,15 +101,11 @@ class Driver:
 
     @property
     def session(self) -> JavaObject:
-        """The session, from the moment that the program has one: asking for it makes none."""
+        """Return the program's session, or None before it has one; never create a session."""
         if self._session is None:
-            found = self.gateway.jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
-            self._session = found.get() if found.isDefined() else None
+            default = self.gateway.jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
+            self._session = default.get() if default.isDefined() else None
         return self._session
-
-    def detach(self) -> None:
-        """Take the tap off the listener bus."""
-        self.context.listenerBus().removeListener(self.tap)
 
     def _class(self, name: str) -> JavaObject:
         return self.loader.loadClass(f"headwater.jvm.{name}")
@@ -118,80 +114,81 @@ class Driver:
         jvm = self.gateway.jvm
         primitive = {"int": jvm.java.lang.Integer, "long": jvm.java.lang.Long}
         kinds = self.gateway.new_array(jvm.Class, len(types))
-        given = self.gateway.new_array(jvm.Object, len(values))
-        for i, (kind, value) in enumerate(zip(types, values, strict=True)):
+        for i, kind in enumerate(types):
             kinds[i] = primitive[kind].TYPE if kind in primitive else jvm.Class.forName(kind)
-            given[i] = jvm.java.lang.Long.valueOf(value) if kind == "long" else value
-        return self._class(name).getDeclaredConstructor(kinds).newInstance(given)
+        longs = [jvm.java.lang.Long.valueOf(v) if k == "long" else v for k, v in zip(types, values, strict=True)]
+        return self._class(name).getDeclaredConstructor(kinds).newInstance(self._array(jvm.Object, longs))
 
     def _static(self, name: str, method: str, *values: Any) -> Any:
-        jvm = self.gateway.jvm
         found = next(m for m in self._class(name).getDeclaredMethods() if m.getName() == method)
-        given = self.gateway.new_array(jvm.Object, len(values))
+        return found.invoke(None, self._array(self.gateway.jvm.Object, values))
+
+    def _array(self, kind: JavaObject, values: Sequence[Any]) -> JavaObject:
+        array = self.gateway.new_array(kind, len(values))
         for i, value in enumerate(values):
-            given[i] = value
-        return found.invoke(None, given)
+            array[i] = value
+        return array
 
     def poll(self, milliseconds: int) -> JavaObject | None:
-        """The next listener event as an array of kind, clock, event, extra; None when none came in time."""
+        """Return the next listener event as an array of kind, clock, event, extra; None if there is none in time."""
         return self.tap.poll(milliseconds)
 
     def dropped(self) -> int:
-        """How many listener events found the queue full."""
+        """Return the number of listener events that were dropped because the queue was full."""
         return int(self.tap.dropped())
 
     def analyzed(self, execution: JavaObject) -> JavaObject | None:
-        """An execution's analysed plan; None where the analysis failed, of which the job itself is told."""
+        """Return an execution's analysed plan; None where the analysis failed, as Spark raises that error to the job."""
         try:
             return execution.analyzed()
-        except _thrown():
+        except _java_errors():
             return None
 
     def reader(self) -> JavaObject:
         return self._new("PlanReader", ("int", "long"), (self.limits.values, self.limits.milliseconds))
 
     def plan(self, logical: JavaObject) -> Plan:
-        """Read a logical plan in one call."""
+        """Return a logical plan, read in one call."""
         return plans.parse(self.reader().read(logical))
 
     def plan_and_nodes(self, logical: JavaObject) -> tuple[Plan, Callable[[int], JavaObject]]:
-        """A logical plan, and the way to its nodes' py4j references."""
+        """Return a logical plan, and a function that returns the py4j reference of a node by its index."""
         reader = self.reader()
         return plans.parse(reader.read(logical)), reader.node
 
     def value(self, held: JavaObject) -> Any:
-        """A JVM value as plain Python values, as it would stand in a plan node's fields."""
+        """Return a JVM value as plain Python values, in the form of a plan node's fields."""
         return json.loads(self.reader().value(held))
 
     def metrics(self, execution: JavaObject) -> list[dict[str, Any]]:
-        """The counters of the nodes that scanned or wrote, outermost first."""
+        """Return the counters of the nodes that scanned or wrote, outermost first."""
         return list(self.value(self._static("Facts", "metrics", execution)))
 
     def metrics_so_far(self, execution: JavaObject) -> list[dict[str, Any]]:
-        """The same of an execution that failed: none where it failed before it had a plan, as the job itself is told."""
+        """Return the counters of an execution that failed; none where it failed before it had a plan."""
         try:
             return self.metrics(execution)
-        except _thrown():
+        except _java_errors():
             return []
 
     def job(self, event: JavaObject, active: JavaObject | None) -> dict[str, Any]:
-        """What a job outside of SQL reads and writes."""
+        """Return the RDDs, stages and output folder of a job, as ``Facts.java`` describes them."""
         return dict(self.value(self._static("Facts", "job", event, active)))
 
     def stream(self, query: JavaObject) -> tuple[Plan | None, dict[str, Any], dict[str, str]]:
-        """A streaming query's analysed plan, its sink and its options."""
+        """Return a streaming query's analysed plan, its sink and its options."""
         held = self._static("Facts", "stream", query)
         if held is None:
             return None, {}, {}
         return self.plan(held[0]), dict(self.value(held[1]) or {}), dict(self.value(held[2]) or {})
 
     def error(self, failure: JavaObject) -> tuple[str, str]:
-        """A failure's message and stack trace."""
+        """Return the message and stack trace of a Java exception."""
         message = failure.getMessage()
         return str(failure if message is None else message), str(self._static("Facts", "stack", failure))
 
     def stage(self, info: JavaObject) -> dict[str, Any]:
-        """The task metrics of a finished stage."""
+        """Return the task metrics of a finished stage."""
         return dict(self.value(self._static("Facts", "stage", info)))
 
 
@@ -200,20 +197,20 @@ class SessionCatalog:
     """The ``Catalog`` port over a live session."""
 
     driver: Driver
-    _learnt: tuple[str | None, str | None, bool, bool] | None = None
+    _cached: tuple[str | None, str | None, bool, bool] | None = None
 
     @classmethod
     def of(cls, driver: Driver) -> SessionCatalog:
         return cls(driver)
 
     def _settings(self) -> tuple[str | None, str | None, bool, bool]:
-        """What is asked of the session once."""
-        if self._learnt is None:
+        """Return warehouse, metastore, hive and case_sensitive, read from the session once."""
+        if self._cached is None:
             conf, started = self.driver.session.sessionState().conf(), self.driver.context.getConf()
             hive = started.get("spark.sql.catalogImplementation", "in-memory") == "hive"
             metastore = _metastore(started) if hive else None
-            self._learnt = (str(conf.warehousePath()), metastore, hive, bool(conf.caseSensitiveAnalysis()))
-        return self._learnt
+            self._cached = (str(conf.warehousePath()), metastore, hive, bool(conf.caseSensitiveAnalysis()))
+        return self._cached
 
     @property
     def warehouse(self) -> str | None:
@@ -243,13 +240,13 @@ class SessionCatalog:
         identifier = self._identifier(database, table)
         if not self._catalog().tableExists(identifier):
             return None
-        return self._unless_gone(lambda: self._catalog().getTableMetadata(identifier))
+        return self._loaded_value(lambda: self._catalog().getTableMetadata(identifier))
 
-    def _unless_gone(self, load: Callable[[], JavaObject | None]) -> Mapping[str, Any] | None:
-        """A table that was there a moment ago: the program runs on, and may have dropped or renamed it since."""
+    def _loaded_value(self, load: Callable[[], JavaObject | None]) -> Mapping[str, Any] | None:
+        """Return a table; None if the program, which runs at the same time, has dropped or renamed it."""
         try:
             held = load()
-        except _thrown():
+        except _java_errors():
             held = None
         if held is None:
             return None
@@ -264,14 +261,12 @@ class SessionCatalog:
         return str(self._catalog().getCurrentDatabase())
 
     def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
-        return self._unless_gone(lambda: self._loaded(catalog, namespace, table))
+        return self._loaded_value(lambda: self._loaded(catalog, namespace, table))
 
     def _loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> JavaObject | None:
         jvm = self.driver.gateway.jvm
         plugin = self.driver.session.sessionState().catalogManager().catalog(catalog or "spark_catalog")
-        parts = self.driver.gateway.new_array(jvm.String, len(namespace))
-        for i, part in enumerate(namespace):
-            parts[i] = part
+        parts = self.driver._array(jvm.String, namespace)
         identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(parts, table)
         return plugin.loadTable(identifier) if plugin.tableExists(identifier) else None
 
@@ -282,8 +277,8 @@ class SessionCatalog:
             else:
                 held = self._loaded(table.catalog, table.namespace, table.name or "")
                 found = None if held is None else self.driver._static("Commits", "iceberg", held, first, last)
-        except _failures():
-            return None  # gone since, or of a release that tells its versions otherwise
+        except _py4j_errors():
+            return None  # dropped since, or of a release with another form of versions
         return None if found is None else commit(str(found[0]), self.driver.value(found[1]))
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
@@ -294,8 +289,8 @@ class SessionCatalog:
     def parse(self, sql: str) -> Plan | None:
         try:
             return self.driver.plan(self.driver.session.sessionState().sqlParser().parsePlan(sql))
-        except _failures():
-            return None  # another database's dialect: its tables can't be told apart here
+        except _py4j_errors():
+            return None  # another database's dialect, whose table names are not known here
 
 
 def _metastore(conf: JavaObject) -> str | None:

@@ -1,8 +1,10 @@
-"""Column lineage of a plan: a table from a node's class to how its columns and rows come about.
+"""Column lineage of a plan, node by node.  Pure.
 
-Pure. It is read from the analysed plan: the optimised one has null checks that nobody wrote, has lost Python functions
-and sub-queries, and doesn't know views and cached frames any more.  What shapes *which* rows there are (JOIN, FILTER,
-GROUP_BY, SORT) is kept apart from the columns: it holds for the whole dataset.
+Theory of operation. Lineage follows from the analysed plan: the optimised plan has null checks that the program does not
+contain, and no longer has Python functions, sub-queries, views and cached frames. The plan is resolved from the leaves
+up, each node once: a rule of the node's class turns the flows of its children into its own flow. A flow has the lineage
+of each column, by ExprId, and apart from it the sources that decide *which* rows there are (JOIN, FILTER, GROUP_BY,
+SORT), because these apply to the whole dataset.
 """
 
 from __future__ import annotations
@@ -16,17 +18,17 @@ from .model import Expression, Plan, PlanNode
 from .orders import lost_orders
 
 LeafColumns = Callable[[PlanNode], "Flow | None"]
-"""What the columns of a leaf are, by ExprId; None for a leaf that reads nothing."""
+"""A function that returns the flow of a leaf; None for a leaf that reads nothing."""
 
 Rule = Callable[["Columns", PlanNode], "Flow"]
-"""How a node's columns and rows come about; the rule named "" is for all nodes that have none."""
+"""A function that returns the flow of a node; the rule named "" is for all nodes without one."""
 
 OPAQUE = Kind("DIRECT", "TRANSFORMATION", False, "opaque step: every input column may feed every output column")
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What a node gives: each column by ExprId, and what shapes its rows."""
+    """The lineage of a node's output: each column by ExprId, and the sources that shape its rows."""
 
     columns: Mapping[int, Lineage]
     rows: frozenset[Source] = frozenset()
@@ -43,33 +45,33 @@ class Columns:
     _flows: dict[int, Flow] = field(default_factory=dict)
     _ctes: dict[int, int] = field(default_factory=dict)
     _outer: list[Mapping[int, Lineage]] = field(default_factory=list)
-    _lost: frozenset[int] | None = None
+    _lost_orders: frozenset[int] | None = None
 
     def flow(self, index: int) -> Flow:
-        """The flow out of the node at ``index``; what is below comes first, so that a deep plan needs no deep stack."""
-        waiting = [index]
-        while waiting:
-            node = self.plan[waiting[-1]]
-            if waiting[-1] in self._flows:
-                waiting.pop()
+        """Return the flow of the node at ``index``, without recursion, as plans can be deeper than Python's stack."""
+        stack = [index]
+        while stack:
+            node = self.plan[stack[-1]]
+            if stack[-1] in self._flows:
+                stack.pop()
                 continue
             below = [] if node is None else self._below(node)
             if below:
-                waiting.extend(below)
+                stack.extend(below)
                 continue
-            self._flows[waiting[-1]] = Flow({})  # a recursive query sees itself as empty
-            self._flows[waiting[-1]] = Flow({}) if node is None else self._resolved(node)
-            waiting.pop()
+            self._flows[stack[-1]] = Flow({})  # a recursive query sees itself as empty
+            self._flows[stack[-1]] = Flow({}) if node is None else self._resolved(node)
+            stack.pop()
         return self._flows[index]
 
     def _below(self, node: PlanNode) -> list[int]:
         if node.kind == "UnionLoop":
-            return []  # its two sides see each other: its rule goes down by itself
+            return []  # its two sides refer to each other: its rule resolves them
         self._define(node)
         return [child for child in node.children if child not in self._flows]
 
     def _define(self, node: PlanNode) -> None:
-        """Note the definitions of a WITH before anything refers to them."""
+        """Register the definitions of a WITH before other nodes refer to them."""
         definitions = node.fields.get("cteDefs") if node.kind == "WithCTE" else None
         for held in definitions if isinstance(definitions, list) else ():
             definition = self.plan[held["$plan"]] if isinstance(held, dict) and "$plan" in held else None
@@ -77,8 +79,8 @@ class Columns:
                 self.define(definition.fields["id"], held["$plan"])
 
     def _resolved(self, node: PlanNode) -> Flow:
-        told = None if self.attached is None else self.attached(self, node)
-        return self.rules.get(node.kind, self.rules[""])(self, node) if told is None else told
+        attached = None if self.attached is None else self.attached(self, node)
+        return self.rules.get(node.kind, self.rules[""])(self, node) if attached is None else attached
 
     def child(self, node: PlanNode, which: int = 0) -> Flow:
         return self.flow(node.children[which])
@@ -90,10 +92,10 @@ class Columns:
         return self._ctes.get(reference)
 
     def lost_orders(self) -> frozenset[int]:
-        """The sorts whose order nothing above can see."""
-        if self._lost is None:
-            self._lost = lost_orders(self.plan)
-        return self._lost
+        """Return the indexes of sorts without an effect on the plan's result."""
+        if self._lost_orders is None:
+            self._lost_orders = lost_orders(self.plan)
+        return self._lost_orders
 
     def scope(self, flow: Flow) -> _Scope:
         return _Scope(self, flow.columns)
@@ -120,7 +122,7 @@ class _Scope:
             self.columns._outer.pop()
 
     def column(self, name: str) -> Lineage:
-        return NOTHING  # an analysed plan knows its columns by ExprId
+        return NOTHING  # an analysed plan refers to columns by ExprId
 
     def subquery(self, expression: Expression) -> Lineage:
         flow, node = self.inner(expression)
@@ -130,69 +132,70 @@ class _Scope:
         own = frozenset(s for s in flow.rows if s.kind.subtype != "JOIN")
         return Lineage(value.sources | own, value.parts, value.base)
 
-    def joined(self, found: Iterable[Expression]) -> frozenset[Source]:
-        """What ties correlated sub-queries to this node's rows: they are joins in all but name."""
-        queries = (e for one in found for e in one.walk() if e.plan is not None and e.kind not in _PREDICATES)
+    def correlated(self, found: Iterable[Expression]) -> frozenset[Source]:
+        """Return the sources that correlate sub-queries with this node's rows, as in a join."""
+        nested = (e for top in found for e in top.descendants())
+        queries = (e for e in nested if e.plan is not None and e.kind not in _PREDICATES)
         return frozenset(s for query in queries for s in self.inner(query)[0].rows if s.kind.subtype == "JOIN")
 
 
 def shaped_by(scope: _Scope, subtype: str, found: Iterable[Expression]) -> frozenset[Source]:
-    """What ``found`` brings to all rows, as one INDIRECT subtype."""
+    """Return the sources of expressions that shape all rows, as one INDIRECT subtype."""
     kind = indirect(subtype)
-    return frozenset(s for one in found for s in lineage(one, scope).through(kind).sources)
+    return frozenset(s for expression in found for s in lineage(expression, scope).through(kind).sources)
 
 
 _PREDICATES = frozenset({"InSubquery", "Exists", "LateralSubquery"})
 
 
-def condition(scope: _Scope, subtype: str, one: Expression | None) -> frozenset[Source]:
-    """What a condition brings: FILTER (or JOIN) of its columns; IN and EXISTS are joins, whoever wrote them."""
-    if one is None:
+def condition(scope: _Scope, subtype: str, predicate: Expression | None) -> frozenset[Source]:
+    """Return the sources of a condition as FILTER or JOIN; IN and EXISTS are joins in either case."""
+    if predicate is None:
         return frozenset()
-    if one.kind in _PREDICATES:
-        return _semi_join(scope, one)
-    if one.kind == "And" or any(e.kind in _PREDICATES for e in one.walk()):
-        return frozenset(s for child in one.children for s in condition(scope, subtype, child))
-    if subtype == "FILTER" and any(e.kind == "OuterReference" for e in one.walk()):
+    if predicate.kind in _PREDICATES:
+        return _semijoin(scope, predicate)
+    if predicate.kind == "And" or any(e.kind in _PREDICATES for e in predicate.descendants()):
+        return frozenset(s for child in predicate.children for s in condition(scope, subtype, child))
+    if subtype == "FILTER" and any(e.kind == "OuterReference" for e in predicate.descendants()):
         subtype = "JOIN"
-    if subtype == "FILTER" and any(_is_correlated(e) for e in one.walk()):
-        return _compared(scope, one) | scope.joined([one])
-    return shaped_by(scope, subtype, [one]) | scope.joined([one])
+    if subtype == "FILTER" and any(_is_correlated(e) for e in predicate.descendants()):
+        return _compared(scope, predicate) | scope.correlated([predicate])
+    return shaped_by(scope, subtype, [predicate]) | scope.correlated([predicate])
 
 
-def _is_correlated(one: Expression) -> bool:
-    return one.plan is not None and any(child is not None for child in one.children)
+def _is_correlated(expression: Expression) -> bool:
+    return expression.plan is not None and any(child is not None for child in expression.children)
 
 
-def _compared(scope: _Scope, one: Expression) -> frozenset[Source]:
-    """A comparison with a value that a sub-query finds for each row: a join's condition, and what filters in there."""
+def _compared(scope: _Scope, predicate: Expression) -> frozenset[Source]:
+    """Return the sources of a comparison with a correlated sub-query: a join's condition, and filters inside the query."""
     joins, filters = indirect("JOIN"), indirect("FILTER")
-    found = lineage(one, scope).sources
+    found = lineage(predicate, scope).sources
     return frozenset(s._replace(kind=compose(joins if s.kind.type == "DIRECT" else filters, s.kind)) for s in found)
 
 
-def conjuncts(one: Expression | None) -> list[Expression]:
-    """The parts of a condition that all must hold."""
-    if one is None:
+def conjuncts(predicate: Expression | None) -> list[Expression]:
+    """Return the parts of a condition that are connected by AND."""
+    if predicate is None:
         return []
-    if one.kind == "And":
-        return [part for child in one.children for part in conjuncts(child)]
-    return [one]
+    if predicate.kind == "And":
+        return [part for child in predicate.children for part in conjuncts(child)]
+    return [predicate]
 
 
-def referred_ids(one: Expression) -> set[int]:
-    """The ExprIds of the columns that an expression names."""
-    return {e.id for e in one.walk() if e.kind == "AttributeReference" and e.id is not None}
+def referred_ids(expression: Expression) -> set[int]:
+    """Return the ExprIds of the columns that an expression refers to."""
+    return {e.id for e in expression.descendants() if e.kind == "AttributeReference" and e.id is not None}
 
 
-def _semi_join(scope: _Scope, one: Expression) -> frozenset[Source]:
-    query = next((e for e in one.walk() if e.plan is not None), None)
+def _semijoin(scope: _Scope, predicate: Expression) -> frozenset[Source]:
+    query = next((e for e in predicate.descendants() if e.plan is not None), None)
     if query is None:
         return frozenset()
     flow, node = scope.inner(query)
     found = set(flow.rows)
-    if one.kind == "InSubquery":
-        found |= shaped_by(scope, "JOIN", [e for e in one.children if e is not None and e.plan is None])
+    if predicate.kind == "InSubquery":
+        found |= shaped_by(scope, "JOIN", [e for e in predicate.children if e is not None and e.plan is None])
         for attribute in node.output if node is not None else ():
             found |= flow.columns.get(attribute.id, NOTHING).through(indirect("JOIN")).sources
     return frozenset(found)

@@ -1,6 +1,6 @@
-"""Column lineage of expressions: a table from an expression's class to what its value is made of.
+"""Column lineage of expressions: a table from an expression's class to the rule for its value.
 
-Pure. Sub-query plans and attributes are asked of the ``Scope``; everything else is here.
+Pure. A ``Scope`` resolves attributes and sub-query plans.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from .lineage import AGGREGATION, IDENTITY, NOTHING, TRANSFORMATION, Kind, Lineage, indirect, united
+from .lineage import AGGREGATION, IDENTITY, NOTHING, TRANSFORMATION, Kind, Lineage, indirect, union
 from .model import Expression
 
 
 class Scope(Protocol):
-    """What an expression can refer to."""
+    """What an expression can refer to: attributes, columns by name, and sub-queries."""
 
     def attribute(self, expr_id: int) -> Lineage:
-        """The value of an attribute."""
+        """Return the lineage of an attribute."""
         ...
 
     def subquery(self, expression: Expression) -> Lineage:
-        """The value of a sub-query, with what shapes its rows as INDIRECT sources."""
+        """Return the lineage of a sub-query's value, with the sources that shape its rows as INDIRECT ones."""
         ...
 
     def column(self, name: str) -> Lineage:
-        """The value of a column that is known by name only, as in a query that was just parsed."""
+        """Return the lineage of a column that is known by name only, as in an unresolved query."""
         ...
 
 
-# Names the optimiser or the type checker wraps around a value without changing it.
+# Expressions that the optimiser or the type checker wraps around a value without changing it.
 _SAME_VALUE = frozenset(
     {
         "Alias", "OuterReference", "KnownNotNull", "KnownNullable", "KnownFloatingPointNormalized", "AssertNotNull",
@@ -37,7 +37,7 @@ _SAME_VALUE = frozenset(
         "PreciseTimestampConversion", "ResolvedStar", "WindowSpecDefinition", "TryEval", "UnresolvedAlias",
     }
 )  # fmt: skip
-# Functions whose result hides the value that went in.
+# Functions whose result hides their argument.
 _MASKING = frozenset(
     {
         "Crc32", "HiveHash", "Md5", "Murmur3Hash", "Sha1", "Sha2", "XxHash64", "Mask", "AesEncrypt", "TryAesEncrypt",
@@ -54,14 +54,14 @@ _AGGREGATE_NAMES = frozenset(
 
 
 def lineage(expression: Expression | None, scope: Scope) -> Lineage:
-    """What the value of ``expression`` is made of."""
+    """Return the lineage of the value of ``expression``."""
     if expression is None:
         return NOTHING
     rule = _RULES.get(expression.kind)
     if rule is not None:
         return rule(expression, scope)
     if expression.kind in _SAME_VALUE or (expression.replaced and expression.kind not in _MASKING):
-        return united(lineage(child, scope) for child in expression.children)
+        return union(lineage(child, scope) for child in expression.children)
     if expression.plan is not None:
         return scope.subquery(expression)
     return _children(expression, scope, _step(expression))
@@ -89,15 +89,15 @@ def _name(expression: Expression, scope: Scope) -> Lineage:
 
 
 def _function(expression: Expression, scope: Scope) -> Lineage:
-    """A function that is known by name only."""
+    """Return the lineage of a function that is known by name only."""
     name = (expression.name or "").lower()
     return _children(expression, scope, AGGREGATION if name in _AGGREGATE_NAMES else TRANSFORMATION)
 
 
 def _cast(expression: Expression, scope: Scope) -> Lineage:
-    return (
-        _children(expression, scope, TRANSFORMATION) if not expression.same else lineage(expression.children[0], scope)
-    )
+    if expression.same:
+        return lineage(expression.children[0], scope)
+    return _children(expression, scope, TRANSFORMATION)
 
 
 def _case(expression: Expression, scope: Scope) -> Lineage:
@@ -105,26 +105,26 @@ def _case(expression: Expression, scope: Scope) -> Lineage:
     pairs = len(children) // 2 * 2
     conditions = [lineage(c, scope).through(indirect("CONDITIONAL")) for c in children[0:pairs:2]]
     values = [lineage(v, scope) for v in (*children[1:pairs:2], *children[pairs:])]
-    return _one_of(conditions, values)
+    return _any_of(conditions, values)
 
 
 def _if(expression: Expression, scope: Scope) -> Lineage:
     condition, *values = expression.children
     if len(values) == 2 and values[0] == values[1]:
-        return lineage(values[0], scope)  # how UPDATE and MERGE write a column that they leave alone
-    return _one_of([lineage(condition, scope).through(indirect("CONDITIONAL"))], [lineage(v, scope) for v in values])
+        return lineage(values[0], scope)  # a column that UPDATE or MERGE leaves unchanged
+    return _any_of([lineage(condition, scope).through(indirect("CONDITIONAL"))], [lineage(v, scope) for v in values])
 
 
 def _coalesce(expression: Expression, scope: Scope) -> Lineage:
     values = [lineage(child, scope) for child in expression.children]
-    return _one_of([value.through(indirect("CONDITIONAL")) for value in values], values)
+    return _any_of([value.through(indirect("CONDITIONAL")) for value in values], values)
 
 
-def _one_of(conditions: list[Lineage], values: list[Lineage]) -> Lineage:
-    """One of some values: each may be what comes out, so none is it as it is."""
-    whole = united(values) if values else NOTHING
-    told = _with_conditions(conditions, whole.through(TRANSFORMATION))
-    return Lineage(told.sources, whole.parts, whole.base)
+def _any_of(conditions: list[Lineage], values: list[Lineage]) -> Lineage:
+    """Return the lineage of a value that is one of several: each is a TRANSFORMATION, as none is always the result."""
+    whole = union(values) if values else NOTHING
+    sources = _with_conditions(conditions, whole.through(TRANSFORMATION)).sources
+    return Lineage(sources, whole.parts, whole.base)
 
 
 def _with_conditions(conditions: list[Lineage], value: Lineage) -> Lineage:
@@ -161,11 +161,11 @@ def _element(expression: Expression, scope: Scope) -> Lineage:
         return lineage(picked, scope)
     chosen = [lineage(k, scope).through(TRANSFORMATION) for k in keys]
     place = "value" if expression.kind == "GetMapValue" else "_element"
-    return united([lineage(collection, scope).element(place), *chosen])
+    return union([lineage(collection, scope).element(place), *chosen])
 
 
 def _picked(collection: Expression | None, keys: list[Expression | None]) -> Expression | None:
-    """The one expression that a constant index or key takes out of a collection made on the spot, else None."""
+    """Return the expression that a constant index or key selects from a collection literal, else None."""
     key = keys[0] if keys else None
     if collection is None or key is None or key.kind != "Literal" or key.value is None:
         return None
@@ -173,7 +173,7 @@ def _picked(collection: Expression | None, keys: list[Expression | None]) -> Exp
         return collection.children[int(key.value)]
     if collection.kind == "CreateMap":
         pairs = zip(collection.children[0::2], collection.children[1::2], strict=False)
-        found = [value for one, value in pairs if one is not None and one.kind == "Literal" and one.value == key.value]
+        found = [value for k, value in pairs if k is not None and k.kind == "Literal" and k.value == key.value]
         return found[0] if found else None
     return None
 
@@ -188,21 +188,21 @@ def _named_struct(expression: Expression, scope: Scope) -> Lineage:
 def _update_fields(expression: Expression, scope: Scope) -> Lineage:
     base, *changes = expression.children
     struct = lineage(base, scope)
-    put = {c.name: lineage(c.children[0], scope) for c in changes if c is not None and c.name is not None}
-    sources = struct.through(TRANSFORMATION).sources
-    return Lineage(sources | frozenset(s for p in put.values() for s in p.through(TRANSFORMATION).sources), put, struct)
+    members = {c.name: lineage(c.children[0], scope) for c in changes if c is not None and c.name is not None}
+    sources = frozenset(s for value in (struct, *members.values()) for s in value.through(TRANSFORMATION).sources)
+    return Lineage(sources, members, struct)
 
 
 def _pivot(expression: Expression, scope: Scope) -> Lineage:
-    """PivotFirst: the pivot column only chooses which value goes into which column."""
+    """Return the lineage of PivotFirst: the pivot column only selects the values of each column."""
     chosen, *values = expression.children
-    value = united([NOTHING, *(lineage(v, scope) for v in values)])
+    value = union([NOTHING, *(lineage(v, scope) for v in values)])
     return _with_conditions([lineage(chosen, scope).through(indirect("CONDITIONAL"))], value)
 
 
 @dataclass(frozen=True, slots=True)
-class _Common:
-    """A scope in which sub-expressions have names."""
+class _WithScope:
+    """A scope in which common sub-expressions have names."""
 
     around: Scope
     named: Mapping[str, Lineage]
@@ -218,10 +218,10 @@ class _Common:
 
 
 def _with(expression: Expression, scope: Scope) -> Lineage:
-    """WITH x AS expression: how the analyser writes BETWEEN, NULLIF and others that use an argument twice."""
+    """Return the lineage of WITH x AS expression, the analyser's form of BETWEEN, NULLIF and the like."""
     body, *definitions = expression.children
     named = {d.name: lineage(d.children[0], scope) for d in definitions if d is not None and d.name is not None}
-    return lineage(body, _Common(scope, named))
+    return lineage(body, _WithScope(scope, named))
 
 
 def _explode(expression: Expression, scope: Scope) -> Lineage:

@@ -1,8 +1,10 @@
-"""The algebra of column lineage: what a value is made of, and how two steps make one.
+"""The algebra of column lineage: the sources of a value, and the composition of steps.  Pure.
 
-Pure. The law of composition is the official integration's: an INDIRECT step wins over a DIRECT one, of two the one nearer
-to the output, but a WINDOW stays a WINDOW; of two DIRECT steps the first of AGGREGATION, TRANSFORMATION, IDENTITY; masking
-is their OR.
+Theory of operation. A value has a set of sources, each with the kind of influence that it has. Every plan node and every
+expression adds a step, so kinds compose along a path, with the official integration's rules: an INDIRECT step wins over a
+DIRECT one, of two INDIRECT steps the one nearer to the output, except that a WINDOW stays a WINDOW; of two DIRECT steps
+the first of AGGREGATION, TRANSFORMATION, IDENTITY; masking is their OR. A struct also has the lineage of its members, as
+long as each step is an identity: so a member that is taken out again has the sources of that member only.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """How an input shapes an output: the ``transformations`` item of the columnLineage facet (1-2-0)."""
+    """The influence of an input on an output: a ``transformations`` item of the columnLineage facet."""
 
     type: str
     subtype: str
@@ -25,30 +27,30 @@ IDENTITY = Kind("DIRECT", "IDENTITY")
 TRANSFORMATION = Kind("DIRECT", "TRANSFORMATION")
 AGGREGATION = Kind("DIRECT", "AGGREGATION")
 ACCESS = Kind("DIRECT", "ACCESS")
-"""A part of a value taken out of it: told as TRANSFORMATION, but further parts can still be named."""
+"""A part taken out of a value: published as TRANSFORMATION, but parts of it can still be named."""
 _STRENGTH = {"IDENTITY": 0, "ACCESS": 1, "TRANSFORMATION": 2, "AGGREGATION": 3}
 _WHOLE = frozenset({"IDENTITY", "ACCESS"})
 
 
 def indirect(subtype: str) -> Kind:
-    """An INDIRECT kind: JOIN, FILTER, GROUP_BY, SORT, WINDOW or CONDITIONAL."""
+    """Return an INDIRECT kind: JOIN, FILTER, GROUP_BY, SORT, WINDOW or CONDITIONAL."""
     return Kind("INDIRECT", subtype)
 
 
 def compose(outer: Kind, inner: Kind) -> Kind:
-    """One step after another; ``outer`` is the one nearer to the output."""
+    """Return the kind of two steps; ``outer`` is the one nearer to the output."""
     masking = outer.masking or inner.masking
     description = outer.description or inner.description
     if outer.type == "INDIRECT" or inner.type == "INDIRECT":
-        stays = inner.subtype == "WINDOW" or outer.type != "INDIRECT"
-        winner = inner if stays and inner.type == "INDIRECT" else outer
+        inner_wins = inner.subtype == "WINDOW" or outer.type != "INDIRECT"
+        winner = inner if inner_wins and inner.type == "INDIRECT" else outer
     else:
         winner = max(outer, inner, key=lambda kind: _STRENGTH.get(kind.subtype, 1))
     return Kind(winner.type, winner.subtype, masking, description)
 
 
 class Source(NamedTuple):
-    """One column of one dataset and how it is used; ``inner`` is the place in a collection that was gone into."""
+    """A column of a dataset and how it is used; ``inner`` is the path into a collection, such as ``._element``."""
 
     namespace: str
     name: str
@@ -59,20 +61,23 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """What a value is made of; ``parts`` knows the members of a struct apart, ``base`` the struct they were put into."""
+    """The sources of a value.
+
+    ``parts`` has the lineage of a struct's members, ``base`` that of the struct whose members they replace.
+    """
 
     sources: frozenset[Source] = frozenset()
     parts: Mapping[str, Lineage] = field(default_factory=dict)
     base: Lineage | None = None
 
     def through(self, kind: Kind) -> Lineage:
-        """The same value after one more step; an identity keeps the members apart."""
+        """Return the value after one more step; only an identity retains the members of a struct."""
         if kind == IDENTITY:
             return self
         return Lineage(frozenset(s._replace(kind=compose(kind, s.kind)) for s in self.sources))
 
     def member(self, name: str) -> Lineage:
-        """A member of this struct: as it was put in where that is known, else the nested field of each source."""
+        """Return a member of this struct: its own lineage where it is known, else the nested field of each source."""
         known = self.parts.get(name)
         if known is not None:
             return known
@@ -82,7 +87,7 @@ class Lineage:
         return Lineage(frozenset(_nested(s, name) for s in self.sources))
 
     def element(self, place: str) -> Lineage:
-        """An element of this collection: ``_element``, ``key`` or ``value``, as the schema facet calls them."""
+        """Return an element of this collection: ``_element``, ``key`` or ``value``, as in the schema facet."""
         return Lineage(frozenset(_inside(s, place) for s in self.sources))
 
 
@@ -101,11 +106,11 @@ def _inside(source: Source, place: str) -> Source:
 NOTHING = Lineage()
 
 
-def united(lineages: Iterable[Lineage]) -> Lineage:
-    """Several values that all go into one place."""
-    found = list(lineages)
-    if len(found) == 1:
-        return found[0]
-    sources = frozenset(s for one in found for s in one.sources)
-    names = {name for one in found for name in one.parts}
-    return Lineage(sources, {name: united([one.member(name) for one in found]) for name in names})
+def union(lineages: Iterable[Lineage]) -> Lineage:
+    """Return the lineage of a value that is one of several, or is computed from all of them."""
+    values = list(lineages)
+    if len(values) == 1:
+        return values[0]
+    sources = frozenset(s for value in values for s in value.sources)
+    names = {name for value in values for name in value.parts}
+    return Lineage(sources, {name: union([value.member(name) for value in values]) for name in names})

@@ -1,7 +1,7 @@
-"""A query plan as values: what ``jvm/PlanReader.java`` wrote down, nothing of py4j.
+"""A query plan as values, read from the JSON that ``jvm/PlanReader.java`` writes.
 
-Pure: no I/O, no clock. A plan is a list of nodes; node 0 is the root. Children, sub-query plans and plans held in a
-field are told by their index.
+Pure: no py4j, no I/O, no clock. A plan is a list of nodes; node 0 is the root. Children, sub-query plans and plans in
+fields are referred to by index.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class Expression(msgspec.Struct, frozen=True, rename={"kind": "e", "children": "
     plan: int | None = None
     replaced: bool = False
 
-    def walk(self) -> Iterator[Expression]:
-        """This expression and all below it, without entering sub-query plans."""
+    def descendants(self) -> Iterator[Expression]:
+        """Yield this expression and its descendants, without those in sub-query plans."""
         yield self
         for child in self.children:
             if child is not None:
-                yield from child.walk()
+                yield from child.descendants()
 
 
 class Attribute(msgspec.Struct, frozen=True, array_like=True):
-    """One column of a node's output; ``id`` is -1 while unresolved, ``hidden`` marks a metadata column such as ``_file``."""
+    """A column of a node's output; ``id`` is -1 while unresolved, a metadata column such as ``_file`` is ``hidden``."""
 
     id: int
     name: str
@@ -45,7 +45,7 @@ class Attribute(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PlanNode(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
-    """One node: its JVM class, the indexes of its children, its output and its constructor's fields as plain values."""
+    """A node: its JVM class, the indexes of its children, its output and its constructor's fields as plain values."""
 
     index: int
     class_name: str
@@ -57,18 +57,18 @@ class PlanNode(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
 
     @property
     def kind(self) -> str:
-        """The class name without its package."""
+        """Return the class name without its package."""
         return self.class_name.rpartition(".")[2]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A whole plan; ``cut`` says what ended the reading early (size, time, depth), or is None.
+    """A plan; ``truncated`` is the limit that ended the reading early (size, time, depth), or None.
 
-    Of a plan that was cut, ``leaves`` are the indexes of its leaves, even where the nodes on the way to them are missing.
+    ``leaves`` are the indexes of a truncated plan's leaves, even where the nodes between them and the root are missing.
     """
 
     nodes: tuple[PlanNode | None, ...]
-    cut: str | None = None
+    truncated: str | None = None
     leaves: tuple[int, ...] = ()
 
     def __getitem__(self, index: int) -> PlanNode | None:
@@ -79,21 +79,18 @@ class Plan(msgspec.Struct, frozen=True):
         return self.nodes[0] if self.nodes else None
 
     def commands(self) -> list[PlanNode]:
-        """The commands that the plan carries out: one, or several INSERTs that share a FROM; none for a query."""
+        """Return the plan's commands: several for INSERTs that share a FROM, else one; none for a query."""
         root = self.root
-        several = [self[child] for child in root.children] if root is not None and root.kind == "Union" else [root]
-        found = [node for node in several if node is not None and node.command]
-        return found if len(found) == len(several) else []
+        candidates = [self[child] for child in root.children] if root is not None and root.kind == "Union" else [root]
+        commands = [node for node in candidates if node is not None and node.command]
+        return commands if len(commands) == len(candidates) else []
 
     def sql(self) -> str | None:
-        """The SQL text that the plan came from, if any part of it did; a view's own text is not the query's."""
-        for node in self.nodes:
-            if node is not None and node.sql is not None:
-                return node.sql
-        return None
+        """Return the SQL text that the plan was parsed from, or None for a plan of the DataFrame API."""
+        return next((node.sql for node in self.nodes if node is not None and node.sql is not None), None)
 
     def query_of(self, node: PlanNode) -> int | None:
-        """The index of the plan that a command writes: its ``query`` (or only child), else None."""
+        """Return the index of the plan that a command writes: its ``query`` or only child, else None."""
         for field in ("query", "plan", "child", "logicalQuery"):
             held = node.fields.get(field)
             if isinstance(held, dict) and "$plan" in held:
@@ -105,33 +102,33 @@ _plans = msgspec.json.Decoder(Plan)
 
 
 def parse(text: str) -> Plan:
-    """The plan that ``text`` tells; raises ``msgspec.ValidationError`` when it is not of this form."""
+    """Return the plan in ``text``; raise ``msgspec.ValidationError`` if it does not have this form."""
     return _plans.decode(text)
 
 
 def expression(raw: object) -> Expression | None:
-    """A field's value as an expression, or None when it is none."""
+    """Return a field's value as an expression, or None if it is not one."""
     if isinstance(raw, dict) and "e" in raw:
         return msgspec.convert(raw, Expression)
     return None
 
 
 def expressions(raw: object) -> list[Expression]:
-    """All expressions in a field's value, however deep the lists that hold them."""
+    """Return all expressions in a field's value, in lists of any depth."""
     if isinstance(raw, list):
         return [found for item in raw for found in expressions(item)]
-    one = expression(raw)
-    return [] if one is None else [one]
+    found = expression(raw)
+    return [] if found is None else [found]
 
 
 def schema_fields(attributes: tuple[Attribute, ...], names: tuple[str, ...] | None = None) -> list[dict[str, Any]]:
-    """The ``fields`` of an OpenLineage schema facet (1-2-0) for columns, under ``names`` where given."""
+    """Return the ``fields`` of a schema facet for columns, under ``names`` where given."""
     labels = names if names is not None and len(names) == len(attributes) else tuple(a.name for a in attributes)
-    return [_field(label, one.type) for label, one in zip(labels, attributes, strict=True) if not one.hidden]
+    return [_field(label, a.type) for label, a in zip(labels, attributes, strict=True) if not a.hidden]
 
 
 def struct_fields(schema: object) -> list[dict[str, Any]]:
-    """The same for a Spark ``StructType`` as JSON."""
+    """Return the ``fields`` of a schema facet for a Spark ``StructType`` as JSON."""
     if not isinstance(schema, dict):
         return []
     return [_field(str(f.get("name")), f.get("type")) for f in schema.get("fields", ()) if isinstance(f, dict)]

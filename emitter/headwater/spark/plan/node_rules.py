@@ -1,10 +1,10 @@
-"""The table from a plan node's class to how its columns and rows come about.  Pure."""
+"""The table from a plan node's class to the rule for its columns and rows.  Pure."""
 
 from __future__ import annotations
 
 from .columns import OPAQUE, Columns, Flow, Rule, condition, conjuncts, referred_ids, shaped_by
 from .expressions import Scope, lineage
-from .lineage import AGGREGATION, NOTHING, TRANSFORMATION, Lineage, Source, indirect, united
+from .lineage import AGGREGATION, NOTHING, TRANSFORMATION, Lineage, Source, indirect, union
 from .model import Expression, PlanNode, expression, expressions
 
 
@@ -14,13 +14,13 @@ def _same(columns: Columns, node: PlanNode) -> Flow:
 
 def _project(columns: Columns, node: PlanNode) -> Flow:
     below = columns.child(node)
-    joined = columns.scope(below).joined(expressions(node.fields.get("projectList")))
-    return Flow(_named(columns, below, node.fields.get("projectList")), below.rows | joined)
+    correlated = columns.scope(below).correlated(expressions(node.fields.get("projectList")))
+    return Flow(_named(columns, below, node.fields.get("projectList")), below.rows | correlated)
 
 
 def _named(columns: Columns, below: Flow, raw: object) -> dict[int, Lineage]:
     scope = columns.scope(below)
-    return {one.id: lineage(one, scope) for one in expressions(raw) if one.id is not None}
+    return {e.id: lineage(e, scope) for e in expressions(raw) if e.id is not None}
 
 
 def _filter(columns: Columns, node: PlanNode) -> Flow:
@@ -34,7 +34,7 @@ def _filter(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _sides(columns: Columns, node: PlanNode) -> tuple[set[int], set[int]] | None:
-    """The columns of the two sides of an inner join right below: a WHERE that compares them is the join's condition."""
+    """Return the columns of the two sides of an inner join below; a WHERE that compares them is the join's condition."""
     under = columns.plan[node.children[0]]
     while under is not None and under.kind in {"Filter", "SubqueryAlias"}:
         under = columns.plan[under.children[0]]
@@ -52,9 +52,8 @@ def _sort(columns: Columns, node: PlanNode) -> Flow:
     below = columns.child(node)
     if node.index in columns.lost_orders():
         return below
-    return Flow(
-        below.columns, below.rows | shaped_by(columns.scope(below), "SORT", expressions(node.fields.get("order")))
-    )
+    order = expressions(node.fields.get("order"))
+    return Flow(below.columns, below.rows | shaped_by(columns.scope(below), "SORT", order))
 
 
 def _aggregate(columns: Columns, node: PlanNode) -> Flow:
@@ -77,12 +76,12 @@ def _join(columns: Columns, node: PlanNode) -> Flow:
     filtered = _FILTERED_SIDES.get(str(node.fields.get("joinType")), ())
     for part in conjuncts(expression(node.fields.get("condition"))):
         referred = referred_ids(part)
-        on_one = any(referred and referred <= sides[which] for which in filtered)
-        rows |= condition(scope, "FILTER" if on_one else "JOIN", part)
+        filters = any(referred and referred <= sides[which] for which in filtered)
+        rows |= condition(scope, "FILTER" if filters else "JOIN", part)
     return Flow(both.columns, frozenset(rows))
 
 
-# Sides of a join whose own predicates in its condition only leave out rows before it.
+# Sides of a join whose own predicates in the join condition only filter that side.
 _FILTERED_SIDES: dict[str, tuple[int, ...]] = {
     "Inner": (0, 1),
     "Cross": (0, 1),
@@ -109,7 +108,7 @@ def _union(columns: Columns, node: PlanNode) -> Flow:
     outputs = [columns.plan[child] for child in node.children]
     merged: dict[int, Lineage] = {}
     for position, attribute in enumerate(node.output):
-        merged[attribute.id] = united(_at(flow, below, position) for flow, below in zip(flows, outputs, strict=True))
+        merged[attribute.id] = union(_at(flow, below, position) for flow, below in zip(flows, outputs, strict=True))
     return Flow(merged, frozenset(s for flow in flows for s in flow.rows))
 
 
@@ -120,7 +119,7 @@ def _at(flow: Flow, node: PlanNode | None, position: int) -> Lineage:
 
 
 def _set_operation(columns: Columns, node: PlanNode) -> Flow:
-    """INTERSECT and EXCEPT keep or drop rows of the left by those of the right: a semi join, then a DISTINCT."""
+    """Return the flow of INTERSECT or EXCEPT: a semi join of the left with the right, then a DISTINCT."""
     left, right = columns.child(node), columns.child(node, 1)
     outputs = [columns.plan[child] for child in node.children]
     merged, rows = {}, set(left.rows | right.rows)
@@ -137,7 +136,7 @@ def _distinct(columns: Columns, node: PlanNode) -> Flow:
     below = columns.child(node)
     under = columns.plan[node.children[0]]
     if under is not None and under.kind == "Union":
-        return below  # UNION is a set by itself: its DISTINCT groups by nothing that the query names
+        return below  # the DISTINCT of a UNION groups by no column that the query names
     grouped = frozenset(
         s for a in node.output for s in below.columns.get(a.id, NOTHING).through(indirect("GROUP_BY")).sources
     )
@@ -145,15 +144,15 @@ def _distinct(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _deduplicate(columns: Columns, node: PlanNode) -> Flow:
-    """dropDuplicates(keys): groups by the keys, and of the other columns keeps the first value."""
+    """Return the flow of dropDuplicates(keys): grouped by the keys, with the first value of the other columns."""
     below = columns.child(node)
     under = columns.plan[node.children[0]]
-    keys = {one.id for one in expressions(node.fields.get("keys")) if one.id is not None}
+    keys = {e.id for e in expressions(node.fields.get("keys")) if e.id is not None}
     if under is not None and under.kind == "Union" and keys == _ids(under):
         return below  # as in SQL, see _distinct
     rows = {s for key in keys for s in below.columns.get(key, NOTHING).through(indirect("GROUP_BY")).sources}
-    kept = {key: one if key in keys else one.through(AGGREGATION) for key, one in below.columns.items()}
-    return Flow(kept, below.rows | rows)
+    made = {k: value if k in keys else value.through(AGGREGATION) for k, value in below.columns.items()}
+    return Flow(made, below.rows | rows)
 
 
 def _generate(columns: Columns, node: PlanNode) -> Flow:
@@ -162,26 +161,26 @@ def _generate(columns: Columns, node: PlanNode) -> Flow:
     generator = expression(node.fields.get("generator"))
     output = expressions(node.fields.get("generatorOutput"))
     values = _generated(generator, len(output), scope)
-    made = {one.id: value for one, value in zip(output, values, strict=True) if one.id is not None}
+    made = {e.id: value for e, value in zip(output, values, strict=True) if e.id is not None}
     return Flow({**below.columns, **made}, below.rows)
 
 
 def _generated(generator: Expression | None, width: int, scope: Scope) -> list[Lineage]:
-    """What a generator puts into each of its columns; stack(n, ...) goes row by row, any other gives all to all."""
+    """Return the lineage of a generator's columns: of stack(n, ...) by position, of any other from all its arguments."""
     if generator is None or generator.kind != "Stack":
         return [lineage(generator, scope)] * width
     cells = [lineage(cell, scope).through(TRANSFORMATION) for cell in generator.children[1:]]
-    return [united([NOTHING, *cells[place::width]]) for place in range(width)]
+    return [union([NOTHING, *cells[place::width]]) for place in range(width)]
 
 
 def _expand(columns: Columns, node: PlanNode) -> Flow:
-    """Each output is one of the expressions at its place in the projections (CUBE, ROLLUP, UNPIVOT)."""
+    """Return the flow of CUBE, ROLLUP or UNPIVOT: each column is one of the projections' expressions at its position."""
     below = columns.child(node)
     scope = columns.scope(below)
     raw = node.fields.get("projections")
-    rows = [expressions(one) for one in raw] if isinstance(raw, list) else []
+    rows = [expressions(projection) for projection in raw] if isinstance(raw, list) else []
     made = {
-        attribute.id: united(lineage(row[position], scope) for row in rows if position < len(row))
+        attribute.id: union(lineage(row[position], scope) for row in rows if position < len(row))
         for position, attribute in enumerate(node.output)
     }
     return Flow(made, below.rows)
@@ -192,7 +191,7 @@ def _with_cte(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _reference(columns: Columns, node: PlanNode) -> Flow:
-    """A CTE by its definition, column by column in order."""
+    """Return the flow of a CTE reference: that of its definition, by position."""
     reference = node.fields.get("cteId", node.fields.get("loopId"))
     target = columns.defined(reference) if isinstance(reference, int) else None
     if target is None:
@@ -202,7 +201,7 @@ def _reference(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _union_loop(columns: Columns, node: PlanNode) -> Flow:
-    """A recursive query: its anchor first, so that the recursive part sees the anchor's columns; then both."""
+    """Return the flow of a recursive query: the anchor's first, to which the recursive part refers, then both."""
     anchor, start = columns.child(node), columns.plan[node.children[0]]
     seen = Flow({a.id: _at(anchor, start, i) for i, a in enumerate(node.output)}, anchor.rows)
     columns._flows[node.index] = seen
@@ -213,11 +212,11 @@ def _union_loop(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _opaque(columns: Columns, node: PlanNode) -> Flow:
-    """A step whose code can't be read: every column in may feed every column out; groups are told apart."""
+    """Return the flow of a step with unreadable code: every output column may depend on every input column."""
     flows = [columns.flow(child) for child in node.children]
-    inputs = [one for flow in flows for one in flow.columns.values()]
-    all_in = Lineage(frozenset(s for one in inputs for s in one.through(OPAQUE).sources))
-    visible = Flow({key: one for flow in flows for key, one in flow.columns.items()})
+    visible = Flow({key: value for flow in flows for key, value in flow.columns.items()})
+    inputs = [value for flow in flows for value in flow.columns.values()]
+    all_in = Lineage(frozenset(s for value in inputs for s in value.through(OPAQUE).sources))
     grouped = shaped_by(
         columns.scope(visible),
         "GROUP_BY",
@@ -228,7 +227,7 @@ def _opaque(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _merge_rows(columns: Columns, node: PlanNode) -> Flow:
-    """MERGE: each output is what the instructions put at its place; their conditions choose between them."""
+    """Return the flow of MERGE: each column is one of the instructions' values at its position, selected by conditions."""
     below = columns.child(node)
     scope = columns.scope(below)
     made: dict[int, set[Source]] = {attribute.id: set() for attribute in node.output}
@@ -238,8 +237,8 @@ def _merge_rows(columns: Columns, node: PlanNode) -> Flow:
             chosen = lineage(condition, scope).through(indirect("CONDITIONAL")).sources
             for i, value in enumerate(values):
                 attribute = node.output[i % len(node.output)]
-                told = lineage(value, scope)
-                made[attribute.id] |= told.sources | (chosen if told.sources else frozenset())
+                sources = lineage(value, scope).sources
+                made[attribute.id] |= sources | (chosen if sources else frozenset())
     return Flow({key: Lineage(frozenset(sources)) for key, sources in made.items()}, below.rows)
 
 
@@ -253,10 +252,10 @@ def _leaf(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _other(columns: Columns, node: PlanNode) -> Flow:
-    """A node not in the table: columns that it passes on stay, any other is opaque; a leaf is asked for its columns."""
+    """Return the flow of a node without a rule: columns that it passes on are unchanged, any other is opaque."""
     if not node.children:
         return _leaf(columns, node)
-    passed = {key: one for child in node.children for key, one in columns.flow(child).columns.items()}
+    passed = {key: value for child in node.children for key, value in columns.flow(child).columns.items()}
     new = [attribute.id for attribute in node.output if attribute.id not in passed]
     if not new:
         return Flow(passed, frozenset(s for child in node.children for s in columns.flow(child).rows))
@@ -290,16 +289,12 @@ RULES: dict[str, Rule] = {
     "SubqueryAlias": _same,
     "View": _same,
     "MergeRows": _merge_rows,
-    "MapInPandas": _opaque,
-    "MapInArrow": _opaque,
-    "PythonMapInArrow": _opaque,
-    "FlatMapGroupsInPandas": _opaque,
-    "FlatMapGroupsInArrow": _opaque,
-    "FlatMapCoGroupsInPandas": _opaque,
-    "FlatMapCoGroupsInArrow": _opaque,
-    "FlatMapGroupsInPandasWithState": _opaque,
-    "TransformWithStateInPySpark": _opaque,
-    "TransformWithStateInPandas": _opaque,
-    "ScriptTransformation": _opaque,
-    "SerializeFromObject": _opaque,
-}
+    **dict.fromkeys(
+        (
+            "MapInPandas", "MapInArrow", "PythonMapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow",
+            "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow", "FlatMapGroupsInPandasWithState",
+            "TransformWithStateInPySpark", "TransformWithStateInPandas", "ScriptTransformation", "SerializeFromObject",
+        ),
+        _opaque,
+    ),
+}  # fmt: skip

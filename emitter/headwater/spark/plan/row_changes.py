@@ -1,4 +1,4 @@
-"""Column lineage of MERGE, UPDATE and DELETE where the plan keeps them as commands (Delta, metadata-only deletes)."""
+"""Column lineage of MERGE, UPDATE and DELETE where the plan has them as commands (Delta, metadata-only deletes)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def _target(columns: Columns, node: PlanNode) -> tuple[Flow, PlanNode | None]:
     return columns.flow(index), columns.plan[index]
 
 
-def kept(node: PlanNode) -> Callable[[Columns], Flow]:
-    """DELETE: the rows that stay are as they were, the condition filters them."""
+def deleted(node: PlanNode) -> Callable[[Columns], Flow]:
+    """Return the flow of a DELETE: columns are unchanged, the condition filters the rows."""
 
     def flow(columns: Columns) -> Flow:
         below, _ = _target(columns, node)
@@ -28,7 +28,7 @@ def kept(node: PlanNode) -> Callable[[Columns], Flow]:
 
 
 def updated(node: PlanNode) -> Callable[[Columns], Flow]:
-    """UPDATE: a column is its new value where the condition holds, else what it was."""
+    """Return the flow of an UPDATE: a column is its new value where the condition holds, else its old one."""
 
     def flow(columns: Columns) -> Flow:
         below, target = _target(columns, node)
@@ -46,7 +46,7 @@ def updated(node: PlanNode) -> Callable[[Columns], Flow]:
 
 
 def merged(node: PlanNode) -> Callable[[Columns], Flow]:
-    """MERGE: a column is what any clause puts into it; the match condition joins, a clause's own chooses."""
+    """Return the flow of a MERGE: columns come from any clause, the match condition joins, a clause's own one selects."""
 
     def flow(columns: Columns) -> Flow:
         below, target = _target(columns, node)
@@ -58,19 +58,20 @@ def merged(node: PlanNode) -> Callable[[Columns], Flow]:
         for name in ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses"):
             for clause in expressions(node.fields.get(name)):
                 _clause(clause, columns, both, made)
-        joined = lineage(expression(node.fields.get("condition")), scope).through(indirect("JOIN")).sources
+        matched = lineage(expression(node.fields.get("condition")), scope).through(indirect("JOIN")).sources
         output = target.output if target is not None else ()
-        told = {a.id: Lineage(frozenset(made.get(a.name.lower(), ()))) for a in output}
-        return Flow(told, both.rows | joined)
+        columns_made = {a.id: Lineage(frozenset(made.get(a.name.lower(), ()))) for a in output}
+        return Flow(columns_made, both.rows | matched)
 
     return flow
 
 
 def _clause(clause: Expression, columns: Columns, both: Flow, made: dict[str, set[Source]]) -> None:
     scope = columns.scope(both)
-    actions = [one for one in clause.children if one is not None and one.kind == "DeltaMergeAction"]
-    conditions = [one for one in clause.children if one is not None and one.kind != "DeltaMergeAction"]
-    chosen = {s for one in conditions for s in lineage(one, scope).through(indirect("CONDITIONAL")).sources}
+    parts = [part for part in clause.children if part is not None]
+    actions = [part for part in parts if part.kind == "DeltaMergeAction"]
+    conditions = [part for part in parts if part.kind != "DeltaMergeAction"]
+    chosen = {s for condition in conditions for s in lineage(condition, scope).through(indirect("CONDITIONAL")).sources}
     for action in actions:
         value = lineage(action.children[0], scope)
         changes = bool(value.sources) and not _is_itself(action)

@@ -1,4 +1,4 @@
-"""What happens in the driver, as values: the only thing the application's state is told."""
+"""Spark's listener events as values: the input of the application's state."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..extension.views import ActiveJob
 from ..plan.model import Plan
 
 Error = tuple[str, str | None]
-"""An error's message and its stack trace, if known."""
+"""An error's message, and its stack trace or None."""
 Metrics = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStarted:
-    """A SQL execution began.
+    """The start of a SQL execution.
 
-    ``root`` is the execution that it is part of, ``site`` where the program called Spark, ``stream`` the run of the
-    streaming query whose micro-batch it belongs to, ``node`` gives the py4j reference of a plan node by its index; times are
+    ``root`` is the execution that it is part of, ``site`` the program's call of Spark, ``stream`` the run of the streaming
+    query whose micro-batch it belongs to; ``node`` returns the py4j reference of a plan node by its index. Times are
     milliseconds since 1970.
     """
 
@@ -35,7 +35,7 @@ class ExecutionStarted:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionEnded:
-    """A SQL execution ended, with the error if it failed."""
+    """The end of a SQL execution, with the error if it failed."""
 
     execution: int
     at: int
@@ -45,7 +45,7 @@ class ExecutionEnded:
 
 @dataclass(frozen=True, slots=True)
 class JobStarted:
-    """A job began; ``execution`` is the SQL execution that it is part of, else it is an RDD action."""
+    """The start of a job; ``execution`` is the SQL execution that it is part of, None for an RDD action."""
 
     at: int
     job: ActiveJob
@@ -54,7 +54,7 @@ class JobStarted:
 
 @dataclass(frozen=True, slots=True)
 class JobEnded:
-    """Such a job ended."""
+    """The end of a job."""
 
     job: int
     at: int
@@ -63,7 +63,7 @@ class JobEnded:
 
 @dataclass(frozen=True, slots=True)
 class StreamStarted:
-    """A streaming query began; ``run`` is Spark's own id of this start."""
+    """The start of a streaming query; ``run`` is Spark's own id of this start."""
 
     run: str
     at: int
@@ -75,7 +75,7 @@ class StreamStarted:
 
 @dataclass(frozen=True, slots=True)
 class StreamProgressed:
-    """A micro-batch ended."""
+    """The end of a micro-batch."""
 
     run: str
     at: int
@@ -83,7 +83,7 @@ class StreamProgressed:
 
 @dataclass(frozen=True, slots=True)
 class StreamEnded:
-    """A streaming query ended."""
+    """The end of a streaming query."""
 
     run: str
     at: int

@@ -1,4 +1,4 @@
-"""All that is known about plan nodes: headwater's own rules, libraries' visitors, and what libraries attach to nodes."""
+"""The lineage of plan nodes, from headwater's own rules, libraries' visitors, and what libraries attach to nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..datasets.tables import Catalog, Dataset
 from ..datasets.writes import Written
-from ..extension.attached import Attached
+from ..extension.attached import AttachedNodes
 from ..extension.conversion import as_dataset
 from ..extension.loading import Extensions
 from ..extension.views import LogicalPlan, logical_plan
@@ -17,62 +17,61 @@ from ..plan.model import Plan, PlanNode
 
 
 @dataclass(slots=True)
-class Knowledge:
-    """What one application's plans are read by."""
+class PlanReaders:
+    """What reads the plans of one application: its catalogs, its extensions, and libraries' node classes."""
 
     catalog: Catalog
     extensions: Extensions
-    attached: Attached = field(default_factory=Attached)
+    attached: AttachedNodes = field(default_factory=AttachedNodes)
 
-    def of(self, plan: Plan, java: Callable[[int], Any] | None = None) -> PlanKnowledge:
-        """The same for one plan."""
-        return PlanKnowledge(self, plan, java)
+    def of(self, plan: Plan, java: Callable[[int], Any] | None = None) -> PlanContext:
+        """Return the context of one plan."""
+        return PlanContext(self, plan, java)
 
 
 @dataclass(slots=True)
-class PlanKnowledge:
-    """What is known about the nodes of one plan."""
+class PlanContext:
+    """The datasets and columns of one plan's nodes; ``java`` returns the py4j reference of a node by its index."""
 
-    knowledge: Knowledge
+    readers: PlanReaders
     plan: Plan
     java: Callable[[int], Any] | None = None
-    _asking: set[int] = field(default_factory=set)
+    _visiting: set[int] = field(default_factory=set)
 
     def view(self, node: PlanNode) -> LogicalPlan:
-        """The node as builders see it."""
+        """Return the node's view, as builders receive it."""
         return logical_plan(self.plan, node, self.java)
 
     def reads(self, node: PlanNode) -> list[Dataset]:
-        """The datasets that a node reads itself."""
+        """Return the datasets that a node reads itself."""
         return self._inputs(self.view(node))
 
     def _inputs(self, view: LogicalPlan) -> list[Dataset]:
-        if view.node.index in self._asking:
-            return []  # a delegate that leads back to where it came from
-        self._asking.add(view.node.index)
+        if view.node.index in self._visiting:
+            return []  # delegates that refer to each other
+        self._visiting.add(view.node.index)
         try:
-            told = self.knowledge.attached.inputs(view, self._inputs)
-            if told is not None:
-                return told
-            context = self.knowledge.extensions.context
-            found = self.knowledge.extensions.datasets(context.input_dataset_query_plan_visitors, view)
-            return [as_dataset(one) for one in found]
+            attached = self.readers.attached.inputs(view, self._inputs)
+            if attached is not None:
+                return attached
+            extensions = self.readers.extensions
+            visitors = extensions.context.input_dataset_query_plan_visitors
+            return [as_dataset(found) for found in extensions.datasets(visitors, view)]
         finally:
-            self._asking.discard(view.node.index)
+            self._visiting.discard(view.node.index)
 
     def writes(self, node: PlanNode) -> list[Written]:
-        """The datasets that a command writes, with the queries that go into them."""
+        """Return the datasets that a command writes, with the queries written into them."""
         view = self.view(node)
-        told = self.knowledge.attached.outputs(view, self._outputs)
-        context = self.knowledge.extensions.context
-        found: list[Any] = list(told or ())
-        if told is None:
-            found = self.knowledge.extensions.datasets(context.output_dataset_query_plan_visitors, view)
-        return [one if isinstance(one, Written) else self._written(node, as_dataset(one)) for one in found]
+        found: list[Any] | None = self.readers.attached.outputs(view, self._outputs)
+        if found is None:
+            extensions = self.readers.extensions
+            found = extensions.datasets(extensions.context.output_dataset_query_plan_visitors, view)
+        return [w if isinstance(w, Written) else self._written(node, as_dataset(w)) for w in found]
 
     def _outputs(self, view: LogicalPlan) -> list[Dataset]:
-        """A delegate of an output: a command's own output, or the table that a relation stands for."""
-        return [one.dataset for one in self.writes(view.node)] or self._inputs(view)
+        """Return the datasets of an output's delegate: a command's outputs, or the table of a relation."""
+        return [written.dataset for written in self.writes(view.node)] or self._inputs(view)
 
     def _written(self, node: PlanNode, dataset: Dataset) -> Written:
         query = self.plan.query_of(node)
@@ -80,9 +79,9 @@ class PlanKnowledge:
         return replace(Written(dataset), query=query, sources=sources)
 
     def flow(self, columns: Columns, node: PlanNode) -> Flow | None:
-        """A node's columns by what a library attached to it."""
-        return self.knowledge.attached.flow(columns, self.view(node))
+        """Return the column lineage that a library attached to a node, or None."""
+        return self.readers.attached.flow(columns, self.view(node))
 
     def output_fields(self, node: PlanNode) -> list[tuple[str, int]] | None:
-        """A node's output fields by what a library attached to it."""
-        return self.knowledge.attached.output_fields(self.view(node))
+        """Return the output fields that a library attached to a node, or None."""
+        return self.readers.attached.output_fields(self.view(node))

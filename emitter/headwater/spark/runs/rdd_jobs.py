@@ -1,4 +1,4 @@
-"""RDD actions: jobs that no SQL execution started, one run each."""
+"""RDD actions: jobs that no SQL execution started; each is a run."""
 
 from __future__ import annotations
 
@@ -12,66 +12,66 @@ from ..datasets import facets
 from ..datasets.names import snake_case
 from ..extension.loading import Extensions
 from ..extension.views import ActiveJob, StageInfo
-from .events import Event, Subject, Teller
+from .events import Event, EventFactory, Subject
 from .listener_events import JobEnded, JobStarted
 
 LONGEST_NAME = 100
-"""An RDD job is named after its RDDs, no further than this."""
+"""The most characters of an RDD job's name, which consists of the kinds of its RDDs."""
 
 
 @dataclass(slots=True)
 class RddRun:
-    """One RDD action so far, with all that happened in it."""
+    """The state of an RDD action; ``events`` are the arguments of builders."""
 
     subject: Subject
-    happened: list[Any]
+    events: list[Any]
 
 
 @dataclass(slots=True)
 class RddJobs:
-    """The RDD actions that run; what they read and write is told by builders alone."""
+    """The running RDD actions, whose inputs and outputs come from builders only."""
 
-    teller: Teller
+    factory: EventFactory
     extensions: Extensions
     emit: Callable[[Event], None]
     _running: dict[int, RddRun] = field(default_factory=dict)
 
     def started(self, signal: JobStarted) -> None:
-        """Tell START of a job that reads or writes files; Spark's own look into files for a schema is none."""
+        """Emit START of a job that reads or writes files; schema inference by Spark itself is ignored."""
         job = signal.job
-        happened: list[Any] = [job, job.final_stage, *job.final_stage.rdds]
-        parts = self.extensions.parts(happened)
+        events: list[Any] = [job, job.final_stage, *job.final_stage.rdds]
+        parts = self.extensions.parts(events)
         if _is_inference(job.call_site) or not (parts.inputs or parts.outputs):
             return
-        subject = Subject(str(generate_new_uuid()), f"{self.teller.name}.{_name(job)}", kind="RDD_JOB")
-        self._running[job.job_id] = RddRun(subject, happened)
-        self.emit(self.teller.run(subject, "START", signal.at, parts, {}))
+        subject = Subject(str(generate_new_uuid()), f"{self.factory.name}.{_name(job)}", kind="RDD_JOB")
+        self._running[job.job_id] = RddRun(subject, events)
+        self.emit(self.factory.run(subject, "START", signal.at, parts, {}))
 
     def any(self) -> bool:
-        """Whether any RDD action runs."""
+        """Return whether any RDD action runs."""
         return bool(self._running)
 
     def stage_ended(self, info: StageInfo) -> None:
-        """Take a stage's metrics to its job."""
+        """Add a stage's metrics to its job."""
         for run in self._running.values():
-            if info.stage_id in run.happened[0].stage_ids:
-                run.happened.append(info)
+            if info.stage_id in run.events[0].stage_ids:
+                run.events.append(info)
 
     def ended(self, signal: JobEnded) -> None:
-        """Tell COMPLETE or FAIL."""
+        """Emit COMPLETE or FAIL."""
         run = self._running.pop(signal.job, None)
         if run is None:
             return
-        extra = {} if signal.error is None else {"errorMessage": facets.error_message(*signal.error)}
+        extra = facets.error_message(signal.error)
         kind = "COMPLETE" if signal.error is None else "FAIL"
-        self.emit(self.teller.run(run.subject, kind, signal.at, self.extensions.parts(run.happened), extra))
+        self.emit(self.factory.run(run.subject, kind, signal.at, self.extensions.parts(run.events), extra))
 
 
 def _name(job: ActiveJob) -> str:
-    """The kinds of its RDDs, from the last to the first."""
+    """Return the job's name: the kinds of its RDDs, from the last to the first."""
     return snake_case(job.kinds)[:LONGEST_NAME].rstrip("_")
 
 
 def _is_inference(site: str) -> bool:
     first = site.lstrip().partition("\n")[0]
-    return any(mark in first for mark in ("DataFrameReader.", "DataStreamReader.", "SparkSession.sql(", ".delta."))
+    return any(call in first for call in ("DataFrameReader.", "DataStreamReader.", "SparkSession.sql(", ".delta."))

@@ -1,4 +1,4 @@
-"""What an application is called and who started it: Spark's configuration first, then the environment."""
+"""The names of an application and of its parent, from Spark's configuration, else from the environment."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from ..datasets import facets
 
 Identity = tuple[str, str, str]
-"""(run id, job namespace, job name)"""
+"""(run id, job namespace, job name)."""
 
 _PREFIX = "spark.openlineage."
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The names of the application's own run and of its parent and root."""
+    """The names of the application's run, its parent and its root, and what its events contain."""
 
     namespace: str
     app_name: str
@@ -29,7 +29,7 @@ class Settings:
 
     @classmethod
     def of(cls, conf: Mapping[str, str], environ: Mapping[str, str], app_name: str, spark_version: str) -> Settings:
-        """Read from ``spark.openlineage.*`` (the official keys) and ``OPENLINEAGE_*``; the configuration wins."""
+        """Return the settings of ``spark.openlineage.*`` (the official keys) and ``OPENLINEAGE_*``; the configuration wins."""
         parent = _configured(conf, "parent") or _encoded(environ.get("OPENLINEAGE_PARENT_ID"))
         root = _configured(conf, "rootParent") or _encoded(environ.get("OPENLINEAGE_ROOT_PARENT_ID"))
         return cls(
@@ -45,18 +45,16 @@ class Settings:
         )
 
     def application_facets(self) -> dict[str, facets.Facet]:
-        """What Spark calls the application."""
+        """Return the run facet with Spark's id and name of the application."""
         return {"spark_applicationDetails": facets.custom(applicationId=self.application_id, appName=self.app_name)}
 
     def job_facets(self) -> dict[str, facets.Facet]:
-        """Where the program's source is, where the environment tells."""
-        if "url" not in self.source:
-            return {}
-        return {"sourceCodeLocation": facets.facet("SourceCodeLocationJobFacet", "1-0-1", type="git", **self.source)}
+        """Return the job facet with the location of the program's source code, if the environment names one."""
+        return {"sourceCodeLocation": facets.source_code_location(self.source)} if "url" in self.source else {}
 
     def parent_facet(self) -> dict[str, facets.Facet]:
-        """The application run's own parent facet, if it has a parent."""
-        return {} if self.parent is None else {"parent": facets.parent(*self.parent, self.root)}
+        """Return the parent facet of the application's run, if it has a parent."""
+        return {} if self.parent is None else facets.parent(self.parent, self.root)
 
 
 _SOURCE = {
@@ -70,9 +68,9 @@ _SOURCE = {
 
 
 def _captured(conf: Mapping[str, str]) -> list[str]:
-    """The allow-list of Spark properties: nothing else of the configuration leaves the process."""
-    told = conf.get(f"{_PREFIX}capturedProperties", "spark.master,spark.app.name")
-    return [key.strip() for key in told.split(",") if key.strip()]
+    """Return the allow-list of Spark properties; no other part of the configuration leaves the process."""
+    listed = conf.get(f"{_PREFIX}capturedProperties", "spark.master,spark.app.name")
+    return [key.strip() for key in listed.split(",") if key.strip()]
 
 
 def _configured(conf: Mapping[str, str], kind: str) -> Identity | None:
@@ -84,6 +82,6 @@ def _configured(conf: Mapping[str, str], kind: str) -> Identity | None:
 
 
 def _encoded(text: str | None) -> Identity | None:
-    """``namespace/name/runId``, the form of openlineage-python and dbt-ol."""
+    """Read ``namespace/name/runId``, the form of openlineage-python and dbt-ol."""
     parts = (text or "").rsplit("/", 2)
     return (parts[2], parts[0], parts[1]) if len(parts) == 3 and all(parts) else None

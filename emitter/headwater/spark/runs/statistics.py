@@ -9,44 +9,40 @@ from typing import Any
 from ..datasets import facets
 from ..datasets.names import DatasetName
 from ..datasets.tables import Dataset
-from ..extension.loading import Parts
+from ..extension.loading import EventParts
 from .listener_events import Metrics
 
 Scans = Sequence[tuple[frozenset[int], DatasetName]]
 
 
-def with_statistics(parts: Parts, scans: Scans, metrics: Metrics) -> Parts:
-    """``parts`` with outputStatistics on its one output and inputStatistics on each input that a scan read.
+def with_statistics(parts: EventParts, scans: Scans, metrics: Metrics) -> EventParts:
+    """Return ``parts`` with outputStatistics on its only output and inputStatistics on each input that a scan read.
 
-    ``scans`` says which leaf columns are which input's; a scan's counters belong to the input whose columns it gives.
+    ``scans`` maps leaf columns to inputs; a scan's counters belong to the input whose columns it returns.
     """
     outputs = parts.outputs
     if len(outputs) == 1:
         outputs = (_output(outputs[0], metrics),)
     read: dict[DatasetName, list[dict[str, Any]]] = {}
-    for one in metrics:
-        key = next((key for ids, key in scans if not ids.isdisjoint(one.get("output") or ())), None)
-        if one.get("leaf") and "numFiles" in one and key is not None:
-            read.setdefault(key, []).append(one)
-    return replace(parts, inputs=tuple(_input(one, read.get(one.key)) for one in parts.inputs), outputs=outputs)
+    for node in metrics:
+        key = next((key for ids, key in scans if not ids.isdisjoint(node.get("output") or ())), None)
+        if node.get("leaf") and "numFiles" in node and key is not None:
+            read.setdefault(key, []).append(node)
+    return replace(parts, inputs=tuple(_input(d, read.get(d.key)) for d in parts.inputs), outputs=outputs)
 
 
 def _input(dataset: Dataset, scans: list[dict[str, Any]] | None) -> Dataset:
     if not scans:
         return dataset
-    rows, size, files = (
-        sum(one.get(name) or 0 for one in scans) for name in ("numOutputRows", "filesSize", "numFiles")
-    )
-    told = facets.input_statistics(rows, size, files)
-    return replace(dataset, run_facets={**dataset.run_facets, "inputStatistics": told})
+    names = ("numOutputRows", "filesSize", "numFiles")
+    statistics = facets.input_statistics(*(sum(scan.get(name) or 0 for scan in scans) for name in names))
+    return replace(dataset, run_facets={**dataset.run_facets, "inputStatistics": statistics})
 
 
 def _output(output: Dataset, metrics: Metrics) -> Dataset:
-    for one in metrics:
-        if not one.get("leaf") and "numOutputRows" in one and ("numFiles" in one or "numOutputBytes" in one):
-            return replace(output, run_facets={**output.run_facets, "outputStatistics": _written(one)})
+    for node in metrics:
+        if not node.get("leaf") and "numOutputRows" in node and ("numFiles" in node or "numOutputBytes" in node):
+            counters = (node.get(name) for name in ("numOutputRows", "numOutputBytes", "numFiles"))
+            statistics = facets.output_statistics(*counters)
+            return replace(output, run_facets={**output.run_facets, "outputStatistics": statistics})
     return output
-
-
-def _written(one: dict[str, Any]) -> facets.Facet:
-    return facets.output_statistics(one["numOutputRows"], one.get("numOutputBytes"), one.get("numFiles"))
