@@ -1,10 +1,9 @@
-"""Lineage exposed by operators (seed 003): an operator tells what it reads and writes, a listener makes OpenLineage
-events of it.
+"""Lineage that operators expose: an operator returns what it reads and writes, a listener emits OpenLineage events.
 
 An operator defines ``get_openlineage_facets_on_start(ti)``, ``get_openlineage_facets_on_complete(ti)`` or
-``get_openlineage_facets_on_failure(ti)`` and returns a `TaskInstanceLineage` or a dictionary of the same shape.
-`OperatorRunner` runs such operators anywhere; `headwater.operators.airflow` listens to Apache Airflow. Nothing here
-imports a scheduler.
+``get_openlineage_facets_on_failure(ti)`` and returns a ``TaskInstanceLineage`` or a dictionary of the same form.
+``OperatorRunner`` runs such operators without a scheduler; ``headwater.operators.airflow`` is a listener for Apache Airflow.
+This package does not import a scheduler. See docs/operators.md.
 """
 
 from .bounded import Isolation

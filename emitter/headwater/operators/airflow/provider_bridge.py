@@ -1,4 +1,4 @@
-"""Telling lineage from inside a task of an Airflow whose own provider listens."""
+"""Lineage emitted from inside a task of an Airflow whose own provider is active."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def _tasks() -> AirflowTasks:
 
 
 def find_current(ti: Any) -> CurrentTask | None:
-    """The Airflow task at work here, or the one of this task instance."""
+    """Return the current Airflow task, or the task of this task instance."""
     return _tasks().find_current(ti)

@@ -1,7 +1,6 @@
-"""Inlets and outlets: datasets that the author of a workflow wrote beside a task, in whatever form the scheduler has
-for them.
+"""Inlets and outlets: datasets that the author of a workflow declared for a task, in the scheduler's own form.
 
-Read by shape, never by class: an object with ``namespace`` and ``name`` is a dataset, one with ``uri`` an Airflow
+They are read by attributes, not by class: an object with ``namespace`` and ``name`` is a dataset, one with ``uri`` an Airflow
 asset, one with ``url`` a file, one with ``cluster``, ``database`` and ``name`` a table.
 """
 
@@ -16,7 +15,7 @@ from headwater_avro.errors import ConfigError
 from ..naming import DatasetName, dataset_name
 from .task_lineage import DatasetLike, InputDataset, TaskInstanceLineage
 
-# URI scheme -> platform whose path holds the parts of a name one by one (database/schema/table).
+# URI schemes whose path consists of the parts of a name (database/schema/table).
 _TABLE_SCHEMES = frozenset(
     {"postgres", "postgresql", "mysql", "mssql", "oracle", "trino", "redshift", "teradata", "hive"}
 )
@@ -25,14 +24,14 @@ _TABLE_SCHEMES = frozenset(
 def annotated_lineage(
     inlets: Iterable[object], outlets: Iterable[object], runtime_outlets: Iterable[object] = ()
 ) -> TaskInstanceLineage:
-    """What was written beside the task; a dataset that comes twice on one side counts once, the static one first."""
+    """Return the declared datasets; of equal ones on one side only the first, static outlets before those of the run."""
     return TaskInstanceLineage(_datasets(inlets), _datasets([*outlets, *runtime_outlets]))
 
 
 def _datasets(annotations: Iterable[object]) -> list[DatasetLike]:
     found: dict[tuple[str, str], DatasetLike] = {}
-    for each in annotations:
-        dataset = annotated_dataset(each)
+    for annotation in annotations:
+        dataset = annotated_dataset(annotation)
         if dataset is not None:
             found.setdefault((_part(dataset, "namespace"), _part(dataset, "name")), dataset)
     return list(found.values())
@@ -43,12 +42,11 @@ def _part(dataset: DatasetLike, name: str) -> str:
 
 
 def annotated_dataset(annotation: Any) -> DatasetLike | None:
-    """The dataset that an inlet or outlet stands for, or None if it is nothing that has a name in the OpenLineage
-    specification."""
+    """Return the dataset of an inlet or outlet; None if it has no name in the OpenLineage specification."""
     if isinstance(annotation, Mapping):
         return annotation if {"namespace", "name"} <= annotation.keys() else None
     if hasattr(annotation, "namespace") and hasattr(annotation, "name"):
-        return annotation  # type: ignore[no-any-return]  # HasDatasetKey by shape
+        return annotation  # type: ignore[no-any-return]  # a structural HasDatasetKey
     if hasattr(annotation, "cluster") and hasattr(annotation, "database"):
         return _table(annotation)
     uri = getattr(annotation, "uri", None) or getattr(annotation, "url", None)
@@ -57,8 +55,7 @@ def annotated_dataset(annotation: Any) -> DatasetLike | None:
 
 
 def dataset_of_uri(uri: str) -> DatasetName | None:
-    """The dataset that a URI names (``s3://bucket/key``, ``postgres://host/db/schema/table``), or None if it names
-    none."""
+    """Return the dataset of a URI (``s3://bucket/key``, ``postgres://host/db/schema/table``), or None."""
     split = urlsplit(uri)
     path = unquote(split.path).strip("/")
     if not split.scheme or not path:
@@ -76,10 +73,14 @@ def dataset_of_uri(uri: str) -> DatasetName | None:
 
 def _table(table: Any) -> InputDataset:
     columns = [
-        {"name": each.name, "type": getattr(each, "data_type", None), "description": getattr(each, "description", None)}
-        for each in getattr(table, "columns", None) or ()
+        {
+            "name": column.name,
+            "type": getattr(column, "data_type", None),
+            "description": getattr(column, "description", None),
+        }
+        for column in getattr(table, "columns", None) or ()
     ]
-    owners = [{"name": _owner(each)} for each in getattr(table, "owners", None) or ()]
+    owners = [{"name": _owner(user)} for user in getattr(table, "owners", None) or ()]
     description = getattr(table, "description", None)
     facets = {
         "schema": {"fields": columns} if columns else None,
@@ -87,7 +88,7 @@ def _table(table: Any) -> InputDataset:
         "documentation": {"description": description} if description else None,
     }
     return InputDataset(
-        f"{table.cluster}", f"{table.database}.{table.name}", {key: each for key, each in facets.items() if each}
+        f"{table.cluster}", f"{table.database}.{table.name}", {key: facet for key, facet in facets.items() if facet}
     )
 
 

@@ -1,7 +1,7 @@
-"""What an operator learns in `execute` and its lineage methods need, kept with the task instead of on the operator.
+"""Values that ``execute`` stores with the task, for the lineage methods to read.
 
-Attributes set in ``execute`` are lost when a task is deferred: another process goes on with a fresh operator. What is
-put here is stored at once, as JSON, where the scheduler keeps things between the processes of one attempt (Airflow:
+Attributes set in ``execute`` are lost when a task is deferred, because another process continues with a new operator. These
+values are stored immediately, as JSON, where the scheduler stores data between the processes of an attempt (Airflow: in
 an XCom of the task). ``carry_over(context["ti"])["table"] = name`` in ``execute``, ``carry_over(ti).get("table")`` in
 the lineage method.
 """
@@ -20,7 +20,7 @@ XCOM_KEY = "headwater_carry_over"
 
 @runtime_checkable
 class KeepsCarryOver(Protocol):
-    """A task instance that keeps values itself: they must outlast a deferral, and be gone in the next attempt."""
+    """A task instance that stores values itself: they must survive a deferral, but not be visible to the next attempt."""
 
     def load_carry_over(self) -> dict[str, Any]: ...
 
@@ -28,7 +28,7 @@ class KeepsCarryOver(Protocol):
 
 
 class CarryOver(MutableMapping[str, Any]):
-    """A mapping that is stored with the task at every change; values come back as JSON has them."""
+    """A mapping that is stored with the task at every change; values are returned as JSON types."""
 
     def __init__(self, store: KeepsCarryOver) -> None:
         self._store = store
@@ -52,7 +52,7 @@ class CarryOver(MutableMapping[str, Any]):
 
 
 class _XComStore:
-    """Airflow's way: one XCom under the task's own key, which Airflow clears when a new attempt begins."""
+    """Storage in an XCom of the task, which Airflow clears when a new attempt begins."""
 
     def __init__(self, ti: Any) -> None:
         self._ti = ti
@@ -68,11 +68,11 @@ class _XComStore:
 
 
 def carry_over(ti: Any) -> CarryOver:
-    """The values kept with this task instance. Raises `ConfigError` for one that keeps none and has no XComs."""
+    """Return the values stored with this task instance; raise ``ConfigError`` if it has neither storage nor XComs."""
     if isinstance(ti, KeepsCarryOver):
         return CarryOver(ti)
     if callable(getattr(ti, "xcom_push", None)) and callable(getattr(ti, "xcom_pull", None)):
         return CarryOver(_XComStore(ti))
     raise ConfigError(
-        f"a {type(ti).__name__} keeps no values: it has neither load_carry_over and save_carry_over nor XComs"
+        f"a {type(ti).__name__} cannot store values: it needs load_carry_over and save_carry_over, or XComs"
     )

@@ -1,5 +1,4 @@
-"""Any Python value as JSON has it: dictionaries, lists, strings, numbers, booleans; nothing that a serialiser could
-refuse."""
+"""Conversion of any Python value to JSON types: dictionaries, lists, strings, numbers, booleans."""
 
 from __future__ import annotations
 
@@ -14,13 +13,11 @@ from typing import Any
 import attr
 
 _DEEPEST = 50
-"""Levels kept: the graph refuses messages nested deeper than 200 (SPEC 2.1), and no facet of the specification goes
-below 10."""
+"""The most levels; the consumer rejects messages above 200 (specification 2.1)."""
 
 
 def plain(value: object, depth: int = 0) -> Any:
-    """The value as JSON has it: absent members are left out, a NaN counts as absent, what JSON doesn't know becomes
-    its text."""
+    """Return the value as JSON types, without members that are None or NaN; other types become text."""
     if value is None or (isinstance(value, (bool, str)) and not isinstance(value, Enum)):
         return value
     if depth > _DEEPEST:
@@ -36,20 +33,20 @@ def plain(value: object, depth: int = 0) -> Any:
 
 
 def _field_names(value: object) -> list[str] | None:
-    """The fields of an attrs or dataclass instance, None for any other value."""
+    """Return the field names of an attrs or dataclass instance, None for any other value."""
     cls: Any = type(value)
     if attr.has(cls):
-        return [each.name for each in attr.fields(cls)]
-    return [each.name for each in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else None
+        return [field.name for field in attr.fields(cls)]
+    return [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else None
 
 
 def _plain_mapping(members: Mapping[Any, object], depth: int) -> dict[str, Any]:
-    kept = ((str(key), plain(value, depth + 1)) for key, value in members.items())
-    return {key: value for key, value in kept if value is not None}
+    converted = ((str(key), plain(value, depth + 1)) for key, value in members.items())
+    return {key: value for key, value in converted if value is not None}
 
 
 def _plain_items(items: Iterable[object], depth: int) -> list[Any]:
-    return [each for each in (plain(item, depth + 1) for item in items) if each is not None]
+    return [value for item in items if (value := plain(item, depth + 1)) is not None]
 
 
 def _plain_scalar(value: object, depth: int) -> Any:
@@ -63,6 +60,6 @@ def _plain_scalar(value: object, depth: int) -> Any:
         return value.isoformat()
     if isinstance(value, Decimal):
         return str(value)
-    # numpy's and pandas' scalars give the Python number that they hold.
+    # numpy's and pandas' scalars return their Python number.
     item = getattr(value, "item", None)
     return plain(item(), depth + 1) if callable(item) else str(value)

@@ -1,8 +1,7 @@
-"""What a lineage method returned, brought into one form: the seed's dictionaries, our values, the provider's, any
-alike object.
+"""Reading of a lineage method's result: dictionaries, our values, the provider's, or objects with the same attributes.
 
-Nothing here raises for what a dataset or a facet holds: the item is left out, the rest counts, and the problem is
-told. Only a result that is no lineage at all is an error, for there nothing is left to send.
+An invalid dataset or facet is left out and reported as a problem; the others stay. Only a result that is not lineage at
+all is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from .task_lineage import InputDataset, OutputDataset, TaskInstanceLineage
 from .templates import Unresolved
 
 Render: TypeAlias = Callable[[str], str]
-"""Resolves the templates in a text; raises `headwater.operators.templates.Unresolved` where it can't."""
+"""A function that resolves the templates in a text; raises ``Unresolved`` where it cannot."""
 
 Side: TypeAlias = Literal["input", "output"]
 
@@ -33,17 +32,17 @@ _LONGEST_KEY = 2000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A lineage in the specification's form (facets are dictionaries, datasets ours), and what had to be left out."""
+    """Lineage in the specification's form (facets are dictionaries, datasets are ours), and what was left out."""
 
     lineage: TaskInstanceLineage
     problems: tuple[str, ...] = ()
 
 
 def read_result(result: object, render: Render | None = None) -> Reading:
-    """Read what an operator returned; None tells nothing.
+    """Return the reading of an operator's result; that of None is empty.
 
-    Accepted are dictionaries with the seed's members (``runFacets``, or ``run_facets``), `TaskInstanceLineage`, and
-    objects that have all four attributes in either spelling. Raises `ConfigError` for anything else (seed 003).
+    Accepted are dictionaries with the members of a lineage (``runFacets``, or ``run_facets``), ``TaskInstanceLineage``, and
+    objects that have all four attributes in either spelling. Raise ``ConfigError`` for any other value.
     """
     if result is None:
         return Reading(TaskInstanceLineage())
@@ -66,7 +65,7 @@ def _member(result: object, snake: str, camel: str) -> Any:
     for name in (snake, camel):
         if hasattr(result, name):
             return getattr(result, name)
-    raise ConfigError(f"a {type(result).__name__} is no lineage: it has no {snake}")
+    raise ConfigError(f"a {type(result).__name__} is not lineage: it has no {snake}")
 
 
 def _read_side(side: Side, given: object, render: Render | None) -> tuple[list[Any], list[str]]:
@@ -86,20 +85,20 @@ def _read_side(side: Side, given: object, render: Render | None) -> tuple[list[A
 def read_dataset(
     side: Side, item: object, render: Render | None
 ) -> tuple[InputDataset | OutputDataset | None, list[str]]:
-    """One dataset in the specification's form, or None if its key resolves to nothing; and what was wrong with it."""
+    """Return a dataset in the specification's form, or None if its key is invalid; and its problems."""
     namespace, name = (_key_part(_attribute(item, part), render) for part in ("namespace", "name"))
     fault = namespace.fault or name.fault
     if fault:
         return None, [f"{side} {_attribute(item, 'namespace')!s} {_attribute(item, 'name')!s} {fault}: left out"]
     facets, faults = read_facets("dataset", _attribute(item, "facets"))
     cls, own_names = _SIDES[side]
-    given = next((found for found in (_attribute(item, each) for each in own_names) if found), None)
+    given = next((found for name_ in own_names if (found := _attribute(item, name_))), None)
     own, own_faults = read_facets(side, given)
     return cls(namespace.text, name.text, facets, own), faults + own_faults
 
 
 def dataset_event_form(dataset: InputDataset | OutputDataset) -> dict[str, Any]:
-    """The dataset as an event carries it; empty facet containers are left out."""
+    """Return the dataset in the form of an event, without empty facet containers."""
     own = (
         {"inputFacets": dataset.input_facets}
         if isinstance(dataset, InputDataset)
@@ -109,7 +108,7 @@ def dataset_event_form(dataset: InputDataset | OutputDataset) -> dict[str, Any]:
     return {
         "namespace": dataset.namespace,
         "name": dataset.name,
-        **{key: plain(each) for key, each in members.items() if each},
+        **{key: plain(facets) for key, facets in members.items() if facets},
     }
 
 
@@ -121,14 +120,14 @@ class _KeyPart:
 
 def _key_part(given: object, render: Render | None) -> _KeyPart:
     if not isinstance(given, str):
-        return _KeyPart("", "has no namespace and name as texts")
+        return _KeyPart("", "has no namespace and name as text")
     try:
         text = render(given) if render else given
     except Unresolved as unresolved:
         return _KeyPart("", str(unresolved))
     if not text.strip() or text == "None" != given:
         return _KeyPart("", "has a name that resolves to nothing")
-    # The bounds of SPEC 1.2: the graph would refuse the whole event for one such name.
+    # The limits of specification 1.2: the consumer would reject the whole event.
     if len(text) > _LONGEST_KEY or any(character < " " for character in text):
         return _KeyPart("", f"has a name with control characters or of over {_LONGEST_KEY} characters")
     return _KeyPart(text, "")

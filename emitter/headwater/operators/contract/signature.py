@@ -1,4 +1,4 @@
-"""Calling a lineage method with or without the task instance, as its signature asks."""
+"""Calls of lineage methods, with or without the task instance, depending on their signature."""
 
 from __future__ import annotations
 
@@ -13,28 +13,22 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def call_with_ti(method: Callable[..., Any], ti: object) -> Any:
-    """Call the method with ``ti`` if it takes one: by the names `ti` or `task_instance`, else as its first parameter.
+    """Return the method's result; ``ti`` is passed as ``ti`` or ``task_instance``, else as the first parameter, if any.
 
-    The seed gives ``ti`` to both methods, Airflow's provider calls ``on_start`` without arguments; operators of
-    either kind work. Raises `ConfigError` for a method that needs more than that, and what the method raises.
+    Operators for Airflow's provider have an ``on_start`` without parameters. Raise ``ConfigError`` for a method with other
+    required parameters, and the exceptions of the method.
     """
     try:
         parameters = list(inspect.signature(method).parameters.values())
     except (TypeError, ValueError):
-        # Callables in C may tell no signature; the seed's contract is then the best guess.
+        # Callables in C may have no signature; the contract of docs/operators.md applies.
         return method(ti)
-    needed = [
-        each for each in parameters if each.default is each.empty and each.kind in (*_POSITIONAL, each.KEYWORD_ONLY)
-    ]
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (*_POSITIONAL, p.KEYWORD_ONLY)]
     if len(needed) > 1:
-        raise ConfigError(
-            f"{method.__qualname__} needs {', '.join(each.name for each in needed)}; it is given ti alone"
-        )
-    keyword = next(
-        (each.name for each in parameters if each.name in _NAMES and each.kind is not each.POSITIONAL_ONLY), None
-    )
+        raise ConfigError(f"{method.__qualname__} needs {', '.join(p.name for p in needed)}; only ti is passed")
+    keyword = next((p.name for p in parameters if p.name in _NAMES and p.kind is not p.POSITIONAL_ONLY), None)
     if keyword and (not needed or needed[0].name == keyword):
         return method(**{keyword: ti})
-    if any(each.kind in (*_POSITIONAL, each.VAR_POSITIONAL) for each in parameters):
+    if any(p.kind in (*_POSITIONAL, p.VAR_POSITIONAL) for p in parameters):
         return method(ti)
-    return method(ti=ti) if any(each.kind is each.VAR_KEYWORD for each in parameters) else method()
+    return method(ti=ti) if any(p.kind is p.VAR_KEYWORD for p in parameters) else method()

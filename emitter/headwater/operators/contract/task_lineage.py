@@ -1,9 +1,8 @@
-"""What an operator tells of its lineage: datasets read and written, facets of the run and of the job (seed 003).
+"""The lineage of an operator: datasets read and written, facets of the run and of the job.
 
-These are the values that operators return. They are loose on purpose: a dataset may be one of ours, one of
-openlineage-python's, a plain dictionary, or anything with a ``namespace`` and a ``name``; a facet may be a dictionary
-or an openlineage-python object. `headwater.operators.results.read_result` brings all of it into the form of the
-OpenLineage specification.
+These are the values that operators return. Their types are permissive: a dataset may be one of ours, one of
+openlineage-python's, a dictionary, or any object with a ``namespace`` and a ``name``; a facet may be a dictionary or an
+openlineage-python object. ``read_result`` converts them to the form of the OpenLineage specification.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
 Facets: TypeAlias = Mapping[str, object]
-"""Facet name -> a dictionary with the facet's members, or an openlineage-python facet."""
+"""Facet name -> a dictionary of the facet's members, or an openlineage-python facet."""
 
 
 @runtime_checkable
 class HasDatasetKey(Protocol):
-    """Anything that names a dataset: openlineage-python's datasets, file and table objects of one's own."""
+    """An object that names a dataset: one of openlineage-python's datasets, or a file or table object of a library."""
 
     @property
     def namespace(self) -> str: ...
@@ -29,7 +28,7 @@ class HasDatasetKey(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InputDataset:
-    """A dataset that a task read; ``input_facets`` hold for this reading only (statistics, data quality)."""
+    """A dataset that a task read; ``input_facets`` apply to this read only (statistics, data quality)."""
 
     namespace: str
     name: str
@@ -39,7 +38,7 @@ class InputDataset:
 
 @dataclass(frozen=True, slots=True)
 class OutputDataset:
-    """A dataset that a task wrote; ``output_facets`` hold for this writing only (rows, bytes)."""
+    """A dataset that a task wrote; ``output_facets`` apply to this write only (rows, bytes)."""
 
     namespace: str
     name: str
@@ -52,7 +51,7 @@ DatasetLike: TypeAlias = InputDataset | OutputDataset | HasDatasetKey | Mapping[
 
 @dataclass(frozen=True, slots=True)
 class TaskInstanceLineage:
-    """The result of ``get_openlineage_facets_on_start`` and its fellows; every member may be left out (seed 003)."""
+    """The result of ``get_openlineage_facets_on_start`` and the like; every member may be left out."""
 
     inputs: Sequence[DatasetLike] = ()
     outputs: Sequence[DatasetLike] = ()
@@ -60,7 +59,7 @@ class TaskInstanceLineage:
     job_facets: Facets = field(default_factory=dict, hash=False)
 
     def merge(self, other: TaskInstanceLineage) -> TaskInstanceLineage:
-        """Both in a new value: datasets in the order self, other; of facets with one name, the one of self."""
+        """Return both in a new value: datasets in the order self, other; of facets with equal names that of self."""
         return TaskInstanceLineage(
             inputs=[*self.inputs, *other.inputs],
             outputs=[*self.outputs, *other.outputs],
@@ -69,10 +68,10 @@ class TaskInstanceLineage:
         )
 
     @property
-    def tells_datasets(self) -> bool:
-        """Whether any dataset is named, read or written."""
+    def has_datasets(self) -> bool:
+        """Return whether any dataset is named, as read or written."""
         return bool(self.inputs or self.outputs)
 
 
 OperatorLineage = TaskInstanceLineage
-"""The name that Airflow's provider gives the same four members."""
+"""The name of ``TaskInstanceLineage`` in Airflow's provider."""

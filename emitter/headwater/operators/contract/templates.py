@@ -1,8 +1,8 @@
-"""Templates that are still unrendered when lineage is told, resolved at emit time.
+"""Resolution of templates in the names of datasets, when an event is created.
 
-An operator that builds a dataset's name from a templated attribute may be asked before its scheduler has rendered it.
-The host's own renderer is used where it has one (Airflow's ``operator.render_template``), else Jinja if it is
-installed, else a reader of ``{{ dotted.names }}`` that looks them up in the context.
+An operator that builds a dataset's name from a templated attribute may be called before its scheduler has rendered it. The
+host's own renderer is used if it has one (Airflow's ``operator.render_template``), else Jinja if it is installed, else a
+lookup of ``{{ dotted.names }}`` in the context.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _NAME = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
 
 
 class Unresolved(Exception):
-    """A template that can't be resolved; the message says why."""
+    """Raised for a template that cannot be resolved; the message has the reason."""
 
 
 def renderer(operator: object, ti: object, context: Mapping[str, Any] | None = None) -> Callable[[str], str]:
-    """A function that resolves the templates in a text and gives any other text back as it is; raises `Unresolved`."""
+    """Return a function that resolves the templates in a text, or raises ``Unresolved``; other text is unchanged."""
 
     def render(text: str) -> str:
         if not _TEMPLATE.search(text):
@@ -30,9 +30,9 @@ def renderer(operator: object, ti: object, context: Mapping[str, Any] | None = N
         try:
             rendered = _render(text, operator, _context(ti, context))
         except Exception as fault:
-            raise Unresolved(f"has a template that can't be resolved ({type(fault).__name__}: {fault})") from fault
+            raise Unresolved(f"has a template that cannot be resolved ({type(fault).__name__}: {fault})") from fault
         if _TEMPLATE.search(rendered):
-            raise Unresolved("has a template that nothing resolves")
+            raise Unresolved("has a template that resolves to another template")
         return rendered
 
     return render
@@ -51,13 +51,13 @@ def _render(text: str, operator: object, context: Mapping[str, Any]) -> str:
         return str(own(text, context))
     if importlib.util.find_spec("jinja2"):
         jinja2: Any = importlib.import_module("jinja2")
-        # Names of tables are no HTML: escaping would change them.
+        # Names of tables are not HTML: escaping would change them.
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         return str(environment.from_string(text).render(context))
-    return _NAME.sub(lambda match: str(_look_up(match[1], context)), text)
+    return _NAME.sub(lambda match: str(_lookup(match[1], context)), text)
 
 
-def _look_up(path: str, context: Mapping[str, Any]) -> object:
+def _lookup(path: str, context: Mapping[str, Any]) -> object:
     value: Any = context
     for part in path.split("."):
         value = value[part] if isinstance(value, Mapping) else getattr(value, part)

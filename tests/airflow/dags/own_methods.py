@@ -1,4 +1,4 @@
-"""Operators that tell their own lineage: a templated name, a deferral, a skip."""
+"""Operators with their own lineage methods: a templated name, a deferral, a skip."""
 
 # Run by another Python, beside an Airflow that is not installed here.
 # mypy: ignore-errors
@@ -21,7 +21,7 @@ except ImportError:
 
 
 class Loads(BaseOperator):
-    """Names its table by a template that Airflow doesn't know of."""
+    """Names its table by a template in a field that Airflow does not render."""
 
     def execute(self, context):
         return None
@@ -37,13 +37,13 @@ class Loads(BaseOperator):
 
 
 class Waits(BaseOperator):
-    """Learns its table before it waits, and is another object afterwards."""
+    """Determines its table before it is deferred, and is another object afterwards."""
 
     table = "unknown"
 
     def execute(self, context):
         self.table = "lost"
-        carry_over(context["ti"])["table"] = "kept"
+        carry_over(context["ti"])["table"] = "known"
         self.defer(trigger=TimeDeltaTrigger(timedelta(seconds=0)), method_name="resume")
 
     def resume(self, context, event=None):
@@ -54,12 +54,12 @@ class Waits(BaseOperator):
 
 
 class Hooked(BaseOperator):
-    """Tells nothing itself; its hook does, as Airflow's own do."""
+    """Has no lineage methods; its hook reports an asset, as Airflow's own hooks do."""
 
     def execute(self, context):
         collector = get_hook_lineage_collector()
-        told = getattr(collector, "add_input_asset", None) or collector.add_input_dataset
-        told(self, uri="s3://shop/hooked.csv")
+        add = getattr(collector, "add_input_asset", None) or collector.add_input_dataset
+        add(self, uri="s3://shop/hooked.csv")
 
 
 class Skips(Loads):
@@ -67,5 +67,5 @@ class Skips(Loads):
         raise AirflowSkipException("nothing new")
 
 
-with DAG(dag_id="own_words", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=UTC), catchup=False):
+with DAG(dag_id="own_methods", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=UTC), catchup=False):
     Loads(task_id="loads") >> Waits(task_id="waits") >> Hooked(task_id="hooked") >> Skips(task_id="skips")
