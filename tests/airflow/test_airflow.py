@@ -42,7 +42,7 @@ WAYS = {
     "listener-2": ("2", IN_PLACE),
     "listener-2.10": ("2.10", IN_PLACE),
 }
-# HEADWATER_TEST_AIRFLOW names versions (3, 2, 2.10, with commas between them); anything else asks for all of them.
+# HEADWATER_TEST_AIRFLOW names versions (3, 2, 2.10, with commas between them); any other value selects all of them.
 VERSIONS = {version for version, _ in WAYS.values()}
 SELECTED = set(os.environ.get("HEADWATER_TEST_AIRFLOW", "").split(",")) & VERSIONS or VERSIONS
 
@@ -216,7 +216,7 @@ def test_a_template_in_a_name_is_resolved_and_an_empty_name_left_out(own_methods
 def test_carried_over_values_survive_a_real_deferral(own_methods: Airflow) -> None:
     line = own_methods.run(id_of("waits", 1, -1, "own_methods"))
     assert line["state"] == "COMPLETE"
-    # Airflow 2's `dags test` goes on with the very object that waited; a real worker, and Airflow 3, make another one.
+    # Airflow 2's `dags test` continues with the same object; a real worker, and Airflow 3, create another one.
     attribute = "lost" if own_methods.way.startswith("listener-2") else "unknown"
     assert [key[1] for key, *_ in line["writes"]] == sorted(["known", attribute])
 

@@ -43,7 +43,7 @@ PARENT = {"parentRunId": "019f0000-0000-7000-8000-00000000000b", "parentJobNames
 
 
 class Task(AllMethods):
-    """As Airflow's operators look, as far as lineage goes."""
+    """The lineage attributes of Airflow's operators."""
 
     def __init__(self, **attributes: Any) -> None:
         self.owner = "airflow"

@@ -40,7 +40,7 @@ CREATES = [name for name in dir(OpenLineageEventListenerFactory) if name.startsw
 
 
 class Calls(OpenLineageEventListenerFactory):
-    """Writes down what it is asked, in order."""
+    """Records the calls of its methods, in order."""
 
     seen: list[str]
 
@@ -161,7 +161,7 @@ def test_run_and_job_facets_come_from_the_events_they_are_defined_at() -> None:
 def test_without_datasets_no_dataset_facet_is_built() -> None:
     class Never(AbstractDatasetFacetBuilder[StageInfo]):
         def build(self, event: StageInfo) -> dict[str, Any]:
-            raise AssertionError("asked without a dataset")
+            raise AssertionError("called without a dataset")
 
     class Factory(OpenLineageEventListenerFactory):
         def create_dataset_facet_builders(self) -> Collection[Any]:

@@ -32,7 +32,6 @@ class Transport(Protocol):
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until the accepted events are delivered; return whether they are."""
-        ...
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..plan import row_changes
 from ..plan.columns import Columns, Flow
-from ..plan.model import Attribute, PlanNode, schema_fields
+from ..plan.model import Attribute, PlanNode, plan_index, schema_fields
 from . import facets
 from .catalog_tables import of_identifier
 from .reads import reads
@@ -66,15 +66,16 @@ def _v2_named(at: PlanScope, node: PlanNode) -> tuple[dict[str, Any], dict[str, 
 def v2_create_as_select(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the table of a CTAS or RTAS."""
     catalog, identifier = _v2_named(at, node)
-    query = _indexed(node.fields.get("query"), node.children[-1] if node.children else None)
+    query = plan_index(node.fields.get("query"))
+    query = node.children[-1] if query is None and node.children else query
     below = None if query is None else at.plan[query]
     fields = [] if below is None else schema_fields(below.output)
     dataset = of_identifier(at.catalog, catalog, identifier, fields, _located(node))
     if dataset is None or query is None:
         return None
     change = "CREATE" if node.kind == "CreateTableAsSelect" else "OVERWRITE"
-    suffix = ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
-    return Written(dataset.having(lifecycleStateChange=facets.lifecycle(change)), query, None, (query,), (), suffix)
+    written = dataset.having(lifecycleStateChange=facets.lifecycle(change))
+    return Written(written, query, sources=(query,), suffix=_qualified(identifier))
 
 
 def _located(node: PlanNode) -> dict[str, Any] | None:
@@ -83,8 +84,8 @@ def _located(node: PlanNode) -> dict[str, Any] | None:
     return {"properties": {"location": location}} if isinstance(location, str) else None
 
 
-def _indexed(raw: object, otherwise: int | None) -> int | None:
-    return int(raw["$plan"]) if isinstance(raw, dict) and "$plan" in raw else otherwise
+def _qualified(identifier: dict[str, Any]) -> str:
+    return ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
 
 
 def v2_change(change: str) -> Callable[[PlanScope, PlanNode], Written | None]:
@@ -95,8 +96,7 @@ def v2_change(change: str) -> Callable[[PlanScope, PlanNode], Written | None]:
         if not identifier:
             return changed(_resolved_table(at, node), change)
         dataset = of_identifier(at.catalog, catalog, identifier, None, _located(node))
-        suffix = ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
-        return changed(dataset, change, suffix if change in {"CREATE", "ALTER"} else "")
+        return changed(dataset, change, _qualified(identifier) if change in {"CREATE", "ALTER"} else "")
 
     return rule
 
@@ -140,7 +140,7 @@ def _column(held: dict[str, Any]) -> dict[str, Any]:
 
 
 def _delta_target(at: PlanScope, node: PlanNode) -> tuple[Dataset | None, int | None]:
-    index = _indexed(node.fields.get("target"), None)
+    index = plan_index(node.fields.get("target"))
     target = None if index is None else at.plan[index]
     while target is not None and target.children and target.kind != "LogicalRelation":
         target = at.plan[target.children[0]]
@@ -157,7 +157,7 @@ def delta_change(
         dataset, target = _delta_target(at, node)
         if dataset is None or target is None:
             return None
-        source = _indexed(node.fields.get("source"), None)
+        source = plan_index(node.fields.get("source"))
         sources = (target,) if source is None else (target, source)
         suffix = dataset.name.rpartition("/")[2] if node.kind == "MergeIntoCommand" else ""
         return Written(dataset, target, None, sources, (), suffix, flow(node))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ..plan.model import Plan, PlanNode, struct_fields
+from ..plan.model import Plan, PlanNode, plan_index, struct_fields
 from . import facets
 from .commits import Commit
 from .facets import Facet
@@ -60,50 +60,39 @@ class Catalog(Protocol):
     @property
     def warehouse(self) -> str | None:
         """Return the location of the session catalog's managed tables."""
-        ...
 
     @property
     def metastore(self) -> str | None:
         """Return the Hive metastore's address in OpenLineage's form, if there is one."""
-        ...
 
     @property
     def hive(self) -> bool:
         """Return whether the session catalog is Hive's."""
-        ...
 
     @property
     def case_sensitive(self) -> bool:
         """Return whether table names are case-sensitive."""
-        ...
 
     def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
         """Return the current state of a table of the session catalog, or None."""
-        ...
 
     def default_location(self, database: str | None, table: str) -> str | None:
         """Return the location of a managed table of this name."""
-        ...
 
     def current_database(self) -> str:
         """Return the database of names without one."""
-        ...
 
     def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
         """Return the current state of a table of another catalog, or None."""
-        ...
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         """Return the settings ``spark.sql.catalog.<catalog>.*`` without that prefix."""
-        ...
 
     def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
         """Return the newest version of a Delta or Iceberg table committed between two times (ms since 1970), or None."""
-        ...
 
     def parse(self, sql: str) -> Plan | None:
         """Return the unresolved plan of a query; None if Spark cannot parse it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +104,8 @@ class PlanScope:
 
     def plan_of(self, raw: object) -> PlanNode | None:
         """Return the plan node that a field's value refers to, or None."""
-        return self.plan[int(raw["$plan"])] if isinstance(raw, dict) and "$plan" in raw else None
+        index = plan_index(raw)
+        return None if index is None else self.plan[index]
 
 
 def at_location(location: str, fields: list[dict[str, Any]] | None, file_format: str | None = None) -> Dataset:

@@ -27,10 +27,6 @@ _Rule = Callable[[PlanScope, PlanNode], Written | None]
 
 _RULES: dict[str, _Rule] = {
     "InsertIntoHadoopFsRelationCommand": table_writes.insert_files,
-    "CreateDataSourceTableAsSelectCommand": table_writes.create_as_select,
-    "SaveAsV1TableCommand": table_writes.create_as_select,
-    "CreateHiveTableAsSelectCommand": table_writes.create_as_select,
-    "OptimizedCreateHiveTableAsSelectCommand": table_writes.create_as_select,
     "InsertIntoHiveTable": table_writes.insert_hive,
     "InsertIntoHiveDirCommand": table_writes.insert_folder,
     "InsertIntoDataSourceDirCommand": table_writes.insert_folder,
@@ -42,27 +38,13 @@ _RULES: dict[str, _Rule] = {
     "AlterViewAsCommand": table_writes.create_view,
     "CreateTableLikeCommand": table_writes.created_like,
     "LoadDataCommand": table_writes.loaded,
-    "AlterTableAddColumnsCommand": table_writes.altered,
-    "AlterTableSetPropertiesCommand": table_writes.altered,
-    "AlterTableUnsetPropertiesCommand": table_writes.altered,
-    "AlterTableChangeColumnCommand": table_writes.altered,
-    "AlterTableSetLocationCommand": table_writes.altered,
-    "AlterTableAddPartitionCommand": table_writes.altered,
-    "AlterTableDropPartitionCommand": table_writes.altered,
-    "AlterTableRenamePartitionCommand": table_writes.altered,
-    "AlterTableSerDePropertiesCommand": table_writes.altered,
     "AlterTableRenameCommand": table_writes.renamed,
     "TruncateTableCommand": table_writes.truncated,
     "DropTableCommand": table_writes.dropped,
     "MergeIntoCommand": catalog_writes.delta_change(row_changes.merged),
     "UpdateCommand": catalog_writes.delta_change(row_changes.updated),
     "DeleteCommand": catalog_writes.delta_change(row_changes.deleted),
-    "ReplaceData": catalog_writes.v2_write,
-    "WriteDelta": catalog_writes.v2_write,
     "DeleteFromTable": catalog_writes.v2_delete,
-    "AppendData": catalog_writes.v2_write,
-    "OverwriteByExpression": catalog_writes.v2_write,
-    "OverwritePartitionsDynamic": catalog_writes.v2_write,
     "CreateTableAsSelect": catalog_writes.v2_create_as_select,
     "ReplaceTableAsSelect": catalog_writes.v2_create_as_select,
     "CreateTable": catalog_writes.v2_created,
@@ -71,15 +53,32 @@ _RULES: dict[str, _Rule] = {
     "DropView": catalog_writes.v2_change("DROP"),
     "TruncateTable": catalog_writes.v2_change("TRUNCATE"),
     "RenameTable": catalog_writes.v2_renamed,
-    "AddColumns": catalog_writes.v2_change("ALTER"),
-    "AlterColumns": catalog_writes.v2_change("ALTER"),
-    "AlterColumn": catalog_writes.v2_change("ALTER"),
-    "DropColumns": catalog_writes.v2_change("ALTER"),
-    "RenameColumn": catalog_writes.v2_change("ALTER"),
-    "ReplaceColumns": catalog_writes.v2_change("ALTER"),
-    "SetTableProperties": catalog_writes.v2_change("ALTER"),
-    "UnsetTableProperties": catalog_writes.v2_change("ALTER"),
-    "CommentOnTable": catalog_writes.v2_change("ALTER"),
-}
+    **dict.fromkeys(
+        (
+            "CreateDataSourceTableAsSelectCommand", "SaveAsV1TableCommand", "CreateHiveTableAsSelectCommand",
+            "OptimizedCreateHiveTableAsSelectCommand",
+        ),
+        table_writes.create_as_select,
+    ),
+    **dict.fromkeys(
+        (
+            "AlterTableAddColumnsCommand", "AlterTableSetPropertiesCommand", "AlterTableUnsetPropertiesCommand",
+            "AlterTableChangeColumnCommand", "AlterTableSetLocationCommand", "AlterTableAddPartitionCommand",
+            "AlterTableDropPartitionCommand", "AlterTableRenamePartitionCommand", "AlterTableSerDePropertiesCommand",
+        ),
+        table_writes.altered,
+    ),
+    **dict.fromkeys(
+        ("ReplaceData", "WriteDelta", "AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"),
+        catalog_writes.v2_write,
+    ),
+    **dict.fromkeys(
+        (
+            "AddColumns", "AlterColumns", "AlterColumn", "DropColumns", "RenameColumn", "ReplaceColumns",
+            "SetTableProperties", "UnsetTableProperties", "CommentOnTable",
+        ),
+        catalog_writes.v2_change("ALTER"),
+    ),
+}  # fmt: skip
 
 __all__ = ["Written", "loaded_from", "writes"]

@@ -49,11 +49,9 @@ class CustomFacetBuilder(Protocol):
 
     def is_defined_at(self, event: Any) -> bool:
         """Return whether this builder accepts the event."""
-        ...
 
     def accept(self, event: Any, consumer: FacetConsumer) -> None:
         """Call ``consumer`` with the name and value of each facet."""
-        ...
 
 
 class DatasetBuilder(Protocol):
@@ -61,11 +59,9 @@ class DatasetBuilder(Protocol):
 
     def is_defined_at(self, event: Any) -> bool:
         """Return whether this builder accepts the event."""
-        ...
 
     def apply(self, event: Any) -> Iterable[Any]:
         """Return the datasets of an event."""
-        ...
 
 
 class Partial(Generic[T]):

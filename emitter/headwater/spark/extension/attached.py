@@ -11,7 +11,7 @@ from ..datasets.tables import Dataset
 from ..plan.columns import Columns, Flow
 from ..plan.expressions import lineage
 from ..plan.lineage import NOTHING, TRANSFORMATION, Lineage, Source, union
-from ..plan.model import expression
+from ..plan.model import expression, plan_index
 from .conversion import as_facets
 from .nodes import ColumnLevelLineageNode, InputLineageNode, OutputLineageNode
 from .views import LogicalPlan
@@ -49,18 +49,22 @@ class AttachedNodes:
     def inputs(self, view: LogicalPlan, resolve: Resolve) -> list[Dataset] | None:
         """Return the inputs that a library attached to a node; None where it attached nothing."""
         node = self.of(view)
-        if not isinstance(node, InputLineageNode):
-            return None
-        found = self._called(view, lambda: list(node.get_inputs(self.context)))
-        return [dataset for entry in found or () for dataset in _datasets(entry, view, resolve, "input_facets")]
+        read = node.get_inputs if isinstance(node, InputLineageNode) else None
+        return self._datasets(view, read, resolve, "input_facets")
 
     def outputs(self, view: LogicalPlan, resolve: Resolve) -> list[Dataset] | None:
         """Return the outputs that a library attached to a node; None where it attached nothing."""
         node = self.of(view)
-        if not isinstance(node, OutputLineageNode):
+        read = node.get_outputs if isinstance(node, OutputLineageNode) else None
+        return self._datasets(view, read, resolve, "output_facets")
+
+    def _datasets(
+        self, view: LogicalPlan, read: Callable[[Any], Iterable[Any]] | None, resolve: Resolve, container: str
+    ) -> list[Dataset] | None:
+        if read is None:
             return None
-        found = self._called(view, lambda: list(node.get_outputs(self.context)))
-        return [dataset for entry in found or () for dataset in _datasets(entry, view, resolve, "output_facets")]
+        found = self._called(view, lambda: list(read(self.context)))
+        return [dataset for entry in found or () for dataset in _datasets(entry, view, resolve, container)]
 
     def flow(self, columns: Columns, view: LogicalPlan) -> Flow | None:
         """Return the column lineage that a library attached to a node; None where it attached nothing."""
@@ -118,9 +122,8 @@ def _datasets(entry: Any, view: LogicalPlan, resolve: Resolve, container: str) -
 def _view(held: Any, view: LogicalPlan) -> LogicalPlan | None:
     if isinstance(held, LogicalPlan):
         return held
-    if isinstance(held, Mapping) and "$plan" in held:
-        return view.at(int(held["$plan"]))
-    return view.at(held) if isinstance(held, int) else None
+    index = held if isinstance(held, int) else plan_index(held)
+    return None if index is None else view.at(index)
 
 
 def _python_source(view: LogicalPlan) -> Any:

@@ -24,7 +24,6 @@ class InputLineageNode(Protocol):
 
     def get_inputs(self, context: Any) -> Sequence[Any]:
         """Return ``InputDatasetWithIdentifier``, ``InputDatasetWithDelegate`` or objects with the same attributes."""
-        ...
 
 
 @runtime_checkable
@@ -33,7 +32,6 @@ class OutputLineageNode(Protocol):
 
     def get_outputs(self, context: Any) -> Sequence[Any]:
         """Return ``OutputDatasetWithIdentifier``, ``OutputDatasetWithDelegate`` or objects with the same attributes."""
-        ...
 
 
 @runtime_checkable
@@ -42,15 +40,12 @@ class ColumnLevelLineageNode(Protocol):
 
     def column_level_lineage_inputs(self, context: Any) -> Sequence[Any]:
         """Return ``DatasetFieldLineage``: the input fields and their expressions."""
-        ...
 
     def column_level_lineage_outputs(self, context: Any) -> Sequence[Any]:
         """Return ``DatasetFieldLineage``: the output fields and their expressions."""
-        ...
 
     def column_level_lineage_dependencies(self, context: Any) -> Sequence[Any]:
         """Return ``ExpressionDependency``: the expressions that an output expression is computed from."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from ..plan.model import Attribute, Plan, PlanNode
+from ..plan.model import Attribute, Plan, PlanNode, plan_index
 
 _V = TypeVar("_V", bound="View")
 
@@ -75,8 +75,8 @@ class LogicalPlan(View, jvm_class="org.apache.spark.sql.catalyst.plans.logical.L
 
     def field(self, name: str) -> LogicalPlan | None:
         """Return the plan node in a field, or None."""
-        held = self.node.fields.get(name)
-        return self.at(int(held["$plan"])) if isinstance(held, dict) and "$plan" in held else None
+        index = plan_index(self.node.fields.get(name))
+        return None if index is None else self.at(index)
 
     def walk(self) -> Iterator[LogicalPlan]:
         """Yield this node and its descendants."""
@@ -124,18 +124,6 @@ class NewHadoopRDD(RDD, jvm_class="org.apache.spark.rdd.NewHadoopRDD"):
 
 class FileScanRDD(RDD, jvm_class="org.apache.spark.sql.execution.datasources.FileScanRDD"):
     """An RDD of the files of a file source; ``columns`` are those that it reads."""
-
-
-class MapPartitionsRDD(RDD, jvm_class="org.apache.spark.rdd.MapPartitionsRDD"):
-    """An RDD that applies a function to each partition."""
-
-
-class PythonRDD(RDD, jvm_class="org.apache.spark.api.python.PythonRDD"):
-    """An RDD that runs Python code on each partition."""
-
-
-class ShuffledRDD(RDD, jvm_class="org.apache.spark.rdd.ShuffledRDD"):
-    """An RDD that is the result of a shuffle."""
 
 
 @dataclass(frozen=True, eq=False)

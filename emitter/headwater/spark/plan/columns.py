@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from .expressions import lineage
 from .lineage import NOTHING, Kind, Lineage, Source, compose, indirect
-from .model import Expression, Plan, PlanNode
+from .model import Expression, Plan, PlanNode, plan_index
 from .orders import lost_orders
 
 LeafColumns = Callable[[PlanNode], "Flow | None"]
@@ -36,14 +36,14 @@ class Flow:
 
 @dataclass(slots=True)
 class Columns:
-    """The column lineage of one plan; each node is resolved once."""
+    """The column lineage of one plan; ``ctes`` maps the id of a common table expression to the index of its plan."""
 
     plan: Plan
     leaf: LeafColumns
     rules: Mapping[str, Rule]
     attached: Callable[[Columns, PlanNode], Flow | None] | None = None
+    ctes: dict[int, int] = field(default_factory=dict)
     _flows: dict[int, Flow] = field(default_factory=dict)
-    _ctes: dict[int, int] = field(default_factory=dict)
     _outer: list[Mapping[int, Lineage]] = field(default_factory=list)
     _lost_orders: frozenset[int] | None = None
 
@@ -74,9 +74,10 @@ class Columns:
         """Register the definitions of a WITH before other nodes refer to them."""
         definitions = node.fields.get("cteDefs") if node.kind == "WithCTE" else None
         for held in definitions if isinstance(definitions, list) else ():
-            definition = self.plan[held["$plan"]] if isinstance(held, dict) and "$plan" in held else None
+            index = plan_index(held)
+            definition = None if index is None else self.plan[index]
             if definition is not None and isinstance(definition.fields.get("id"), int):
-                self.define(definition.fields["id"], held["$plan"])
+                self.ctes[definition.fields["id"]] = definition.index
 
     def _resolved(self, node: PlanNode) -> Flow:
         attached = None if self.attached is None else self.attached(self, node)
@@ -84,12 +85,6 @@ class Columns:
 
     def child(self, node: PlanNode, which: int = 0) -> Flow:
         return self.flow(node.children[which])
-
-    def define(self, reference: int, index: int) -> None:
-        self._ctes[reference] = index
-
-    def defined(self, reference: int) -> int | None:
-        return self._ctes.get(reference)
 
     def lost_orders(self) -> frozenset[int]:
         """Return the indexes of sorts without an effect on the plan's result."""

@@ -18,15 +18,12 @@ class Scope(Protocol):
 
     def attribute(self, expr_id: int) -> Lineage:
         """Return the lineage of an attribute."""
-        ...
 
     def subquery(self, expression: Expression) -> Lineage:
         """Return the lineage of a sub-query's value, with the sources that shape its rows as INDIRECT ones."""
-        ...
 
     def column(self, name: str) -> Lineage:
         """Return the lineage of a column that is known by name only, as in an unresolved query."""
-        ...
 
 
 # Expressions that the optimiser or the type checker wraps around a value without changing it.

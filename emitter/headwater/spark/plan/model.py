@@ -91,11 +91,9 @@ class Plan(msgspec.Struct, frozen=True):
 
     def query_of(self, node: PlanNode) -> int | None:
         """Return the index of the plan that a command writes: its ``query`` or only child, else None."""
-        for field in ("query", "plan", "child", "logicalQuery"):
-            held = node.fields.get(field)
-            if isinstance(held, dict) and "$plan" in held:
-                return int(held["$plan"])
-        return node.children[0] if len(node.children) == 1 else None
+        indexes = (plan_index(node.fields.get(field)) for field in ("query", "plan", "child", "logicalQuery"))
+        only_child = node.children[0] if len(node.children) == 1 else None
+        return next((index for index in indexes if index is not None), only_child)
 
 
 _plans = msgspec.json.Decoder(Plan)
@@ -104,6 +102,11 @@ _plans = msgspec.json.Decoder(Plan)
 def parse(text: str) -> Plan:
     """Return the plan in ``text``; raise ``msgspec.ValidationError`` if it does not have this form."""
     return _plans.decode(text)
+
+
+def plan_index(raw: object) -> int | None:
+    """Return the index of the plan that a field's value refers to, or None if it is not a plan."""
+    return int(raw["$plan"]) if isinstance(raw, dict) and "$plan" in raw else None
 
 
 def expression(raw: object) -> Expression | None:

@@ -193,7 +193,7 @@ def _with_cte(columns: Columns, node: PlanNode) -> Flow:
 def _reference(columns: Columns, node: PlanNode) -> Flow:
     """Return the flow of a CTE reference: that of its definition, by position."""
     reference = node.fields.get("cteId", node.fields.get("loopId"))
-    target = columns.defined(reference) if isinstance(reference, int) else None
+    target = columns.ctes.get(reference) if isinstance(reference, int) else None
     if target is None:
         return Flow({})
     flow, definition = columns.flow(target), columns.plan[target]
@@ -207,7 +207,7 @@ def _union_loop(columns: Columns, node: PlanNode) -> Flow:
     columns._flows[node.index] = seen
     loop = node.fields.get("id")
     if isinstance(loop, int):
-        columns.define(loop, node.index)
+        columns.ctes[loop] = node.index
     return _union(columns, node)
 
 
@@ -220,7 +220,7 @@ def _opaque(columns: Columns, node: PlanNode) -> Flow:
     grouped = shaped_by(
         columns.scope(visible),
         "GROUP_BY",
-        [e for name in ("groupingAttributes", "leftGroup", "rightGroup") for e in _groups(node, name)],
+        [e for name in ("groupingAttributes", "leftGroup", "rightGroup") for e in expressions(node.fields.get(name))],
     )
     rows = frozenset(s for flow in flows for s in flow.rows)
     return Flow({attribute.id: all_in for attribute in node.output}, rows | grouped)
@@ -240,10 +240,6 @@ def _merge_rows(columns: Columns, node: PlanNode) -> Flow:
                 sources = lineage(value, scope).sources
                 made[attribute.id] |= sources | (chosen if sources else frozenset())
     return Flow({key: Lineage(frozenset(sources)) for key, sources in made.items()}, below.rows)
-
-
-def _groups(node: PlanNode, name: str) -> list[Expression]:
-    return expressions(node.fields.get(name))
 
 
 def _leaf(columns: Columns, node: PlanNode) -> Flow:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from .columns import Columns, Flow
 from .expressions import lineage
 from .lineage import NOTHING, Lineage, Source, indirect
-from .model import Expression, PlanNode, expression, expressions
+from .model import Expression, PlanNode, expression, expressions, plan_index
 
 
 def _target(columns: Columns, node: PlanNode) -> tuple[Flow, PlanNode | None]:
-    held = node.fields.get("target")
-    index = int(held["$plan"]) if isinstance(held, dict) and "$plan" in held else node.children[0]
+    index = plan_index(node.fields.get("target"))
+    index = node.children[0] if index is None else index
     return columns.flow(index), columns.plan[index]
 
 
@@ -50,8 +50,8 @@ def merged(node: PlanNode) -> Callable[[Columns], Flow]:
 
     def flow(columns: Columns) -> Flow:
         below, target = _target(columns, node)
-        held = node.fields.get("source")
-        source = columns.flow(int(held["$plan"])) if isinstance(held, dict) else Flow({})
+        index = plan_index(node.fields.get("source"))
+        source = Flow({}) if index is None else columns.flow(index)
         both = Flow({**below.columns, **source.columns}, below.rows | source.rows)
         scope = columns.scope(both)
         made: dict[str, set[Source]] = {}

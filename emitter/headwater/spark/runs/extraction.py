@@ -11,7 +11,7 @@ from ..datasets.tables import Catalog, Dataset, merged
 from ..datasets.writes import Written, loaded_from
 from ..plan.columns import OPAQUE, Columns, Flow
 from ..plan.lineage import Lineage, Source, indirect
-from ..plan.model import Attribute, Plan, PlanNode
+from ..plan.model import Attribute, Plan, PlanNode, plan_index
 from ..plan.node_rules import RULES
 from .plan_context import PlanContext
 
@@ -242,10 +242,7 @@ def _sorting(value: Lineage) -> frozenset[Source]:
 def _plans_in(held: object) -> Iterator[int]:
     """Yield the index of every plan in a field's value."""
     if isinstance(held, dict):
-        if "$plan" in held:
-            yield int(held["$plan"])
-        if isinstance(held.get("plan"), int):
-            yield held["plan"]
+        yield from (i for i in (plan_index(held), held.get("plan")) if isinstance(i, int))
         for value in held.values():
             yield from _plans_in(value)
     elif isinstance(held, list):
