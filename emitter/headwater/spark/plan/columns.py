@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .expressions import lineage
-from .lineage import NOTHING, Kind, Lineage, Source, compose, indirect
+from .lineage import NOTHING, Lineage, Source, TransformationKind, compose, indirect
 from .model import Expression, Plan, PlanNode, plan_index
 from .orders import lost_orders
 
@@ -23,7 +23,9 @@ LeafColumns = Callable[[PlanNode], "Flow | None"]
 Rule = Callable[["Columns", PlanNode], "Flow"]
 """A function that returns the flow of a node; the rule named "" is for all nodes without one."""
 
-OPAQUE = Kind("DIRECT", "TRANSFORMATION", False, "opaque step: every input column may feed every output column")
+OPAQUE = TransformationKind(
+    "DIRECT", "TRANSFORMATION", False, "opaque step: every input column may feed every output column"
+)
 
 
 @dataclass(frozen=True, slots=True)

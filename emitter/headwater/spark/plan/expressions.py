@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from .lineage import AGGREGATION, IDENTITY, NOTHING, TRANSFORMATION, Kind, Lineage, indirect, union
+from .lineage import AGGREGATION, IDENTITY, NOTHING, TRANSFORMATION, Lineage, TransformationKind, indirect, union
 from .model import Expression
 
 
@@ -64,13 +64,13 @@ def lineage(expression: Expression | None, scope: Scope) -> Lineage:
     return _children(expression, scope, _step(expression))
 
 
-def _step(expression: Expression) -> Kind:
+def _step(expression: Expression) -> TransformationKind:
     if expression.kind in _AGGREGATES:
         return AGGREGATION
     return TRANSFORMATION._replace(masking=expression.kind in _MASKING)
 
 
-def _children(expression: Expression, scope: Scope, kind: Kind) -> Lineage:
+def _children(expression: Expression, scope: Scope, kind: TransformationKind) -> Lineage:
     sources = frozenset(
         s for child in expression.children if child is not None for s in lineage(child, scope).through(kind).sources
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Kind(NamedTuple):
+class TransformationKind(NamedTuple):
     """The influence of an input on an output: a ``transformations`` item of the columnLineage facet."""
 
     type: str
@@ -23,21 +23,21 @@ class Kind(NamedTuple):
     description: str = ""
 
 
-IDENTITY = Kind("DIRECT", "IDENTITY")
-TRANSFORMATION = Kind("DIRECT", "TRANSFORMATION")
-AGGREGATION = Kind("DIRECT", "AGGREGATION")
-ACCESS = Kind("DIRECT", "ACCESS")
+IDENTITY = TransformationKind("DIRECT", "IDENTITY")
+TRANSFORMATION = TransformationKind("DIRECT", "TRANSFORMATION")
+AGGREGATION = TransformationKind("DIRECT", "AGGREGATION")
+ACCESS = TransformationKind("DIRECT", "ACCESS")
 """A part taken out of a value: published as TRANSFORMATION, but parts of it can still be named."""
 _STRENGTH = {"IDENTITY": 0, "ACCESS": 1, "TRANSFORMATION": 2, "AGGREGATION": 3}
 _WHOLE = frozenset({"IDENTITY", "ACCESS"})
 
 
-def indirect(subtype: str) -> Kind:
+def indirect(subtype: str) -> TransformationKind:
     """Return an INDIRECT kind: JOIN, FILTER, GROUP_BY, SORT, WINDOW or CONDITIONAL."""
-    return Kind("INDIRECT", subtype)
+    return TransformationKind("INDIRECT", subtype)
 
 
-def compose(outer: Kind, inner: Kind) -> Kind:
+def compose(outer: TransformationKind, inner: TransformationKind) -> TransformationKind:
     """Return the kind of two steps; ``outer`` is the one nearer to the output."""
     masking = outer.masking or inner.masking
     description = outer.description or inner.description
@@ -46,7 +46,7 @@ def compose(outer: Kind, inner: Kind) -> Kind:
         winner = inner if inner_wins and inner.type == "INDIRECT" else outer
     else:
         winner = max(outer, inner, key=lambda kind: _STRENGTH.get(kind.subtype, 1))
-    return Kind(winner.type, winner.subtype, masking, description)
+    return TransformationKind(winner.type, winner.subtype, masking, description)
 
 
 class Source(NamedTuple):
@@ -55,7 +55,7 @@ class Source(NamedTuple):
     namespace: str
     name: str
     field: str
-    kind: Kind = IDENTITY
+    kind: TransformationKind = IDENTITY
     inner: str = ""
 
 
@@ -70,7 +70,7 @@ class Lineage:
     parts: Mapping[str, Lineage] = field(default_factory=dict)
     base: Lineage | None = None
 
-    def through(self, kind: Kind) -> Lineage:
+    def through(self, kind: TransformationKind) -> Lineage:
         """Return the value after one more step; only an identity retains the members of a struct."""
         if kind == IDENTITY:
             return self
