@@ -103,14 +103,11 @@ class Extensions:
         context = self.context
         run = self._facets(context.run_facet_builders, events)
         job = self._facets(context.job_facet_builders, events)
-        read = [*inputs, *self._built(context.input_dataset_builders, events)]
-        written = [*outputs, *self._built(context.output_dataset_builders, events)]
-        return EventParts(
-            run,
-            job,
-            self._with_facets(read, context.input_dataset_facet_builders, events),
-            self._with_facets(written, context.output_dataset_facet_builders, events),
-        )
+        found = [*inputs, *self._built(context.input_dataset_builders, events)]
+        read = self._with_facets(found, context.input_dataset_facet_builders, events)
+        found = [*outputs, *self._built(context.output_dataset_builders, events)]
+        written = self._with_facets(found, context.output_dataset_facet_builders, events)
+        return EventParts(run, job, read, written)
 
     def _with_facets(
         self, datasets: list[Dataset], own_builders: Collection[Any], events: Sequence[Any]
