@@ -86,51 +86,43 @@ def read_dataset(
     side: Side, item: object, render: Render | None
 ) -> tuple[InputDataset | OutputDataset | None, list[str]]:
     """Return a dataset in the specification's form, or None if its key is invalid; and its problems."""
-    namespace, name = (_key_part(_attribute(item, part), render) for part in ("namespace", "name"))
-    fault = namespace.fault or name.fault
+    parts = (_key_part(_attribute(item, part), render) for part in ("namespace", "name"))
+    (namespace, namespace_fault), (name, name_fault) = parts
+    fault = namespace_fault or name_fault
     if fault:
         return None, [f"{side} {_attribute(item, 'namespace')!s} {_attribute(item, 'name')!s} {fault}: left out"]
     facets, faults = read_facets("dataset", _attribute(item, "facets"))
     cls, own_names = _SIDES[side]
     given = next((found for name_ in own_names if (found := _attribute(item, name_))), None)
     own, own_faults = read_facets(side, given)
-    return cls(namespace.text, name.text, facets, own), faults + own_faults
+    return cls(namespace, name, facets, own), faults + own_faults
 
 
 def dataset_event_form(dataset: InputDataset | OutputDataset) -> dict[str, Any]:
     """Return the dataset in the form of an event, without empty facet containers."""
-    own = (
-        {"inputFacets": dataset.input_facets}
-        if isinstance(dataset, InputDataset)
-        else {"outputFacets": dataset.output_facets}
-    )
-    members = {"facets": dataset.facets, **own}
-    return {
-        "namespace": dataset.namespace,
-        "name": dataset.name,
-        **{key: plain(facets) for key, facets in members.items() if facets},
-    }
+    members: dict[str, Any] = {"facets": dataset.facets}
+    if isinstance(dataset, InputDataset):
+        members["inputFacets"] = dataset.input_facets
+    else:
+        members["outputFacets"] = dataset.output_facets
+    facets = {member: plain(facets) for member, facets in members.items() if facets}
+    return {"namespace": dataset.namespace, "name": dataset.name, **facets}
 
 
-@dataclass(frozen=True, slots=True)
-class _KeyPart:
-    text: str
-    fault: str
-
-
-def _key_part(given: object, render: Render | None) -> _KeyPart:
+def _key_part(given: object, render: Render | None) -> tuple[str, str]:
+    """Return a namespace or name, and its fault or an empty text."""
     if not isinstance(given, str):
-        return _KeyPart("", "has no namespace and name as text")
+        return "", "has no namespace and name as text"
     try:
         text = render(given) if render else given
     except Unresolved as unresolved:
-        return _KeyPart("", str(unresolved))
+        return "", str(unresolved)
     if not text.strip() or text == "None" != given:
-        return _KeyPart("", "has a name that resolves to nothing")
+        return "", "has a name that resolves to nothing"
     # The limits of specification 1.2: the consumer would reject the whole event.
     if len(text) > _LONGEST_KEY or any(character < " " for character in text):
-        return _KeyPart("", f"has a name with control characters or of over {_LONGEST_KEY} characters")
-    return _KeyPart(text, "")
+        return "", f"has a name with control characters or of over {_LONGEST_KEY} characters"
+    return text, ""
 
 
 def _attribute(item: object, name: str) -> Any:
