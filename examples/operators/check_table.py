@@ -1,7 +1,6 @@
-"""An operator that checks a table with SQL, and tells what it found as facets of data quality.
+"""An operator that checks a table with SQL, and returns the results as facets of data quality.
 
-Each check is a condition that every row must fulfil. The results are told on success and on failure alike: a check
-that failed is what one looks for afterwards.
+Each check is a condition that every row must fulfil. The results are returned on success and on failure.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ class CheckTable:
         return int(count)
 
     def get_openlineage_facets_on_complete(self, ti: Any) -> dict[str, Any]:
-        """A dictionary will do: the members are those of the OpenLineage specification."""
-        told = carry_over(ti)
+        """Return a dictionary with the members of the OpenLineage specification."""
+        values = carry_over(ti)
         dataset: dict[str, Any] = {"namespace": f"sqlite://{self.database}", "name": f"main.{self.table}"}
-        if "broken" in told:
-            assertions = [self.assertion(name, count) for name, count in told["broken"].items()]
+        if "broken" in values:
+            assertions = [self.assertion(name, count) for name, count in values["broken"].items()]
             dataset["inputFacets"] = {
                 "dataQualityAssertions": {"assertions": assertions},
-                "dataQualityMetrics": {"rowCount": told["rows"]},
+                "dataQualityMetrics": {"rowCount": values["rows"]},
             }
         return {"inputs": [dataset]}
 

@@ -1,10 +1,10 @@
-"""A Dagster job whose ops are told: `pip install dagster`, then `python examples/operators/dagster_assets.py`.
+"""A Dagster job with lineage: `pip install dagster`, then `python examples/operators/dagster_assets.py`.
 
-Dagster calls hooks after an op has ended; `DagsterLineage` makes START and COMPLETE, or START and FAIL, of what they
-know. The lineage of an op is what a function tells of it, from the hook's context.
+Dagster calls hooks after an op has ended; `DagsterLineage` emits START and COMPLETE, or START and FAIL, from their context.
+A function returns the lineage of an op, given that context.
 """
 
-# Written against what the scheduler hands over, by shape: it need not be installed to read this.
+# The scheduler's objects are read by attributes: it need not be installed to import this.
 # mypy: disable-error-code="import-not-found,untyped-decorator,no-any-return"
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from headwater.operators import RunRef, TaskLineageListener, TaskRun
 
 
 class DagsterLineage:
-    """What ops' hooks call: ``succeeded(context)`` and ``failed(context)``.
+    """The callee of ops' hooks: ``succeeded(context)`` and ``failed(context)``.
 
-    ``tells(context)`` gives the lineage of an op, in any form that an operator may return.
+    ``lineage_of(context)`` returns the lineage of an op, in any form that an operator may return.
     """
 
     def __init__(
-        self, namespace: str, tells: Callable[[Any], Any], listener: TaskLineageListener | None = None
+        self, namespace: str, lineage_of: Callable[[Any], Any], listener: TaskLineageListener | None = None
     ) -> None:
         self._namespace = namespace
-        self._tells = tells
+        self._lineage_of = lineage_of
         self._listener = listener or TaskLineageListener()
 
     def succeeded(self, context: Any) -> None:
-        run, operator = self._run(context), _Told(context, self._tells)
+        run, operator = self._run(context), _OperatorView(context, self._lineage_of)
         self._listener.task_started(run, operator, context)
         self._listener.task_succeeded(run, operator, context)
 
     def failed(self, context: Any) -> None:
-        run, operator = self._run(context), _Told(context, self._tells)
+        run, operator = self._run(context), _OperatorView(context, self._lineage_of)
         self._listener.task_started(run, operator, context)
         self._listener.task_failed(run, operator, context, context.op_exception)
 
@@ -48,15 +48,15 @@ class DagsterLineage:
         return TaskRun(run_id=str(run_id), namespace=self._namespace, name=name, parent=parent, started_at=now)
 
 
-class _Told:
+class _OperatorView:
     """A Dagster op as an operator."""
 
-    def __init__(self, context: Any, tells: Callable[[Any], Any]) -> None:
+    def __init__(self, context: Any, lineage_of: Callable[[Any], Any]) -> None:
         self.task_type = context.op.name
-        self._tells = tells
+        self._lineage_of = lineage_of
 
     def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
-        return self._tells(ti)
+        return self._lineage_of(ti)
 
 
 def main() -> None:
@@ -65,27 +65,27 @@ def main() -> None:
     except ImportError:
         sys.exit("this example needs Dagster: pip install dagster")
 
-    def tells(_: Any) -> dict[str, Any]:
+    def lineage_of(_: Any) -> dict[str, Any]:
         return {
             "inputs": [{"namespace": "s3://raw", "name": "orders.csv"}],
             "outputs": [{"namespace": "s3://clean", "name": "orders"}],
         }
 
-    lineage = DagsterLineage("team", tells)
+    lineage = DagsterLineage("team", lineage_of)
 
     @success_hook
-    def told(context: HookContext) -> None:
+    def report_success(context: HookContext) -> None:
         lineage.succeeded(context)
 
     @failure_hook
-    def told_of_failure(context: HookContext) -> None:
+    def report_failure(context: HookContext) -> None:
         lineage.failed(context)
 
     @op
     def load() -> int:
         return 3
 
-    @job(hooks={told, told_of_failure})
+    @job(hooks={report_success, report_failure})
     def nightly() -> None:
         load()
 

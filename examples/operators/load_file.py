@@ -1,8 +1,8 @@
-"""An operator that loads a CSV file into a table, and says so.
+"""An operator that loads a CSV file into a table, and returns its lineage.
 
-It has no idea which scheduler runs it: it defines `execute` for the work, and two methods that tell the lineage. What
-it learns only while it works (the columns, how many rows) it keeps with the task, for a scheduler may have made
-another object of it by the time it is asked.
+It does not depend on a scheduler: it defines `execute`, and two methods that return the lineage. Values that are only known
+in `execute` (columns, number of rows) are stored with the task, because a scheduler may call the lineage methods of another
+object.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ class LoadFile:
         names = ", ".join(f'"{column}"' for column in columns)
         with closing(sqlite3.connect(self.database)) as connection, connection:
             connection.execute(f'create table if not exists "{self.table}" ({names})')
-            marks = ", ".join("?" * len(columns))
-            connection.executemany(f'insert into "{self.table}" ({names}) values ({marks})', rows)
+            placeholders = ", ".join("?" * len(columns))
+            connection.executemany(f'insert into "{self.table}" ({names}) values ({placeholders})', rows)
         carry_over(context["ti"]).update(columns=columns, rows=len(rows))
         return len(rows)
 
     def get_openlineage_facets_on_start(self, ti: Any) -> TaskInstanceLineage:
-        """What is known before: which file, which table."""
+        """Return the lineage before the run: the file and the table."""
         return TaskInstanceLineage([self.source()], [self.target()])
 
     def get_openlineage_facets_on_complete(self, ti: Any) -> TaskInstanceLineage:
-        """What was seen: the columns, where each came from, and how many rows went in."""
-        told = carry_over(ti)
+        """Return the lineage after the run, with columns, their sources and the number of rows."""
+        values = carry_over(ti)
         source = self.source()
-        columns = told["columns"]
+        columns = values["columns"]
         came_from = {
             column: {"inputFields": [{"namespace": source.namespace, "name": source.name, "field": column}]}
             for column in columns
         }
         target = self.target(
             {"schema": {"fields": [{"name": column} for column in columns]}, "columnLineage": {"fields": came_from}},
-            {"outputStatistics": {"rowCount": told["rows"]}},
+            {"outputStatistics": {"rowCount": values["rows"]}},
         )
         return TaskInstanceLineage([source], [target])
 

@@ -1,6 +1,6 @@
-"""Two operators run as a workflow, without any scheduler: `python examples/operators/nightly.py FILE.csv DATABASE`.
+"""Two operators in a workflow, without a scheduler: `python examples/operators/nightly.py FILE.csv DATABASE`.
 
-Events go where the environment says (``HEADWATER_KAFKA_BOOTSTRAP_SERVERS``); without that they wait in the spool.
+Events go to the Kafka of the environment (``HEADWATER_KAFKA_BOOTSTRAP_SERVERS``), without it to the spool.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CHECKS = {"amounts are positive": "cast(amount as integer) > 0", "every order ha
 
 
 def nightly(file: Path, database: Path, sink: EventSink | None = None) -> list[str]:
-    """Load the file and check the table; the states of the two tasks."""
+    """Load the file and check the table; return the states of the two tasks."""
     runner = OperatorRunner("shop", sink=sink)
     with runner.workflow("nightly") as workflow:
         loaded = workflow.run(LoadFile("load_orders", file, database, "orders"))

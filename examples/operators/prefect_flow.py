@@ -1,11 +1,11 @@
-"""A Prefect flow whose tasks are told: `pip install prefect`, then `python examples/operators/prefect_flow.py`.
+"""A Prefect flow with lineage: `pip install prefect`, then `python examples/operators/prefect_flow.py`.
 
 Prefect calls ``on_running``, ``on_completion`` and ``on_failure`` with the task, its run and its state;
-`PrefectLineage` makes calls of `TaskLineageListener` of them. The lineage of a task is what its function tells with
-`emit_dataset_lineage` or through the hook collector, or what a function given to `PrefectLineage` tells of it.
+`PrefectLineage` turns these into calls of `TaskLineageListener`. The lineage of a task comes from `emit_dataset_lineage` or
+the hook collector in its function, or from a function that `PrefectLineage` is given.
 """
 
-# Written against what the scheduler hands over, by shape: it need not be installed to read this.
+# The scheduler's objects are read by attributes: it need not be installed to import this.
 # mypy: disable-error-code="import-not-found,untyped-decorator,no-any-return"
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from headwater.operators import RunRef, TaskLineageListener, TaskRun
 
 
 class PrefectLineage:
-    """State hooks for the tasks of one flow: ``@task(**PrefectLineage("team", "nightly", tells).hooks())``.
+    """State hooks for the tasks of one flow: ``@task(**PrefectLineage("team", "nightly", lineage_of).hooks())``.
 
-    ``tells(task_run)`` gives the lineage of a task when it has ended, in any form that an operator may return.
+    ``lineage_of(task_run)`` returns the lineage of a task when it has ended, in any form that an operator may return.
     """
 
     def __init__(
         self,
         namespace: str,
         flow: str,
-        tells: Callable[[Any], Any] | None = None,
+        lineage_of: Callable[[Any], Any] | None = None,
         listener: TaskLineageListener | None = None,
     ) -> None:
         self._namespace = namespace
         self._flow = flow
-        self._tells = tells
+        self._lineage_of = lineage_of
         self._listener = listener or TaskLineageListener()
 
     def hooks(self) -> dict[str, list[Any]]:
@@ -50,8 +50,7 @@ class PrefectLineage:
         )
 
     def _run(self, task: Any, task_run: Any) -> TaskRun:
-        """A retry keeps Prefect's task run; its run count makes another run of it, as each attempt is one in the
-        graph."""
+        """Return the run of an attempt; a retry has the same task run in Prefect, but is another run in the graph."""
         attempt = max(1, int(task_run.run_count or 1))
         parent = RunRef(str(task_run.flow_run_id), self._namespace, self._flow) if task_run.flow_run_id else None
         return TaskRun(
@@ -63,18 +62,18 @@ class PrefectLineage:
         )
 
     def _operator(self, task: Any) -> Any:
-        return _Told(task, self._tells)
+        return _OperatorView(task, self._lineage_of)
 
 
-class _Told:
-    """A Prefect task as an operator: it tells on completion and on failure what the given function knows."""
+class _OperatorView:
+    """A Prefect task as an operator, whose lineage on completion and on failure is that of the given function."""
 
-    def __init__(self, task: Any, tells: Callable[[Any], Any] | None) -> None:
+    def __init__(self, task: Any, lineage_of: Callable[[Any], Any] | None) -> None:
         self.task_type = task.name
-        self._tells = tells
+        self._lineage_of = lineage_of
 
     def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
-        return self._tells(ti) if self._tells else None
+        return self._lineage_of(ti) if self._lineage_of else None
 
 
 def main() -> None:
@@ -83,13 +82,13 @@ def main() -> None:
     except ImportError:
         sys.exit("this example needs Prefect: pip install prefect")
 
-    def tells(_: Any) -> dict[str, Any]:
+    def lineage_of(_: Any) -> dict[str, Any]:
         return {
             "inputs": [{"namespace": "s3://raw", "name": "orders.csv"}],
             "outputs": [{"namespace": "s3://clean", "name": "orders"}],
         }
 
-    @task(**PrefectLineage("team", "nightly", tells).hooks())
+    @task(**PrefectLineage("team", "nightly", lineage_of).hooks())
     def load() -> int:
         return 3
 

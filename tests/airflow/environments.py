@@ -1,4 +1,4 @@
-"""Virtual environments for programs that can't live beside this project, made once and kept.
+"""Virtual environments for programs that cannot be installed beside this project, created once and reused.
 
 They stand under ``HEADWATER_TEST_CACHE`` (default ``~/.cache/headwater/test-venvs``), one per list of requirements: a
 changed list makes a new one. The project itself is seen by its source folders.
@@ -46,9 +46,9 @@ def run(
     command: list[str], environ: dict[str, str], *, cwd: Path, timeout: float = 400
 ) -> subprocess.CompletedProcess[str]:
     """Run a program of an environment to its end; of the caller's own settings only what finds files and packages."""
-    kept = {name: value for name, value in os.environ.items() if name in ("HOME", "LANG", "TMPDIR", "TZ")}
+    inherited = {name: value for name, value in os.environ.items() if name in ("HOME", "LANG", "TMPDIR", "TZ")}
     path = os.pathsep.join([str(Path(command[0]).parent), os.environ.get("PATH", "")])
-    whole = {**kept, "PATH": path, "PYTHONPATH": SOURCES, **environ}
+    whole = {**inherited, "PATH": path, "PYTHONPATH": SOURCES, **environ}
     return subprocess.run(command, env=whole, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False)
 
 

@@ -1,5 +1,4 @@
-"""Airflow itself runs a DAG of four tasks, with its own provider and with our listener in its place, and the graph is
-right.
+"""A real Airflow runs a DAG of four tasks, with its own provider and with our listener, and the graph is correct.
 
 `airflow dags test` runs the real task runner, listeners and all, in one process and without a server; events leave
 through `HeadwaterTransport` into its spool, and the graph is the reference model's of exactly these messages.
@@ -30,7 +29,7 @@ PLUGIN = "from headwater.operators.airflow.plugin import HeadwaterPlugin\n"
 pytestmark = pytest.mark.timeout(900)
 
 
-# The provider tells each event from a forked child that makes the transport anew, and that it ends by os._exit.
+# The provider emits each event from a forked child with a new transport, and ends it by os._exit.
 BESIDE = {"OPENLINEAGE__TRANSPORT__TYPE": "headwater.transport.HeadwaterTransport"}
 # Before its version 2.3 or so the provider counts itself as switched off unless its own section names a transport.
 BESIDE_OLD = {"AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "headwater.transport.HeadwaterTransport"})}
@@ -43,14 +42,14 @@ WAYS = {
     "listener-2": ("2", IN_PLACE),
     "listener-2.10": ("2.10", IN_PLACE),
 }
-# HEADWATER_TEST_AIRFLOW names versions (3, 2, 2.10, with commas between them); anything else asks for all of them.
+# HEADWATER_TEST_AIRFLOW names versions (3, 2, 2.10, with commas between them); any other value selects all of them.
 VERSIONS = {version for version, _ in WAYS.values()}
-ASKED = set(os.environ.get("HEADWATER_TEST_AIRFLOW", "").split(",")) & VERSIONS or VERSIONS
+SELECTED = set(os.environ.get("HEADWATER_TEST_AIRFLOW", "").split(",")) & VERSIONS or VERSIONS
 
 
 def ways(*names: str) -> list[str]:
-    """Those of the ways whose version is asked for."""
-    return [name for name in names or WAYS if WAYS[name][0] in ASKED]
+    """Return the ways whose version is selected."""
+    return [name for name in names or WAYS if WAYS[name][0] in SELECTED]
 
 
 INSTANT = datetime(2026, 5, 1, tzinfo=UTC)
@@ -69,7 +68,7 @@ EXPECTED: dict[str, list[tuple[int, int, str, list[str], list[str]]]] = {
 
 @dataclass(frozen=True)
 class Airflow:
-    """What one run of a DAG told, and the graph of it."""
+    """The messages of a DAG run, and their graph."""
 
     way: str
     log: str
@@ -123,13 +122,13 @@ def airflow(way: str, dag: str, folder: Path) -> Airflow:
 
 
 @pytest.fixture(scope="module", params=ways())
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
+def four_tasks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     return airflow(request.param, "four_tasks", tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture(scope="module", params=ways("listener-3", "listener-2", "listener-2.10"))
-def own_words(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
-    return airflow(request.param, "own_words", tmp_path_factory.mktemp(request.param))
+def own_methods(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Airflow:
+    return airflow(request.param, "own_methods", tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture(scope="module", params=ways("provider-3", "provider-2", "listener-3"))
@@ -144,58 +143,60 @@ def id_of(task: str, try_number: int, map_index: int, workflow: str = "four_task
 
 
 @pytest.mark.parametrize("task", EXPECTED)
-def test_every_attempt_is_a_run_with_its_state_and_datasets(told: Airflow, task: str) -> None:
-    assert {line["id"] for line in told.runs_of(f"four_tasks.{task}")} == {
+def test_every_attempt_is_a_run_with_its_state_and_datasets(four_tasks: Airflow, task: str) -> None:
+    assert {line["id"] for line in four_tasks.runs_of(f"four_tasks.{task}")} == {
         id_of(task, *each[:2]) for each in EXPECTED[task]
     }
     for try_number, map_index, state, inputs, outputs in EXPECTED[task]:
-        line = told.run(id_of(task, try_number, map_index))
+        line = four_tasks.run(id_of(task, try_number, map_index))
         assert line["state"] == state
-        if told.is_recent:
+        if four_tasks.is_recent:
             assert [key[1] for key, *_ in line["reads"]] == inputs
             assert [key[1] for key, *_ in line["writes"]] == outputs
         assert line["startedAt"] < line["endedAt"]
 
 
 @pytest.mark.parametrize("task", EXPECTED)
-def test_every_attempt_is_a_child_of_the_dag_run(told: Airflow, task: str) -> None:
-    assert {line["parent"] for line in told.runs_of(f"four_tasks.{task}")} == {WORKFLOW}
-    assert told.job(f"four_tasks.{task}")["parent"] == ["team", "four_tasks"]
+def test_every_attempt_is_a_child_of_the_dag_run(four_tasks: Airflow, task: str) -> None:
+    assert {line["parent"] for line in four_tasks.runs_of(f"four_tasks.{task}")} == {WORKFLOW}
+    assert four_tasks.job(f"four_tasks.{task}")["parent"] == ["team", "four_tasks"]
 
 
-def test_the_dag_run_completes(told: Airflow) -> None:
-    assert told.run(WORKFLOW)["state"] == "COMPLETE"
-    assert told.run(WORKFLOW)["job"] == ["team", "four_tasks"]
+def test_the_dag_run_completes(four_tasks: Airflow) -> None:
+    assert four_tasks.run(WORKFLOW)["state"] == "COMPLETE"
+    assert four_tasks.run(WORKFLOW)["job"] == ["team", "four_tasks"]
 
 
-def test_what_fed_what_is_in_the_graph(told: Airflow) -> None:
-    if not told.is_recent:
-        pytest.skip("the provider of Airflow 2.10's day tells no datasets of this DAG")
-    edges = {(line["from"][-1], line["to"][-1]) for line in told.graph if line["kind"] == "edge"}
+def test_the_edges_between_datasets_are_in_the_graph(four_tasks: Airflow) -> None:
+    if not four_tasks.is_recent:
+        pytest.skip("the provider for Airflow 2.10 emits no datasets of this DAG")
+    edges = {(line["from"][-1], line["to"][-1]) for line in four_tasks.graph if line["kind"] == "edge"}
     through = [("/shop/raw.csv", "make_orders", "/shop/orders.csv"), ("/shop/orders.csv", "count", "/shop/counts.csv")]
     for source, task, target in [*through, ("/shop/counts.csv", "ship", "/shop/parts.csv")]:
         assert {(source, f"four_tasks.{task}"), (f"four_tasks.{task}", target)} <= edges
 
 
-def test_a_failure_is_told_with_its_reason(told: Airflow) -> None:
-    error = told.run(id_of("bill", 1, -1))["facets"]["errorMessage"]
+def test_a_failure_has_its_reason(four_tasks: Airflow) -> None:
+    error = four_tasks.run(id_of("bill", 1, -1))["facets"]["errorMessage"]
     assert "the press is jammed" in error["message"]
     assert "RuntimeError" in error["stackTrace"]
-    assert "errorMessage" not in told.run(id_of("bill", 2, -1))["facets"]
+    assert "errorMessage" not in four_tasks.run(id_of("bill", 2, -1))["facets"]
 
 
-def test_jobs_are_described(told: Airflow) -> None:
-    facets = told.job("four_tasks.make_orders")["facets"]
+def test_jobs_are_described(four_tasks: Airflow) -> None:
+    facets = four_tasks.job("four_tasks.make_orders")["facets"]
     assert (facets["jobType"]["integration"], facets["jobType"]["jobType"]) == ("AIRFLOW", "TASK")
     owners = [owner["name"] for owner in facets["ownership"]["owners"]]
-    assert owners == ["ada", "ben"] if told.is_recent else "ada,ben" in owners
-    if told.is_recent:
+    assert owners == ["ada", "ben"] if four_tasks.is_recent else "ada,ben" in owners
+    if four_tasks.is_recent:
         assert facets["documentation"]["description"] == "Orders, counted and shipped."
         assert [tag["key"] for tag in facets["tags"]["tags"]] == ["lineage"]
 
 
-def test_one_listener_alone_tells_each_event(told: Airflow) -> None:
-    kinds = [(event["eventType"], event["run"]["runId"]) for event in told.events if event["eventType"] != "RUNNING"]
+def test_each_event_is_emitted_by_a_single_listener(four_tasks: Airflow) -> None:
+    kinds = [
+        (event["eventType"], event["run"]["runId"]) for event in four_tasks.events if event["eventType"] != "RUNNING"
+    ]
     assert len(kinds) == len(set(kinds))
 
 
@@ -206,68 +207,68 @@ def test_what_is_made_of_the_clients_objects_is_read_by_the_provider_and_by_us(c
     assert line["facets"]["externalQuery"]["externalQueryId"] == "loads-1"
 
 
-def test_a_template_in_a_name_is_resolved_and_an_empty_name_left_out(own_words: Airflow) -> None:
-    line = own_words.run(id_of("loads", 1, -1, "own_words"))
+def test_a_template_in_a_name_is_resolved_and_an_empty_name_left_out(own_methods: Airflow) -> None:
+    line = own_methods.run(id_of("loads", 1, -1, "own_methods"))
     assert [key for key, *_ in line["writes"]] == [["s3://shop", "day=2026-05-01/a.csv"]]
     assert line["facets"]["externalQuery"]["externalQueryId"] == "loads-1"
 
 
-def test_what_is_carried_over_outlasts_a_real_deferral(own_words: Airflow) -> None:
-    line = own_words.run(id_of("waits", 1, -1, "own_words"))
+def test_carried_over_values_survive_a_real_deferral(own_methods: Airflow) -> None:
+    line = own_methods.run(id_of("waits", 1, -1, "own_methods"))
     assert line["state"] == "COMPLETE"
-    # Airflow 2's `dags test` goes on with the very object that waited; a real worker, and Airflow 3, make another one.
-    attribute = "lost" if own_words.way.startswith("listener-2") else "unknown"
-    assert [key[1] for key, *_ in line["writes"]] == sorted(["kept", attribute])
+    # Airflow 2's `dags test` continues with the same object; a real worker, and Airflow 3, create another one.
+    attribute = "lost" if own_methods.way.startswith("listener-2") else "unknown"
+    assert [key[1] for key, *_ in line["writes"]] == sorted(["known", attribute])
 
 
-def test_a_deferred_task_starts_once(own_words: Airflow) -> None:
-    starts = [event["job"]["name"] for event in own_words.events if event["eventType"] == "START"]
-    assert starts.count("own_words.waits") == 1
+def test_a_deferred_task_starts_once(own_methods: Airflow) -> None:
+    starts = [event["job"]["name"] for event in own_methods.events if event["eventType"] == "START"]
+    assert starts.count("own_methods.waits") == 1
 
 
-def test_a_task_that_skips_itself_completes(own_words: Airflow) -> None:
-    # Airflow 2 calls no listener for a skipped task, so nobody can tell its end.
-    state = "RUNNING" if own_words.way.startswith("listener-2") else "COMPLETE"
-    assert own_words.run(id_of("skips", 1, -1, "own_words"))["state"] == state
+def test_a_task_that_skips_itself_completes(own_methods: Airflow) -> None:
+    # Airflow 2 calls no listener for a skipped task, so its end is not known.
+    state = "RUNNING" if own_methods.way.startswith("listener-2") else "COMPLETE"
+    assert own_methods.run(id_of("skips", 1, -1, "own_methods"))["state"] == state
 
 
-def test_assets_that_airflows_own_hooks_told_are_inputs(own_words: Airflow) -> None:
-    line = own_words.run(id_of("hooked", 1, -1, "own_words"))
+def test_assets_of_airflows_own_hooks_are_inputs(own_methods: Airflow) -> None:
+    line = own_methods.run(id_of("hooked", 1, -1, "own_methods"))
     assert [key for key, *_ in line["reads"]] == [["s3://shop", "hooked.csv"]]
 
 
-def test_through_kafka_and_neo4j_the_products_own_questions_tell_the_same(
-    told: Airflow, servers: Servers, topic: str
+def test_through_kafka_and_neo4j_the_products_own_queries_return_the_same(
+    four_tasks: Airflow, servers: Servers, topic: str
 ) -> None:
     with opened(servers) as store:
-        feed(emptied(store), through_kafka(told.messages, servers, topic))
-        assert [json.loads(line) for line in dumped(store).splitlines()] == told.graph
-    _runs_and_parents(servers, told)
-    if told.is_recent:
+        feed(emptied(store), through_kafka(four_tasks.messages, servers, topic))
+        assert [json.loads(line) for line in dumped(store).splitlines()] == four_tasks.graph
+    _runs_and_parents(servers, four_tasks)
+    if four_tasks.is_recent:
         _upstream(servers)
 
 
-def _asked(servers: Servers, *words: str) -> Any:
-    return json.loads(headwater(servers, *words, "--json").out)
+def _query(servers: Servers, *arguments: str) -> Any:
+    return json.loads(headwater(servers, *arguments, "--json").out)
 
 
-def _runs_and_parents(servers: Servers, told: Airflow) -> None:
+def _runs_and_parents(servers: Servers, four_tasks: Airflow) -> None:
     for task, attempts in EXPECTED.items():
-        listed = _asked(servers, "run", "list", "--job", f"four_tasks.{task}")["runs"]
+        listed = _query(servers, "run", "list", "--job", f"four_tasks.{task}")["runs"]
         assert {(run["id"], run["state"]) for run in listed} == {
             (id_of(task, number, index), state) for number, index, state, _, _ in attempts
         }
         for number, index, _, inputs, outputs in attempts:
-            shown = _asked(servers, "run", "show", id_of(task, number, index))
+            shown = _query(servers, "run", "show", id_of(task, number, index))
             assert shown["parent"] == WORKFLOW
-            if told.is_recent:
+            if four_tasks.is_recent:
                 assert [use["dataset"][1] for use in shown["reads"]] == inputs
                 assert [use["dataset"][1] for use in shown["writes"]] == outputs
-    assert "the press is jammed" in _asked(servers, "run", "show", id_of("bill", 1, -1))["error"]
+    assert "the press is jammed" in _query(servers, "run", "show", id_of("bill", 1, -1))["error"]
 
 
 def _upstream(servers: Servers) -> None:
-    answer = _asked(servers, "lineage", "upstream", "/shop/parts.csv")
+    answer = _query(servers, "lineage", "upstream", "/shop/parts.csv")
     assert {(node["depth"], node["node"][2]) for node in answer["nodes"]} >= {
         (0, "/shop/parts.csv"),
         (1, "four_tasks.ship"),

@@ -1,4 +1,4 @@
-"""Prefect and Dagster run the examples of the documentation, and the graph has what they told."""
+"""Prefect and Dagster run the examples of the documentation, and their lineage is in the graph."""
 
 from __future__ import annotations
 

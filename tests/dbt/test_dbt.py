@@ -1,5 +1,4 @@
-"""dbt builds two models on DuckDB, `dbt-ol` tells their lineage through `HeadwaterTransport`, and the graph is
-right."""
+"""dbt builds two models on DuckDB, ``dbt-ol`` emits their lineage through ``HeadwaterTransport``, and the graph is correct."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @dataclass(frozen=True)
 class Built:
-    """What one build told, and the graph of it."""
+    """The messages of a build, and their graph."""
 
     database: str
     messages: list[bytes]
@@ -80,7 +79,7 @@ def test_a_model_reads_what_it_names_and_writes_its_table(built: Built) -> None:
     assert {line["from"][1] for line in built.of("edge") if line["from"][0] == "dataset"} == {built.database}
 
 
-def test_columns_are_traced_where_dbt_tells_them(built: Built) -> None:
+def test_columns_are_traced_where_dbt_reports_them(built: Built) -> None:
     columns = {
         (line["from"][-2:][0], line["from"][-1], line["to"][-2:][0], line["to"][-1]) for line in built.of("columnEdge")
     }
@@ -94,9 +93,9 @@ def test_columns_are_traced_where_dbt_tells_them(built: Built) -> None:
 def test_tests_of_a_model_are_quality_facets_of_what_they_read(built: Built) -> None:
     (side,) = [line for line in built.of("runSide") if "dataQualityAssertions" in line["facets"]]
     assert side["dataset"] == [built.database, "shop.main.orders"]
-    told = side["facets"]["dataQualityAssertions"]["assertions"]
-    assert sorted(each["assertion"] for each in told) == ["not_null", "unique"]
-    assert all(each["success"] for each in told)
+    assertions = side["facets"]["dataQualityAssertions"]["assertions"]
+    assert sorted(check["assertion"] for check in assertions) == ["not_null", "unique"]
+    assert all(check["success"] for check in assertions)
 
 
 def test_what_dbt_knows_of_a_table_is_on_the_dataset(built: Built) -> None:
@@ -105,7 +104,7 @@ def test_what_dbt_knows_of_a_table_is_on_the_dataset(built: Built) -> None:
     assert orders["facets"]["documentation"]["description"] == "Orders with tidy names."
 
 
-def test_through_kafka_and_neo4j_the_products_own_questions_tell_the_same(
+def test_through_kafka_and_neo4j_the_products_own_queries_return_the_same(
     built: Built, servers: Servers, topic: str
 ) -> None:
     with opened(servers) as store:

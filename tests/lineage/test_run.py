@@ -61,7 +61,7 @@ def test_automatic_facets(transport: RecordingTransport, monkeypatch: pytest.Mon
     assert "nominalEndTime" not in facets["nominalTime"]
     job_type = transport.events[0]["job"]["facets"]["jobType"]
     assert (job_type["processingType"], job_type["integration"]) == ("BATCH", "PYTHON")
-    assert job_type["_schemaURL"].endswith("#/$defs/JobFacet")
+    assert job_type["_schemaURL"].endswith("#/$defs/JobTypeJobFacet")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Operators as tests need them: each tells its lineage in one of the ways of the contract."""
+"""Operators for tests, each with a different part of the contract."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUN = TaskRun(
 
 
 class Plain:
-    """Tells nothing."""
+    """An operator without lineage methods."""
 
     task_id = "load"
 
@@ -34,37 +34,37 @@ class Plain:
         return None
 
 
-class Tells(Plain):
-    """Tells by the three methods, each with a job facet that says which one was asked."""
+class AllMethods(Plain):
+    """An operator with all three methods, each of which returns a job facet with its name."""
 
     def get_openlineage_facets_on_start(self, ti: Any) -> TaskInstanceLineage:
-        return told("start")
+        return lineage_on("start")
 
     def get_openlineage_facets_on_complete(self, ti: Any) -> TaskInstanceLineage:
-        return told("complete")
+        return lineage_on("complete")
 
     def get_openlineage_facets_on_failure(self, ti: Any) -> TaskInstanceLineage:
-        return told("failure")
+        return lineage_on("failure")
 
 
 class OnStartOnly(Plain):
-    asked = 0
+    calls = 0
 
     def get_openlineage_facets_on_start(self) -> TaskInstanceLineage:
-        type(self).asked += 1
-        return told("start")
+        type(self).calls += 1
+        return lineage_on("start")
 
 
 class OnCompleteOnly(Plain):
     def get_openlineage_facets_on_complete(self, ti: Any) -> TaskInstanceLineage:
-        return told("complete")
+        return lineage_on("complete")
 
 
-def told(method: str) -> TaskInstanceLineage:
+def lineage_on(method: str) -> TaskInstanceLineage:
     return TaskInstanceLineage(
         inputs=[InputDataset("postgres://db:5432", f"shop.public.read_on_{method}")],
         outputs=[OutputDataset("postgres://db:5432", f"shop.public.written_on_{method}")],
-        job_facets={"etl_asked": {"method": method}},
+        job_facets={"etl_method": {"method": method}},
     )
 
 
@@ -73,16 +73,16 @@ def listening(**settings: Any) -> tuple[TaskLineageListener, CollectingSink]:
     return TaskLineageListener(sink, clock=lambda: NOON, **settings), sink
 
 
-def told_of(operator: Any, state: str, *, ti: Any = None, run: TaskRun = RUN, **settings: Any) -> dict[str, Any]:
-    """The one event that a listener sends for this operator in this state."""
+def event_of(operator: Any, state: str, *, ti: Any = None, run: TaskRun = RUN, **settings: Any) -> dict[str, Any]:
+    """Return the event that a listener emits for this operator in this state."""
     listener, sink = listening(**settings)
-    tell = {
+    emit = {
         "running": listener.task_started,
         "success": listener.task_succeeded,
         "failed": listener.task_failed,
         "skipped": listener.task_skipped,
     }[state]
-    tell(run, operator, ti)
+    emit(run, operator, ti)
     (event,) = sink.events
     return event
 
@@ -91,6 +91,6 @@ def names(event: dict[str, Any], side: str) -> list[str]:
     return [dataset["name"] for dataset in event[side]]
 
 
-def asked(event: dict[str, Any]) -> str | None:
-    facet = event["job"]["facets"].get("etl_asked")
+def called_method(event: dict[str, Any]) -> str | None:
+    facet = event["job"]["facets"].get("etl_method")
     return facet["method"] if facet else None

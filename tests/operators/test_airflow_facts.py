@@ -1,4 +1,4 @@
-"""Airflow's task instances, read by shape: ids, names, parents, documents, owners, resumption."""
+"""Airflow's task instances, read by attributes: ids, names, parents, documents, owners, resumption."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from headwater.operators.airflow.facts import LONGEST_DOCUMENT, dag_run_of
 from headwater.operators.airflow.masking import MaskingSink
 from headwater.operators.hooks import collect_in_process
 
-from .plain_operators import NOON, Tells, names
+from .plain_operators import NOON, AllMethods, names
 
 ROOT = {
     "rootParentRunId": "019f0000-0000-7000-8000-00000000000a",
@@ -42,8 +42,8 @@ ROOT = {
 PARENT = {"parentRunId": "019f0000-0000-7000-8000-00000000000b", "parentJobNamespace": "ops", "parentJobName": "some"}
 
 
-class Task(Tells):
-    """As Airflow's operators look, as far as lineage goes."""
+class Task(AllMethods):
+    """The lineage attributes of Airflow's operators."""
 
     def __init__(self, **attributes: Any) -> None:
         self.owner = "airflow"
@@ -100,11 +100,11 @@ class Airflow2(Airflow3):
         self.__dict__.update(attributes)
 
     def get_template_context(self) -> Any:
-        raise AssertionError("never asked")
+        raise AssertionError("never called")
 
 
 @pytest.mark.parametrize("shape", [Airflow2, Airflow3])
-def test_both_airflows_tell_the_same_run(shape: Any) -> None:
+def test_both_airflows_have_the_same_run(shape: Any) -> None:
     # The ids were made by apache-airflow-providers-openlineage 2.20.3.
     run = task_run_of(shape(), "team")
     assert (run.namespace, run.name) == ("team", "nightly.load")
@@ -129,7 +129,7 @@ def test_another_attempt_is_another_run(other: dict[str, Any]) -> None:
     assert task_run_of(Airflow3(**other), "team").run_id != task_run_of(Airflow3(), "team").run_id
 
 
-def test_a_cleared_dag_run_is_another_run_and_its_tasks_keep_their_ids() -> None:
+def test_a_cleared_dag_run_is_another_run_whose_tasks_have_the_same_ids() -> None:
     cleared = task_run_of(Airflow3(run=dag_run(clear_number=1)), "team")
     before = task_run_of(Airflow3(), "team")
     assert cleared.parent != before.parent
@@ -149,7 +149,7 @@ def test_a_cleared_dag_run_is_another_run_and_its_tasks_keep_their_ids() -> None
         (None, None),
     ],
 )
-def test_the_root_is_what_triggered_the_dag_run_if_that_is_told_in_full(conf: Any, root: Any) -> None:
+def test_the_root_is_the_trigger_of_the_dag_run_if_its_reference_is_complete(conf: Any, root: Any) -> None:
     assert task_run_of(Airflow3(run=dag_run(conf=conf)), "team").root == root
 
 
@@ -170,14 +170,14 @@ def test_documents_and_owners_are_the_tasks_or_else_the_dags() -> None:
     assert facets["ownership"] == {"owners": [{"name": "zoe"}]}
 
 
-def test_a_long_document_is_cut_between_characters() -> None:
+def test_a_long_document_is_truncated_between_characters() -> None:
     facets: Any = task_run_of(Airflow3(Task(doc="xx" + "€" * LONGEST_DOCUMENT)), "team").job_facets
     text = facets["documentation"]["description"]
     assert LONGEST_DOCUMENT - 3 < len(text.encode()) <= LONGEST_DOCUMENT
     assert set(text) == {"x", "€"}
 
 
-def test_a_mapped_task_says_which_one_it_is() -> None:
+def test_a_mapped_task_has_its_map_index() -> None:
     facets: Any = task_run_of(Airflow3(map_index=3), "team").run_facets
     assert facets["airflow_mappedTask"]["mapIndex"] == 3
     assert "airflow_mappedTask" not in task_run_of(Airflow3(), "team").run_facets
@@ -192,13 +192,13 @@ def test_a_mapped_task_says_which_one_it_is() -> None:
         (Task(), 2, False),
     ],
 )
-def test_only_a_rescheduled_sensor_that_looks_again_goes_on(task: Any, count: int, resumed: bool) -> None:
+def test_only_a_rescheduled_sensor_is_resumed(task: Any, count: int, resumed: bool) -> None:
     assert task_run_of(Airflow3(task, context={"task_reschedule_count": count}), "team").resumed is resumed
 
 
-def test_a_deferred_task_that_is_taken_up_goes_on() -> None:
-    told = SimpleNamespace(next_method="resume")
-    assert task_run_of(Airflow3(_ti_context_from_server=told), "team").resumed
+def test_a_deferred_task_is_resumed() -> None:
+    server_context = SimpleNamespace(next_method="resume")
+    assert task_run_of(Airflow3(_ti_context_from_server=server_context), "team").resumed
     assert task_run_of(Airflow2(next_method="resume"), "team").resumed
     assert not task_run_of(Airflow2(Task(reschedule=True)), "team").resumed
 
@@ -240,7 +240,7 @@ class Alias:
     name: str = "alias"
 
 
-def test_macros_tell_the_providers_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_macros_return_the_providers_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     import headwater.operators.airflow.settings as settings
 
     monkeypatch.setattr(settings, "from_airflow", lambda: AirflowSettings(namespace="team"))
@@ -303,7 +303,7 @@ class TestTasks:
         tasks.dag_run_changed(dag_run(), "START")
         assert sink.events == []
 
-    def test_hooks_of_any_thread_tell_the_task_and_airflows_own_assets_count_from_its_start(self) -> None:
+    def test_hooks_of_any_thread_and_airflows_assets_since_the_start_belong_to_the_task(self) -> None:
         before = SimpleNamespace(uri="s3://bucket/of-an-earlier-task")
         assets: tuple[list[Any], list[Any]] = ([before], [])
         tasks, sink = self.tasks(hook_assets=lambda: assets)
@@ -315,25 +315,25 @@ class TestTasks:
         complete = sink.of_type("COMPLETE")[0]
         assert (names(complete, "inputs"), names(complete, "outputs")) == (["read"], ["ours"])
 
-    def test_what_hooks_told_goes_when_the_task_leaves_its_process_to_wait(self) -> None:
+    def test_datasets_of_hooks_are_emitted_when_a_deferred_task_ends_its_process(self) -> None:
         tasks, sink = self.tasks()
         ti = Airflow3()
         tasks.running(ti)
         tasks.stopping()
-        get_hook_collector().add_input(InputDataset("n", "told later"))
+        get_hook_collector().add_input(InputDataset("n", "later"))
         tasks.stopping()
         assert [event["eventType"] for event in sink.events] == ["START"]
         tasks.running(ti)
-        get_hook_collector().add_input(InputDataset("n", "told"))
+        get_hook_collector().add_input(InputDataset("n", "hooked"))
         tasks.stopping()
-        assert (sink.events[-1]["eventType"], names(sink.events[-1], "inputs")) == ("RUNNING", ["told"])
+        assert (sink.events[-1]["eventType"], names(sink.events[-1], "inputs")) == ("RUNNING", ["hooked"])
         tasks.running(ti)
-        get_hook_collector().add_input(InputDataset("n", "told"))
+        get_hook_collector().add_input(InputDataset("n", "hooked"))
         tasks.succeeded(ti)
         tasks.stopping()
         assert [event["eventType"] for event in sink.events][-2:] == ["START", "COMPLETE"]
 
-    def test_a_process_without_a_task_stops_without_a_word(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_process_without_a_task_stops_without_events_or_logs(self, caplog: pytest.LogCaptureFixture) -> None:
         tasks, sink = self.tasks()
         tasks.stopping()
         assert (sink.events, caplog.records) == ([], [])
@@ -344,9 +344,9 @@ class TestTasks:
         tasks.succeeded(object())
         tasks.failed(object(), None)
         assert sink.events == []
-        assert caplog.text.count("does not change the task") == 3
+        assert caplog.text.count("task is not affected") == 3
 
-    def test_what_is_not_delivered_in_time_is_put_to_disk(self) -> None:
+    def test_events_that_are_not_delivered_in_time_are_spooled(self) -> None:
         closed: list[float] = []
 
         class Slow(CollectingSink):
@@ -399,22 +399,22 @@ class TestSettings:
             ({"HEADWATER_AIRFLOW_LISTENER": "on", "OPENLINEAGE_DISABLED": "true"}, False),
         ],
     )
-    def test_it_listens_where_it_is_asked_to_or_knows_a_kafka(self, environ: dict[str, str], listens: bool) -> None:
+    def test_the_listener_is_enabled_by_its_setting_or_by_kafka(self, environ: dict[str, str], listens: bool) -> None:
         assert read_settings(lambda key: None, environ).disabled is not listens
 
-    def test_wrong_values_count_as_their_defaults(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_invalid_values_are_replaced_by_their_defaults(self, caplog: pytest.LogCaptureFixture) -> None:
         section = {"execution_timeout": "soon", "emission_policy": "{"}
         settings = read_settings(section.get, {"HEADWATER_AIRFLOW_ISOLATION": "fork"})
         assert (settings.timeout, settings.policy, settings.isolation) == (10.0, EmissionPolicy(), "fork")
-        assert "'soon' is no number" in caplog.text
-        assert "no JSON" in caplog.text
+        assert "'soon' is not a positive number" in caplog.text
+        assert "not JSON" in caplog.text
 
     def test_custom_facets_that_cannot_be_imported_are_left_out(self, caplog: pytest.LogCaptureFixture) -> None:
         sink = CollectingSink()
         settings = AirflowSettings(custom_facets=("no.such.function", f"{__name__}.team_facet"))
         settings.listener(sink=sink).task_started(task_run_of(Airflow3(), "team"), Task())
         assert sink.events[0]["run"]["facets"]["etl_team"]["name"] == "a"
-        assert "no.such.function can't be used" in caplog.text
+        assert "no.such.function cannot be used" in caplog.text
 
     def test_without_airflow_no_provider_listens(self) -> None:
         from headwater.operators.airflow import provider_listens
@@ -455,11 +455,11 @@ class TestMasking:
         assert dataset["inputFacets"]["etl_secret"]["at"] == "***"
         assert dataset["facets"]["dataSource"]["_schemaURL"].endswith("DatasourceDatasetFacet")
 
-    def test_a_facet_that_cannot_be_masked_does_not_leave(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_facet_that_cannot_be_masked_is_left_out(self, caplog: pytest.LogCaptureFixture) -> None:
         def broken(facet: Any) -> Any:
             raise RecursionError
 
         event = self.emitted(broken)
         assert list(event["run"]["facets"]) == ["parent"]
         assert event["inputs"] == [{"namespace": "n", "name": "s3cret", "facets": {}, "inputFacets": {}}]
-        assert "can't be masked" in caplog.text
+        assert "cannot be masked" in caplog.text

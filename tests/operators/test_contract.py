@@ -1,4 +1,4 @@
-"""Which method is asked, what it may return, how it is called: the contract of seed 003 and of Airflow's provider."""
+"""The contract of lineage methods (docs/operators.md, Airflow's provider): choice, calls and results."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from headwater.operators import (
     TaskInstanceLineage,
     read_result,
 )
-from headwater.operators.extractors import extract
-from headwater.operators.signature import call_with_ti
+from headwater.operators.contract.extractors import extract
+from headwater.operators.contract.signature import call_with_ti
 from headwater_avro.errors import ConfigError
 
-from .plain_operators import OnCompleteOnly, OnStartOnly, Plain, Tells, asked, names, told, told_of
+from .plain_operators import AllMethods, OnCompleteOnly, OnStartOnly, Plain, called_method, event_of, lineage_on, names
 
 
 @pytest.mark.parametrize(("state", "method"), [("running", "start"), ("success", "complete"), ("failed", "failure")])
-def test_each_state_asks_its_own_method(state: str, method: str) -> None:
-    assert asked(told_of(Tells(), state)) == method
+def test_each_state_calls_its_own_method(state: str, method: str) -> None:
+    assert called_method(event_of(AllMethods(), state)) == method
 
 
-def test_a_failure_asks_on_complete_where_there_is_no_on_failure() -> None:
-    class NoFailure(Tells):
+def test_a_failure_calls_on_complete_without_on_failure() -> None:
+    class NoFailure(AllMethods):
         get_openlineage_facets_on_failure = None  # type: ignore[assignment]
 
-    assert asked(told_of(NoFailure(), "failed")) == "complete"
+    assert called_method(event_of(NoFailure(), "failed")) == "complete"
 
 
 @pytest.mark.parametrize(("state", "method"), [("running", None), ("success", "complete"), ("failed", "complete")])
-def test_without_on_start_the_start_tells_nothing(state: str, method: str | None) -> None:
-    event = told_of(OnCompleteOnly(), state)
-    assert asked(event) == method
+def test_without_on_start_the_start_has_no_lineage(state: str, method: str | None) -> None:
+    event = event_of(OnCompleteOnly(), state)
+    assert called_method(event) == method
     assert bool(event["inputs"]) is (method is not None)
 
 
 @pytest.mark.parametrize("state", ["success", "failed"])
-def test_without_on_complete_on_start_is_asked_again(state: str) -> None:
-    OnStartOnly.asked = 0
+def test_without_on_complete_on_start_is_called_again(state: str) -> None:
+    OnStartOnly.calls = 0
     operator = OnStartOnly()
-    assert asked(told_of(operator, "running")) == "start"
-    assert asked(told_of(operator, state)) == "start"
-    assert OnStartOnly.asked == 2
+    assert called_method(event_of(operator, "running")) == "start"
+    assert called_method(event_of(operator, state)) == "start"
+    assert OnStartOnly.calls == 2
 
 
 @pytest.mark.parametrize("state", ["up_for_retry", "", None])
 def test_an_unknown_state_counts_as_complete(state: str | None) -> None:
-    lineage = extract(DefaultExtractor(Tells()), state, None)
-    assert lineage.job_facets == {"etl_asked": {"method": "complete"}}
+    lineage = extract(DefaultExtractor(AllMethods()), state, None)
+    assert lineage.job_facets == {"etl_method": {"method": "complete"}}
 
 
-def test_a_method_that_is_not_callable_is_no_method() -> None:
+def test_an_attribute_that_is_not_callable_is_not_a_method() -> None:
     class NotCallable(Plain):
         get_openlineage_facets_on_complete = "not a method"
 
@@ -70,13 +70,13 @@ def test_a_plain_operator_has_no_extractor() -> None:
     assert ExtractorRegistry().for_operator(Plain()) is None
 
 
-def test_an_operator_that_tells_only_of_failures_is_heard_when_it_fails() -> None:
+def test_an_operator_with_on_failure_only_is_called_when_it_fails() -> None:
     class OnFailureOnly(Plain):
         def get_openlineage_facets_on_failure(self, ti: Any) -> TaskInstanceLineage:
-            return told("failure")
+            return lineage_on("failure")
 
-    assert asked(told_of(OnFailureOnly(), "failed")) == "failure"
-    assert told_of(OnFailureOnly(), "success")["inputs"] == []
+    assert called_method(event_of(OnFailureOnly(), "failed")) == "failure"
+    assert event_of(OnFailureOnly(), "success")["inputs"] == []
 
 
 @dataclass
@@ -96,12 +96,12 @@ def test_an_object_with_the_four_attributes_is_a_lineage_and_its_others_are_drop
     assert not hasattr(lineage, "more")
 
 
-def test_an_object_without_the_facet_attributes_is_no_lineage(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_object_without_the_facet_attributes_is_not_lineage(caplog: pytest.LogCaptureFixture) -> None:
     class Half(Plain):
         def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
             return SimpleNamespace(inputs=[InputDataset("s3://raw", "a.csv")], outputs=[])
 
-    event = told_of(Half(), "success")
+    event = event_of(Half(), "success")
     assert event["inputs"] == []
     assert "has no run_facets" in caplog.text
 
@@ -114,22 +114,22 @@ def test_the_providers_attrs_class_is_a_lineage() -> None:
     provided = attr.make_class("OperatorLineage", ["inputs", "outputs", "run_facets", "job_facets"])
     fields = [schema_dataset.SchemaDatasetFacetFields(name="id", type="int")]
     dataset = ClientInput("s3://raw", "a", facets={"schema": schema_dataset.SchemaDatasetFacet(fields=fields)})
-    event = told_of(telling(provided([dataset], [], {}, {})), "success")
+    event = event_of(returning(provided([dataset], [], {}, {})), "success")
     schema = event["inputs"][0]["facets"]["schema"]
     assert schema["fields"] == [{"name": "id", "type": "int", "fields": []}]
     assert schema["_schemaURL"].endswith("SchemaDatasetFacet")
 
 
-def telling(result: Any) -> Plain:
-    class Telling(Plain):
+def returning(result: Any) -> Plain:
+    class Returning(Plain):
         def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
             return result
 
-    return Telling()
+    return Returning()
 
 
 def test_none_sends_an_event_without_lineage() -> None:
-    event = told_of(telling(None), "success")
+    event = event_of(returning(None), "success")
     assert (event["eventType"], event["inputs"], event["outputs"]) == ("COMPLETE", [], [])
     assert "extractionError" not in event["run"]["facets"]
 
@@ -139,7 +139,7 @@ def test_a_method_that_raises_leaves_the_event_without_lineage_and_says_so(caplo
         def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
             raise OSError("no such table")
 
-    event = told_of(Raises(), "success")
+    event = event_of(Raises(), "success")
     assert event["inputs"] == []
     assert "no such table" in caplog.text
     fault = event["run"]["facets"]["extractionError"]
@@ -171,7 +171,7 @@ SEED = {
 
 
 def test_the_dictionary_of_the_seed_is_a_lineage() -> None:
-    event = told_of(telling(SEED), "success")
+    event = event_of(returning(SEED), "success")
     assert names(event, "inputs") == ["workshop.public.wealth"]
     assert names(event, "outputs") == ["workshop.public.death", "workshop.public.taxes"]
     assert event["job"]["facets"]["sql"]["query"] == "CREATE TABLE FOO AS SELECT * FROM BAR"
@@ -187,9 +187,9 @@ def test_a_dictionary_of_something_else_is_no_lineage() -> None:
         read_result({"tables": ["a"]})
 
 
-def test_one_bad_dataset_does_not_cost_the_others(caplog: pytest.LogCaptureFixture) -> None:
-    event = told_of(
-        telling({"inputs": [{"namespace": "s3://raw"}, {"namespace": "s3://raw", "name": "b"}, 7]}), "success"
+def test_an_invalid_dataset_does_not_affect_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    event = event_of(
+        returning({"inputs": [{"namespace": "s3://raw"}, {"namespace": "s3://raw", "name": "b"}, 7]}), "success"
     )
     assert names(event, "inputs") == ["b"]
     assert caplog.text.count("left out") == 2
@@ -255,7 +255,7 @@ def test_a_method_is_called_as_its_signature_asks(method: str, result: Any) -> N
     assert call_with_ti(getattr(Methods(), method), "TI") == result
 
 
-def test_a_method_that_needs_more_than_ti_is_told_so() -> None:
+def test_a_method_with_other_required_parameters_is_an_error() -> None:
     with pytest.raises(ConfigError, match="needs ti, dag"):
         call_with_ti(Methods().too_many, "TI")
 
@@ -265,64 +265,64 @@ def test_on_start_gets_ti_if_it_asks_for_it() -> None:
         def get_openlineage_facets_on_start(self, ti: Any) -> Any:
             return {"runFacets": {"etl_try": {"number": ti.try_number}}}
 
-    event = told_of(Asks(), "running", ti=SimpleNamespace(try_number=3))
+    event = event_of(Asks(), "running", ti=SimpleNamespace(try_number=3))
     assert event["run"]["facets"]["etl_try"]["number"] == 3
 
 
 class TestRegistry:
     def test_a_registered_extractor_wins_over_the_operators_own_methods(self) -> None:
-        registry = ExtractorRegistry([named("Tells")])
-        assert names(told_of(Tells(), "success", registry=registry), "inputs") == ["by_extractor"]
+        registry = ExtractorRegistry([named("AllMethods")])
+        assert names(event_of(AllMethods(), "success", registry=registry), "inputs") == ["by_extractor"]
 
-    def test_a_full_path_is_told_from_a_bare_name(self) -> None:
-        registry = ExtractorRegistry([named("elsewhere.Tells")])
-        assert asked(told_of(Tells(), "success", registry=registry)) == "complete"
-        registry.register(named(f"{Tells.__module__}.Tells"))
-        assert names(told_of(Tells(), "success", registry=registry), "inputs") == ["by_extractor"]
+    def test_a_full_path_and_a_class_name_are_different(self) -> None:
+        registry = ExtractorRegistry([named("elsewhere.AllMethods")])
+        assert called_method(event_of(AllMethods(), "success", registry=registry)) == "complete"
+        registry.register(named(f"{AllMethods.__module__}.AllMethods"))
+        assert names(event_of(AllMethods(), "success", registry=registry), "inputs") == ["by_extractor"]
 
     def test_a_subclass_without_methods_is_read_by_the_extractor_of_its_parent(self) -> None:
-        class Child(Tells):
+        class Child(AllMethods):
             pass
 
-        assert names(told_of(Child(), "success", registry=ExtractorRegistry([named("Tells")])), "inputs") == [
+        assert names(event_of(Child(), "success", registry=ExtractorRegistry([named("AllMethods")])), "inputs") == [
             "by_extractor"
         ]
 
-    def test_a_subclass_with_methods_of_its_own_is_heard_itself(self) -> None:
-        class Child(Tells):
+    def test_a_subclass_with_its_own_methods_is_called_itself(self) -> None:
+        class Child(AllMethods):
             def get_openlineage_facets_on_complete(self, ti: Any) -> TaskInstanceLineage:
-                return told("child")
+                return lineage_on("child")
 
-        assert asked(told_of(Child(), "success", registry=ExtractorRegistry([named("Tells")]))) == "child"
+        assert called_method(event_of(Child(), "success", registry=ExtractorRegistry([named("AllMethods")]))) == "child"
 
     def test_a_task_type_is_a_name_too(self) -> None:
         class Decorated(Plain):
             task_type = "@task.shell"
 
         registry = ExtractorRegistry([named("@task.shell")])
-        assert names(told_of(Decorated(), "success", registry=registry), "inputs") == ["by_extractor"]
+        assert names(event_of(Decorated(), "success", registry=registry), "inputs") == ["by_extractor"]
 
     def test_of_two_extractors_for_a_class_the_later_wins_and_is_warned_of(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        registry = ExtractorRegistry([named("Tells", "first"), named("Tells", "second")])
-        assert names(told_of(Tells(), "success", registry=registry), "inputs") == ["second"]
-        assert "takes the place of" in caplog.text
+        registry = ExtractorRegistry([named("AllMethods", "first"), named("AllMethods", "second")])
+        assert names(event_of(AllMethods(), "success", registry=registry), "inputs") == ["second"]
+        assert "replaces" in caplog.text
 
-    def test_registering_one_extractor_twice_is_no_conflict(self, caplog: pytest.LogCaptureFixture) -> None:
-        extractor = named("Tells")
+    def test_registering_the_same_extractor_twice_is_not_a_conflict(self, caplog: pytest.LogCaptureFixture) -> None:
+        extractor = named("AllMethods")
         ExtractorRegistry([extractor, extractor])
         assert not caplog.records
 
     def test_paths_are_imported_when_needed_and_broken_ones_left_out(self, caplog: pytest.LogCaptureFixture) -> None:
         registry = ExtractorRegistry(paths=f" no.such.Module ; {__name__}.Importable;; {__name__}.NotThere ")
         assert not caplog.records
-        assert names(told_of(Tells(), "success", registry=registry), "inputs") == ["imported"]
-        assert "no.such.Module can't be used" in caplog.text
-        assert "NotThere can't be used" in caplog.text
+        assert names(event_of(AllMethods(), "success", registry=registry), "inputs") == ["imported"]
+        assert "no.such.Module cannot be used" in caplog.text
+        assert "NotThere cannot be used" in caplog.text
 
     def test_what_is_no_extractor_is_refused(self) -> None:
-        with pytest.raises(ConfigError, match="no extractor"):
+        with pytest.raises(ConfigError, match="not an extractor"):
             ExtractorRegistry([Plain])
 
     def test_an_extractor_for_an_older_contract_takes_the_operator_alone(self) -> None:
@@ -343,7 +343,7 @@ class TestRegistry:
                 seen.append(vars(self)["include_source_code"])
                 return {"inputs": [{"namespace": "n", "name": "legacy"}]}
 
-        event = told_of(Plain(), "failed", registry=ExtractorRegistry([Legacy]))
+        event = event_of(Plain(), "failed", registry=ExtractorRegistry([Legacy]))
         assert names(event, "inputs") == ["legacy"]
         assert seen == [True]
 
@@ -352,12 +352,12 @@ class TestRegistry:
             def extract(self) -> Any:
                 raise KeyError("connection")
 
-        event = told_of(Plain(), "running", registry=ExtractorRegistry([Raising]))
+        event = event_of(Plain(), "running", registry=ExtractorRegistry([Raising]))
         assert event["eventType"] == "START"
         assert "KeyError" in caplog.text
 
 
-def named(operator: str, tells: str = "by_extractor") -> type[Any]:
+def named(operator: str, name: str = "by_extractor") -> type[Any]:
     class Named:
         def __init__(self, operator: Any) -> None:
             self.operator = operator
@@ -367,7 +367,7 @@ def named(operator: str, tells: str = "by_extractor") -> type[Any]:
             return [operator]
 
         def extract(self) -> Any:
-            return {"inputs": [{"namespace": "n", "name": tells}]}
+            return {"inputs": [{"namespace": "n", "name": name}]}
 
         def extract_on_complete(self, ti: Any) -> Any:
             return self.extract()
@@ -375,10 +375,10 @@ def named(operator: str, tells: str = "by_extractor") -> type[Any]:
     return Named
 
 
-Importable = named("Tells", "imported")
+Importable = named("AllMethods", "imported")
 
 
 def test_warnings_come_from_the_packages_own_loggers(caplog: pytest.LogCaptureFixture) -> None:
-    told_of(telling(7), "success")
+    event_of(returning(7), "success")
     assert {record.name.split(".")[0] for record in caplog.records} == {"headwater"}
     assert {record.levelno for record in caplog.records} == {logging.WARNING}

@@ -1,4 +1,4 @@
-"""The code in the documentation runs as it stands, block after block."""
+"""The code blocks of the documentation run, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of the documentation run, and tell what they say they tell."""
+"""The examples of the documentation run, and emit the documented lineage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def orders(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_file_that_is_loaded_is_told_with_columns_and_rows(orders: Path, tmp_path: Path) -> None:
+def test_a_loaded_file_has_columns_and_rows(orders: Path, tmp_path: Path) -> None:
     sink = CollectingSink()
     database = tmp_path / "shop.db"
     outcome = OperatorRunner("shop", sink=sink).run(example("load_file").LoadFile("load", orders, database, "orders"))
@@ -54,7 +54,7 @@ def test_a_file_that_is_loaded_is_told_with_columns_and_rows(orders: Path, tmp_p
 
 
 @pytest.mark.parametrize(("amount", "state"), [("10", "success"), ("-1", "failed")])
-def test_checks_are_told_as_data_quality_whether_they_hold_or_not(tmp_path: Path, amount: str, state: str) -> None:
+def test_checks_are_data_quality_facets_on_success_and_failure(tmp_path: Path, amount: str, state: str) -> None:
     database = tmp_path / "shop.db"
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("create table orders (id, amount)")
@@ -67,8 +67,10 @@ def test_checks_are_told_as_data_quality_whether_they_hold_or_not(tmp_path: Path
     assert outcome.state == state
     (dataset,) = sink.events[-1]["inputs"]
     facets = dataset["inputFacets"]
-    told = {each["name"]: (each["success"], each["actual"]) for each in facets["dataQualityAssertions"]["assertions"]}
-    assert told == {"positive": (state == "success", "0" if state == "success" else "1"), "numbered": (True, "0")}
+    results = {
+        check["name"]: (check["success"], check["actual"]) for check in facets["dataQualityAssertions"]["assertions"]
+    }
+    assert results == {"positive": (state == "success", "0" if state == "success" else "1"), "numbered": (True, "0")}
     assert (facets["dataQualityMetrics"]["rowCount"], facets["dataQualityMetrics"]["columnMetrics"]) == (2, {})
     if state == "failed":
         assert sink.events[-1]["run"]["facets"]["errorMessage"]["message"] == "positive"
@@ -82,7 +84,7 @@ def test_the_workflow_runs_from_a_shell(orders: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "headwater" / "spool").glob("*.spool"))
 
 
-def tells(_: Any) -> Any:
+def lineage_of(_: Any) -> Any:
     return {"inputs": [{"namespace": "s3://raw", "name": "a"}], "outputs": [{"namespace": "s3://clean", "name": "b"}]}
 
 
@@ -93,7 +95,7 @@ def listening() -> tuple[TaskLineageListener, CollectingSink]:
 
 def test_prefects_hooks_become_events_and_a_retry_is_a_run_of_its_own() -> None:
     listener, sink = listening()
-    hooks = example("prefect_flow").PrefectLineage("team", "nightly", tells, listener).hooks()
+    hooks = example("prefect_flow").PrefectLineage("team", "nightly", lineage_of, listener).hooks()
     task = SimpleNamespace(name="load")
     first, second = (prefect_run(count) for count in (1, 2))
     hooks["on_running"][0](task, first, SimpleNamespace())
@@ -114,7 +116,7 @@ def prefect_run(count: int) -> Any:
 
 def test_dagsters_hooks_become_events() -> None:
     listener, sink = listening()
-    lineage = example("dagster_assets").DagsterLineage("team", tells, listener)
+    lineage = example("dagster_assets").DagsterLineage("team", lineage_of, listener)
     run_id = "019f0000-0000-7000-8000-000000000001"
     context = SimpleNamespace(
         run_id=run_id, job_name="nightly", op=SimpleNamespace(name="load"), op_exception=OSError("no")

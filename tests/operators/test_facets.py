@@ -1,4 +1,4 @@
-"""Facets leave as the OpenLineage specification spells them, whatever the operator wrote."""
+"""Facets are converted to the spelling of the OpenLineage specification."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import pytest
 from openlineage.client.facet_v2 import error_message_run, output_statistics_output_dataset
 
 from headwater.operators import external_query
-from headwater.operators.facets import _CLASSES, PRODUCER, _facet_class, read_facet, read_facets
-from headwater.operators.plain import plain
+from headwater.operators.contract.facets import PRODUCER, read_facet, read_facets
+from headwater.operators.contract.plain import plain
+from headwater.producer import CLASSES, facet_class
 
 
 def spelled(container: Any, name: str, facet: object) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def test_spellings_become_those_of_the_specification(container: Any, name: str, 
     assert spelled(container, name, given) == expected
 
 
-def test_the_specifications_own_spelling_wins_over_another_one() -> None:
+def test_the_specifications_own_spelling_wins_over_any_other() -> None:
     for given in ({"size": 1, "Size": 2}, {"Size": 2, "size": 1}):
         assert spelled("output", "outputStatistics", given) == {"size": 1}
 
@@ -126,7 +127,7 @@ def test_an_external_query_is_a_run_facet() -> None:
 
 
 def test_every_class_of_the_table_is_in_the_installed_client() -> None:
-    missing = [key for key in _CLASSES if _facet_class(*key) is None]
+    missing = [key for key in CLASSES if facet_class(*key) is None]
     assert missing == []
 
 

@@ -1,4 +1,4 @@
-"""Hooks speak where the operator names no dataset; inlets and outlets where hooks don't either."""
+"""Datasets of hooks are used if the operator names none; inlets and outlets if hooks do not either."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from headwater.operators import (
     collecting,
     get_hook_collector,
 )
-from headwater.operators.annotations import annotated_dataset, dataset_of_uri
+from headwater.operators.contract.annotations import annotated_dataset, dataset_of_uri
 
-from .plain_operators import RUN, OnCompleteOnly, Plain, listening, names, told_of
+from .plain_operators import RUN, OnCompleteOnly, Plain, event_of, listening, names
 
 HOOKED = InputDataset("s3://raw", "hooked.csv")
 NO_HOOKS = EmissionPolicy.of([{"scope": {}, "controls": {"hook_lineage": False}}])
@@ -42,7 +42,7 @@ class OnlyFacets(Plain):
 def test_facets_of_the_operator_stand_beside_datasets_of_hooks() -> None:
     with collecting() as hooks:
         hooks.add_input(HOOKED)
-        event = told_of(OnlyFacets(), "success")
+        event = event_of(OnlyFacets(), "success")
     assert names(event, "inputs") == ["hooked.csv"]
     assert event["run"]["facets"]["etl_batch"]["number"] == 7
     assert event["job"]["facets"]["sql"]["query"] == "q"
@@ -51,22 +51,22 @@ def test_facets_of_the_operator_stand_beside_datasets_of_hooks() -> None:
 def test_with_hooks_switched_off_the_inlets_speak() -> None:
     with collecting() as hooks:
         hooks.add_input(HOOKED)
-        event = told_of(OnlyFacets(), "success", policy=NO_HOOKS)
+        event = event_of(OnlyFacets(), "success", policy=NO_HOOKS)
     assert names(event, "inputs") == ["inlet.csv"]
     assert event["run"]["facets"]["etl_batch"]["number"] == 7
 
 
-def test_what_hooks_told_is_ignored_where_the_operator_names_a_dataset() -> None:
+def test_datasets_of_hooks_are_ignored_if_the_operator_names_a_dataset() -> None:
     with collecting() as hooks:
         hooks.add_input(HOOKED)
-        event = told_of(OnCompleteOnly(), "success")
+        event = event_of(OnCompleteOnly(), "success")
     assert names(event, "inputs") == ["shop.public.read_on_complete"]
 
 
 def test_hooks_speak_for_an_operator_without_methods() -> None:
     with collecting() as hooks:
         hooks.add_output(HOOKED)
-        event = told_of(Plain(), "success")
+        event = event_of(Plain(), "success")
     assert names(event, "outputs") == ["hooked.csv"]
     assert "unknownSourceAttribute" not in event["run"]["facets"]
 
@@ -74,18 +74,18 @@ def test_hooks_speak_for_an_operator_without_methods() -> None:
 def test_where_nobody_speaks_the_event_says_so_and_the_annotations_count() -> None:
     operator = Plain()
     operator.inlets, operator.outlets = [InputDataset("n", "in")], [Dataset("n", "out")]  # type: ignore[attr-defined]
-    event = told_of(operator, "success")
+    event = event_of(operator, "success")
     assert event["run"]["facets"]["unknownSourceAttribute"]["unknownItems"] == [{"name": "Plain", "type": "operator"}]
     assert (names(event, "inputs"), names(event, "outputs")) == (["in"], ["out"])
 
 
-def test_an_outlet_told_at_run_time_too_counts_once() -> None:
+def test_an_outlet_that_is_also_added_at_run_time_counts_once() -> None:
     from dataclasses import replace
 
     operator = Plain()
     operator.outlets = [OutputDataset("n", "out", {"storage": {"storageLayer": "s3", "fileFormat": "csv"}})]  # type: ignore[attr-defined]
     run = replace(RUN, runtime_outlets=(OutputDataset("n", "out"), OutputDataset("n", "more")))
-    event = told_of(operator, "success", run=run)
+    event = event_of(operator, "success", run=run)
     assert names(event, "outputs") == ["out", "more"]
     assert event["outputs"][0]["facets"]["storage"]["fileFormat"] == "csv"
 
@@ -139,16 +139,16 @@ def test_what_names_no_dataset_is_none() -> None:
     assert annotated_dataset({"name": "no namespace"}) is None
 
 
-def test_a_dataset_told_twice_counts_once_and_its_tellings_are_counted() -> None:
+def test_a_dataset_reported_twice_is_one_dataset_with_two_reports() -> None:
     hooks = HookLineageCollector()
     for _ in range(3):
         hooks.add_input(HOOKED)
     hooks.add_input({"namespace": "s3://raw", "name": "hooked.csv"})
     assert len(hooks.collected.inputs) == 1
-    assert hooks.times_told("s3://raw", "hooked.csv") == 4
+    assert hooks.times_reported("s3://raw", "hooked.csv") == 4
 
 
-def test_above_the_limit_the_rest_is_dropped_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_above_the_limit_datasets_are_dropped_with_a_single_warning(caplog: pytest.LogCaptureFixture) -> None:
     hooks = HookLineageCollector(limit=2)
     for number in range(5):
         hooks.add_input(InputDataset("n", f"{number}"))
@@ -158,9 +158,9 @@ def test_above_the_limit_the_rest_is_dropped_with_one_warning(caplog: pytest.Log
     assert len(caplog.records) == 1
 
 
-def test_outside_a_task_a_hook_tells_nobody() -> None:
+def test_outside_a_task_a_hook_has_no_effect() -> None:
     get_hook_collector().add_input(HOOKED)
-    assert not get_hook_collector().collected.tells_datasets
+    assert not get_hook_collector().collected.has_datasets
 
 
 def test_tasks_in_two_threads_dont_mix() -> None:
@@ -182,7 +182,7 @@ def test_tasks_in_two_threads_dont_mix() -> None:
     assert seen == {"a": ["a"], "b": ["b"]}
 
 
-def test_an_asyncio_task_begun_in_a_task_tells_it() -> None:
+def test_hooks_in_an_asyncio_task_belong_to_the_task_that_started_it() -> None:
     async def hook() -> None:
         get_hook_collector().add_input(HOOKED)
 
@@ -191,10 +191,10 @@ def test_an_asyncio_task_begun_in_a_task_tells_it() -> None:
 
     with collecting() as hooks:
         asyncio.run(work())
-    assert hooks.times_told("s3://raw", "hooked.csv") == 1
+    assert hooks.times_reported("s3://raw", "hooked.csv") == 1
 
 
-def test_a_process_with_one_task_collects_from_every_thread() -> None:
+def test_a_process_with_a_single_task_collects_from_every_thread() -> None:
     hooks = HookLineageCollector()
     collect_in_process(hooks)
     try:
@@ -203,11 +203,11 @@ def test_a_process_with_one_task_collects_from_every_thread() -> None:
         thread.join()
     finally:
         collect_in_process(None)
-    assert hooks.times_told("s3://raw", "hooked.csv") == 1
+    assert hooks.times_reported("s3://raw", "hooked.csv") == 1
     assert get_hook_collector() is not hooks
 
 
-def test_what_hooks_told_before_a_deferral_is_sent_at_once() -> None:
+def test_datasets_of_hooks_before_a_deferral_are_emitted_at_once() -> None:
     listener, sink = listening()
     with collecting() as hooks:
         listener.task_deferred(RUN, Plain())

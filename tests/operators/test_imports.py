@@ -1,4 +1,4 @@
-"""The package is light and knows its surface."""
+"""The package imports few modules, and its public names exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The listener composes whole events, in time, and never lets anything through to the task."""
+"""The listener emits complete events in time, and no failure reaches the task."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from headwater.operators import CollectingSink, InputDataset, RunRef, TaskLineag
 from headwater.operators.bounded import run_bounded
 from headwater.operators.events import event_time
 
-from .plain_operators import NOON, RUN, OnCompleteOnly, Plain, Tells, listening, names, told, told_of
+from .plain_operators import NOON, RUN, AllMethods, OnCompleteOnly, Plain, event_of, lineage_on, listening, names
 
 
 class Sleeps(Plain):
-    """Tells on start at once, on complete after a while."""
+    """Returns lineage on start at once, on complete after a while."""
 
     seconds = 60.0
 
@@ -36,7 +36,7 @@ class Sleeps(Plain):
 
 
 def test_an_event_has_all_that_the_specification_asks_for() -> None:
-    event = told_of(Tells(), "success")
+    event = event_of(AllMethods(), "success")
     assert event["eventType"] == "COMPLETE"
     assert event["eventTime"] == "2026-05-01T12:00:00.000000Z"
     assert event["producer"].endswith("/emitter/operators")
@@ -48,16 +48,16 @@ def test_an_event_has_all_that_the_specification_asks_for() -> None:
 
 def test_a_run_in_a_workflow_names_its_parent_and_root() -> None:
     run = replace(RUN, root=RunRef("019f0000-0000-7000-8000-0000000000ff", "ops", "everything"))
-    parent = told_of(Plain(), "running", run=run)["run"]["facets"]["parent"]
+    parent = event_of(Plain(), "running", run=run)["run"]["facets"]["parent"]
     assert parent["run"]["runId"] == RUN.parent.run_id  # type: ignore[union-attr]
     assert parent["job"] == {"namespace": "etl", "name": "nightly"}
     assert parent["root"]["job"] == {"namespace": "ops", "name": "everything"}
-    assert told_of(Plain(), "running")["run"]["facets"]["parent"]["root"]["job"]["name"] == "nightly"
+    assert event_of(Plain(), "running")["run"]["facets"]["parent"]["root"]["job"]["name"] == "nightly"
 
 
 def test_start_has_the_time_at_which_the_task_started() -> None:
     started = datetime(2026, 5, 1, 13, 0, tzinfo=timezone(timedelta(hours=2)))
-    event = told_of(Plain(), "running", run=replace(RUN, started_at=started))
+    event = event_of(Plain(), "running", run=replace(RUN, started_at=started))
     assert event["eventTime"] == "2026-05-01T11:00:00.000000Z"
 
 
@@ -67,13 +67,13 @@ def test_a_time_without_zone_is_utc() -> None:
 
 def test_nominal_times_are_a_facet_of_their_own() -> None:
     run = replace(RUN, nominal_start=NOON, nominal_end=NOON + timedelta(days=1))
-    nominal = told_of(Plain(), "running", run=run)["run"]["facets"]["nominalTime"]
+    nominal = event_of(Plain(), "running", run=run)["run"]["facets"]["nominalTime"]
     assert nominal["nominalEndTime"] == "2026-05-02T12:00:00.000000Z"
 
 
 class Failing(Plain):
     def get_openlineage_facets_on_failure(self, ti: Any) -> Any:
-        return {"runFacets": {"errorMessage": {"message": "the operator's own words"}}}
+        return {"runFacets": {"errorMessage": {"message": "the operator's own message"}}}
 
 
 def failure(error: BaseException | str | None) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def failure(error: BaseException | str | None) -> dict[str, Any]:
     return message
 
 
-def test_a_raised_exception_is_told_with_its_stack_trace_over_the_operators_own_words() -> None:
+def test_a_raised_exception_with_its_stack_trace_wins_over_the_operators_errorMessage() -> None:
     try:
         raise LookupError("no such table")
     except LookupError as error:
@@ -101,8 +101,8 @@ def test_an_error_that_is_a_text_has_no_stack_trace() -> None:
     assert "stackTrace" not in facet
 
 
-def test_without_an_error_the_operators_own_words_stay() -> None:
-    assert failure(None)["message"] == "the operator's own words"
+def test_without_an_error_the_operators_errorMessage_stays() -> None:
+    assert failure(None)["message"] == "the operator's own message"
 
 
 def test_a_failure_without_any_error_has_no_error_facet() -> None:
@@ -111,26 +111,26 @@ def test_a_failure_without_any_error_has_no_error_facet() -> None:
     assert "errorMessage" not in sink.events[0]["run"]["facets"]
 
 
-def test_a_skipped_task_completes_with_what_it_tells_on_complete() -> None:
-    event = told_of(OnCompleteOnly(), "skipped")
+def test_a_skipped_task_completes_with_its_lineage_on_complete() -> None:
+    event = event_of(OnCompleteOnly(), "skipped")
     assert event["eventType"] == "COMPLETE"
     assert names(event, "inputs") == ["shop.public.read_on_complete"]
 
 
 @pytest.mark.parametrize(("state", "kind"), [("success", "COMPLETE"), ("skipped", "COMPLETE"), ("failed", "FAIL")])
-def test_a_state_set_by_hand_is_told_without_datasets(state: str, kind: str) -> None:
+def test_a_state_set_by_hand_is_emitted_without_datasets(state: str, kind: str) -> None:
     listener, sink = listening()
-    listener.state_set_by_hand(RUN, state, Tells(), "set by ada")
+    listener.state_set_by_hand(RUN, state, AllMethods(), "set by ada")
     (event,) = sink.events
     assert (event["eventType"], event["inputs"], event["outputs"]) == (kind, [], [])
     assert ("errorMessage" in event["run"]["facets"]) is (kind == "FAIL")
 
 
-def test_an_attempt_that_goes_on_is_not_started_again() -> None:
+def test_a_resumed_attempt_is_not_started_again() -> None:
     listener, sink = listening()
-    listener.task_started(replace(RUN, resumed=True), Tells())
+    listener.task_started(replace(RUN, resumed=True), AllMethods())
     assert sink.events == []
-    listener.task_succeeded(replace(RUN, resumed=True), Tells())
+    listener.task_succeeded(replace(RUN, resumed=True), AllMethods())
     assert len(sink.events) == 1
 
 
@@ -138,7 +138,7 @@ def test_an_attempt_that_goes_on_is_not_started_again() -> None:
 def test_lineage_that_comes_in_time_is_sent(isolation: Any) -> None:
     operator = Sleeps()
     operator.seconds = 0.05
-    event = told_of(operator, "success", timeout=15.0, isolation=isolation)
+    event = event_of(operator, "success", timeout=15.0, isolation=isolation)
     assert names(event, "inputs") == ["on_complete"]
 
 
@@ -166,7 +166,7 @@ def test_nothing_that_lineage_code_raises_reaches_the_task(isolation: Any, error
         def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
             raise error("raised")
 
-    event = told_of(Raises(), "success", isolation=isolation)
+    event = event_of(Raises(), "success", isolation=isolation)
     assert event["eventType"] == "COMPLETE"
     assert error.__name__ in event["run"]["facets"]["extractionError"]["errors"][0]["errorMessage"]
 
@@ -181,24 +181,24 @@ def test_lineage_methods_cannot_set_attributes_of_the_operator(isolation: Any) -
             return {"inputs": [{"namespace": "n", "name": f"rows={self.rows}"}]}
 
     operator = Sets()
-    assert names(told_of(operator, "success", isolation=isolation), "inputs") == ["rows=2"]
+    assert names(event_of(operator, "success", isolation=isolation), "inputs") == ["rows=2"]
     assert operator.rows == 1
 
 
-def test_an_operator_that_cannot_be_copied_is_asked_itself() -> None:
+def test_an_operator_that_cannot_be_copied_is_called_itself() -> None:
     class Single(OnCompleteOnly):
         def __copy__(self) -> Any:
             raise TypeError("there is one only")
 
-    assert names(told_of(Single(), "success"), "inputs") == ["shop.public.read_on_complete"]
+    assert names(event_of(Single(), "success"), "inputs") == ["shop.public.read_on_complete"]
 
 
-def test_both_isolations_tell_the_same() -> None:
-    thread, fork = (told_of(Tells(), "success", isolation=isolation) for isolation in ("thread", "fork"))
+def test_both_isolations_emit_the_same_event() -> None:
+    thread, fork = (event_of(AllMethods(), "success", isolation=isolation) for isolation in ("thread", "fork"))
     assert thread == fork
 
 
-def test_a_transport_that_raises_is_counted_and_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_transport_that_raises_is_counted_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(CollectingSink):
         def emit(self, event: Any) -> None:
             raise ConnectionError("no broker")
@@ -209,17 +209,17 @@ def test_a_transport_that_raises_is_counted_and_warned_of(caplog: pytest.LogCapt
     assert "was not sent: ConnectionError: no broker" in caplog.text
 
 
-def test_what_goes_wrong_in_the_listener_itself_stays_in_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_exception_of_the_listener_itself_is_not_raised(caplog: pytest.LogCaptureFixture) -> None:
     def broken_clock() -> datetime:
         raise OverflowError("out of time")
 
     listener = TaskLineageListener(CollectingSink(), clock=broken_clock)
     listener.task_succeeded(RUN, Plain())
     assert listener.counts["listener_failed"] == 1
-    assert "does not change the task" in caplog.text
+    assert "task is not affected" in caplog.text
 
 
-def test_custom_facets_are_united_and_a_broken_one_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_custom_facets_are_merged_and_a_failing_function_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     def first(ti: Any, state: str) -> dict[str, Any]:
         return {"etl_team": {"name": "first"}, "etl_state": {"is": state, "try": ti.try_number}}
 
@@ -233,15 +233,15 @@ def test_custom_facets_are_united_and_a_broken_one_is_left_out(caplog: pytest.Lo
         return {"etl_team": {"name": "later"}}
 
     ti = SimpleNamespace(try_number=2)
-    event = told_of(Plain(), "success", ti=ti, custom_facets=[first, broken, nothing, later])
+    event = event_of(Plain(), "success", ti=ti, custom_facets=[first, broken, nothing, later])
     facets = event["run"]["facets"]
     assert facets["etl_team"]["name"] == "later"
     assert facets["etl_state"]["try"] == 2
     assert "broken: ValueError" in caplog.text
-    assert "etl_team comes twice; later wins" in caplog.text
+    assert "etl_team is defined twice; that of later is used" in caplog.text
 
 
-def test_facets_of_one_name_have_a_fixed_precedence() -> None:
+def test_facets_with_equal_names_have_a_fixed_precedence() -> None:
     class Bold(Plain):
         def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
             mine = {"by": "operator"}
@@ -255,7 +255,7 @@ def test_facets_of_one_name_have_a_fixed_precedence() -> None:
         return {"b": {"by": "custom"}, "c": {"by": "custom"}}
 
     run = replace(RUN, run_facets={"c": {"by": "scheduler"}}, job_facets={"team": {"by": "scheduler"}})
-    event = told_of(Bold(), "success", run=run, custom_facets=[custom])
+    event = event_of(Bold(), "success", run=run, custom_facets=[custom])
     facets = event["run"]["facets"]
     assert [facets[name]["by"] for name in "abc"] == ["operator", "custom", "scheduler"]
     assert facets["parent"]["job"]["name"] == "nightly"
@@ -275,7 +275,7 @@ class Templated(Plain):
 @pytest.mark.parametrize("isolation", ["thread", "fork"])
 def test_unrendered_templates_are_resolved_when_the_event_is_made(isolation: Any) -> None:
     run = replace(RUN, context={"bucket": "raw", "ds": "2026-05-01"})
-    event = told_of(Templated(), "success", run=run, isolation=isolation)
+    event = event_of(Templated(), "success", run=run, isolation=isolation)
     assert [(each["namespace"], each["name"]) for each in event["outputs"]] == [
         ("s3://raw", "day=2026-05-01/a.csv"),
         ("n", "fixed"),
@@ -288,14 +288,14 @@ def test_the_hosts_own_renderer_and_context_are_used_where_it_has_them() -> None
             return text.replace("{{ bucket }}", context["b"]).replace("{{ ds }}", "today")
 
     ti = SimpleNamespace(get_template_context=lambda: {"b": "raw"})
-    event = told_of(Rendering(), "success", ti=ti)
+    event = event_of(Rendering(), "success", ti=ti)
     assert [each["name"] for each in event["outputs"]] == ["day=today/a.csv", "fixed"]
 
 
 def test_a_name_whose_template_cannot_be_resolved_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    event = told_of(Templated(), "success", run=replace(RUN, context={"bucket": "raw"}))
+    event = event_of(Templated(), "success", run=replace(RUN, context={"bucket": "raw"}))
     assert names(event, "outputs") == ["fixed"]
-    assert "template that can't be resolved" in caplog.text
+    assert "template that cannot be resolved" in caplog.text
 
 
 def test_a_name_that_the_hosts_renderer_gives_back_as_it_was_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
@@ -303,8 +303,8 @@ def test_a_name_that_the_hosts_renderer_gives_back_as_it_was_is_left_out(caplog:
         def render_template(self, text: str, context: Any) -> str:
             return text
 
-    assert names(told_of(Lazy(), "success"), "outputs") == ["fixed"]
-    assert "a template that nothing resolves" in caplog.text
+    assert names(event_of(Lazy(), "success"), "outputs") == ["fixed"]
+    assert "a template that resolves to another template" in caplog.text
 
 
 def test_a_name_that_renders_to_nothing_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
@@ -312,7 +312,7 @@ def test_a_name_that_renders_to_nothing_is_left_out(caplog: pytest.LogCaptureFix
         def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
             return {"outputs": [{"namespace": "n", "name": "{{ table }}"}]}
 
-    assert told_of(Empty(), "success", run=replace(RUN, context={"table": None}))["outputs"] == []
+    assert event_of(Empty(), "success", run=replace(RUN, context={"table": None}))["outputs"] == []
     assert "resolves to nothing" in caplog.text
 
 
@@ -389,7 +389,7 @@ class TestBounded:
         assert os.read(reading, 100) == b""
         os.close(reading)
 
-    def test_a_child_that_ignores_being_asked_is_killed(self) -> None:
+    def test_a_child_that_ignores_sigterm_is_killed(self) -> None:
         def work() -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             time.sleep(60)
@@ -398,8 +398,8 @@ class TestBounded:
         assert "longer than" in run_bounded(work, 0.2, "work", "fork").fault
         assert time.monotonic() - began < 30
 
-    def test_a_child_that_dies_tells_nothing(self) -> None:
-        assert "before it had answered" in run_bounded(lambda: os._exit(9), 5, "work", "fork").fault
+    def test_a_child_that_dies_returns_no_lineage(self) -> None:
+        assert "without a result" in run_bounded(lambda: os._exit(9), 5, "work", "fork").fault
 
     def test_a_child_changes_nothing_here(self) -> None:
         seen: list[int] = []
@@ -425,12 +425,12 @@ class TestBounded:
     def test_the_warning_names_the_task(self, caplog: pytest.LogCaptureFixture) -> None:
         run_bounded(lambda: 1 / 0, 5, "nightly.load")
         assert len(caplog.records) == 1
-        assert "nightly.load was not told: ZeroDivisionError" in caplog.text
+        assert "nightly.load is not available: ZeroDivisionError" in caplog.text
 
 
-def test_lineage_told_in_the_midst_of_work_is_a_running_event() -> None:
+def test_lineage_emitted_by_a_running_task_is_a_running_event() -> None:
     listener, sink = listening()
-    listener.lineage_told(RUN, told("now"))
+    listener.lineage_emitted(RUN, lineage_on("now"))
     (event,) = sink.events
     assert (event["eventType"], names(event, "inputs")) == ("RUNNING", ["shop.public.read_on_now"])
 
@@ -443,11 +443,11 @@ def test_events_are_made_of_json_alone() -> None:
             facet = {"at": NOON, "nan": float("nan"), "set": {1}, "object": object()}
             return {"inputs": [InputDataset("n", "a", {"etl_odd": facet})], "runFacets": {"etl_odd": facet}}
 
-    json.dumps(told_of(Odd(), "success"), allow_nan=False)
+    json.dumps(event_of(Odd(), "success"), allow_nan=False)
 
 
 def test_the_clock_is_utc_by_default() -> None:
     sink = CollectingSink()
     TaskLineageListener(sink).task_succeeded(RUN, Plain())
-    told_at = datetime.fromisoformat(sink.events[0]["eventTime"])
-    assert abs((datetime.now(UTC) - told_at).total_seconds()) < 5
+    emitted_at = datetime.fromisoformat(sink.events[0]["eventTime"])
+    assert abs((datetime.now(UTC) - emitted_at).total_seconds()) < 5

@@ -1,4 +1,4 @@
-"""Type, host and path give the names of OpenLineage's naming page."""
+"""Names from platform, authority and path are those of OpenLineage's naming page."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _rule(kind: str) -> str:
         "me:secret@db.example.org",
     ],
 )
-def test_tellings_of_one_server_agree_and_keep_no_credentials(authority: str) -> None:
+def test_different_spellings_of_a_server_are_one_namespace_without_credentials(authority: str) -> None:
     assert dataset_name("postgresql", authority, "shop.public.orders") == (
         "postgres://db.example.org:5432",
         "shop.public.orders",

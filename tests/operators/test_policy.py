@@ -1,4 +1,4 @@
-"""What is told of which task."""
+"""What is emitted for which task."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ import pytest
 
 from headwater.operators import EmissionPolicy, TaskPolicy
 
-from .plain_operators import RUN, OnCompleteOnly, Plain, Tells, asked, listening, told_of
+from .plain_operators import RUN, AllMethods, OnCompleteOnly, Plain, called_method, event_of, listening
 
 
 def rule(scope: dict[str, str], *, locked: bool = False, mode: str = "exact", **controls: bool) -> dict[str, Any]:
     return {"scope": scope, "controls": controls, "locked": locked, "match_mode": mode}
 
 
-@pytest.mark.parametrize("name", ["Tells", f"{Tells.__module__}.Tells"])
-def test_nothing_at_all_is_told_of_a_disabled_operator(name: str) -> None:
+@pytest.mark.parametrize("name", ["AllMethods", f"{AllMethods.__module__}.AllMethods"])
+def test_a_disabled_operator_has_no_events(name: str) -> None:
     listener, sink = listening(policy=EmissionPolicy.of([], disabled_operators=[name]))
-    listener.task_started(RUN, Tells())
-    listener.task_succeeded(RUN, Tells())
-    listener.state_set_by_hand(RUN, "success", Tells())
-    listener.lineage_told(RUN, {"inputs": [{"namespace": "n", "name": "a"}]}, Tells())
+    listener.task_started(RUN, AllMethods())
+    listener.task_succeeded(RUN, AllMethods())
+    listener.state_set_by_hand(RUN, "success", AllMethods())
+    listener.lineage_emitted(RUN, {"inputs": [{"namespace": "n", "name": "a"}]}, AllMethods())
     assert sink.events == []
     listener.task_started(RUN, OnCompleteOnly())
     assert len(sink.events) == 1
 
 
-def test_a_policy_that_cannot_be_read_counts_as_none(caplog: pytest.LogCaptureFixture) -> None:
-    assert asked(told_of(Tells(), "success", policy=EmissionPolicy.of({"emit": False}))) == "complete"
+def test_an_invalid_policy_has_no_rules(caplog: pytest.LogCaptureFixture) -> None:
+    assert called_method(event_of(AllMethods(), "success", policy=EmissionPolicy.of({"emit": False}))) == "complete"
     assert "list of rules" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("text", "is no object"),
+        ("text", "is not an object"),
         ({"controls": {"emit": False}}, "has no scope"),
         ({"scope": {"task_id": "a"}, "controls": {"emit": False}}, "has no scope"),
         ({"scope": {"dgg_id": "a"}, "controls": {"emit": False}}, "has no scope"),
         ({"scope": {}, "controls": {}}, "has no controls"),
         ({"scope": {}, "controls": {"emmit": False}}, "has no controls"),
         ({"scope": {}, "controls": {"emit": "no"}}, "neither true nor false"),
-        ({"scope": {}, "controls": {"emit": False}, "also": 1}, "members that no rule has"),
+        ({"scope": {}, "controls": {"emit": False}, "also": 1}, "unknown members"),
         ({"scope": {}, "controls": {"emit": False}, "match_mode": "glob"}, "match_mode"),
         ({"scope": {"dag_id": "("}, "controls": {"emit": False}, "match_mode": "regex"}, "pattern"),
     ],
@@ -81,8 +81,8 @@ def test_each_control_is_decided_by_itself() -> None:
     assert policy.for_task(Plain(), "d", "t") == TaskPolicy(extract=False, hook_lineage=False)
 
 
-def test_without_extraction_the_event_is_bare() -> None:
-    event = told_of(Tells(), "success", policy=EmissionPolicy.of([rule({}, extract_operator_metadata=False)]))
+def test_without_extraction_the_event_has_no_lineage() -> None:
+    event = event_of(AllMethods(), "success", policy=EmissionPolicy.of([rule({}, extract_operator_metadata=False)]))
     assert event["inputs"] == []
     assert "unknownSourceAttribute" not in event["run"]["facets"]
 
@@ -93,7 +93,7 @@ def test_workflow_events_have_a_control_of_their_own() -> None:
     )
     assert not policy.for_workflow("quiet")
     assert policy.for_workflow("nightly")
-    assert policy.for_task(Tells(), "quiet", "t").emit
+    assert policy.for_task(AllMethods(), "quiet", "t").emit
 
 
 @pytest.mark.parametrize(("locked", "emitted"), [(False, True), (True, False)])
@@ -102,5 +102,5 @@ def test_a_tasks_author_may_change_what_is_not_locked(locked: bool, emitted: boo
     for flags in ({"emit": True, "hook_lineage": True}, SimpleNamespace(value={"emit": True, "hook_lineage": True})):
         operator = Plain()
         operator.params = {"_openlineage_emission_policy": flags}  # type: ignore[attr-defined]
-        told = policy.for_task(operator, "nightly", "load")
-        assert (told.emit, told.hook_lineage) == (emitted, True)
+        task = policy.for_task(operator, "nightly", "load")
+        assert (task.emit, task.hook_lineage) == (emitted, True)

@@ -1,4 +1,4 @@
-"""The runner: operators without a scheduler, and the testing tool of their authors."""
+"""The runner of operators without a scheduler, in scripts and in tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headwater.operators import (
 )
 from headwater_avro.errors import ConfigError
 
-from .plain_operators import NOON, Plain, Tells, names
+from .plain_operators import NOON, AllMethods, Plain, names
 
 
 def runner() -> tuple[OperatorRunner, CollectingSink]:
@@ -33,7 +33,7 @@ def types(sink: CollectingSink) -> list[str]:
     return [event["eventType"] for event in sink.events]
 
 
-class Does(Tells):
+class Does(AllMethods):
     """Runs a function as its work."""
 
     def __init__(self, work: Any) -> None:
@@ -43,7 +43,7 @@ class Does(Tells):
         return self.work(context)
 
 
-def test_a_task_that_succeeds_tells_start_and_complete_of_one_run() -> None:
+def test_a_successful_task_has_start_and_complete_of_the_same_run() -> None:
     run, sink = runner()
     outcome = run.run(Does(lambda context: context["ti"].try_number))
     assert (outcome.state, outcome.result, outcome.error) == ("success", 1, None)
@@ -78,7 +78,7 @@ def test_a_workflow_that_raises_fails() -> None:
 
 
 def test_each_retry_is_a_run_of_its_own_with_a_fresh_operator() -> None:
-    class Flaky(Tells):
+    class Flaky(AllMethods):
         tried = 0
 
         def execute(self, context: dict[str, Any]) -> str:
@@ -105,7 +105,7 @@ def test_a_task_that_keeps_failing_gives_its_error_and_raises_nothing() -> None:
     assert "ZeroDivisionError" in sink.events[1]["run"]["facets"]["errorMessage"]["stackTrace"]
 
 
-def test_an_interrupt_is_told_and_goes_on() -> None:
+def test_an_interrupt_is_emitted_and_raised_again() -> None:
     def interrupted(context: Any) -> None:
         raise KeyboardInterrupt
 
@@ -132,13 +132,13 @@ def test_mapped_tasks_share_a_job_and_differ_in_their_runs() -> None:
 
 
 class Waits(Plain):
-    """Defers; the name of its table is known before, and told after."""
+    """An operator that defers; the name of its table is known before, and returned after."""
 
     table = "unknown"
 
     def execute(self, context: dict[str, Any]) -> None:
         self.table = "lost"
-        carry_over(context["ti"])["table"] = "kept"
+        carry_over(context["ti"])["table"] = "known"
         raise TaskDeferred(lambda: {"status": "done"}, "resume", {"more": 1})
 
     def resume(self, context: dict[str, Any], event: Any, more: int) -> Any:
@@ -153,10 +153,10 @@ def test_what_is_carried_over_outlasts_a_deferral_and_attributes_dont() -> None:
     outcome = run.run(Waits())
     assert outcome.result == ("unknown", "done", 1)
     assert types(sink) == ["START", "COMPLETE"]
-    assert names(sink.events[1], "outputs") == ["unknown", "kept"]
+    assert names(sink.events[1], "outputs") == ["unknown", "known"]
 
 
-def test_what_is_carried_over_is_gone_in_the_next_attempt() -> None:
+def test_carried_over_values_are_not_visible_to_the_next_attempt() -> None:
     seen: list[list[str]] = []
 
     def work(context: Any) -> None:
@@ -203,7 +203,7 @@ def test_on_airflow_values_are_carried_in_an_xcom_of_the_task() -> None:
 
 
 def test_a_task_instance_that_keeps_nothing_is_refused() -> None:
-    with pytest.raises(ConfigError, match="keeps no values"):
+    with pytest.raises(ConfigError, match="cannot store values"):
         carry_over(SimpleNamespace())
 
 
@@ -211,14 +211,14 @@ def test_lineage_methods_know_the_task_that_they_speak_of() -> None:
     class Asks(Plain):
         def get_openlineage_facets_on_complete(self, ti: Any) -> Any:
             task = current_task()
-            return {"runFacets": {"etl_asked": {"by": task.run.run_id if task else "nobody"}}}
+            return {"runFacets": {"etl_method": {"by": task.run.run_id if task else "nobody"}}}
 
     run, sink = runner()
     outcome = run.run(Asks())
-    assert sink.events[-1]["run"]["facets"]["etl_asked"]["by"] == outcome.run_ids[0]
+    assert sink.events[-1]["run"]["facets"]["etl_method"]["by"] == outcome.run_ids[0]
 
 
-def test_hooks_tell_the_task_that_runs_them() -> None:
+def test_datasets_of_hooks_belong_to_the_task_that_runs_them() -> None:
     run, sink = runner()
 
     class Reads(Plain):
@@ -230,7 +230,7 @@ def test_hooks_tell_the_task_that_runs_them() -> None:
     assert [names(event, "inputs") for event in sink.of_type("COMPLETE")] == [["a.csv"], []]
 
 
-def test_what_hooks_told_before_a_deferral_is_not_lost() -> None:
+def test_datasets_of_hooks_before_a_deferral_are_not_lost() -> None:
     class Reads(Waits):
         def execute(self, context: dict[str, Any]) -> None:
             get_hook_collector().add_input(InputDataset("s3://raw", "before.csv"))
@@ -248,7 +248,7 @@ def test_what_hooks_told_before_a_deferral_is_not_lost() -> None:
     assert names(sink.events[2], "outputs") == ["after.csv"]
 
 
-def test_a_task_tells_its_own_datasets_as_it_works() -> None:
+def test_a_running_task_emits_its_own_datasets() -> None:
     def work(context: Any) -> None:
         emit_dataset_lineage(
             [InputDataset("n", "in")], [OutputDataset("n", "out")], additional_run_facets={"etl_batch": {"number": 1}}
@@ -257,10 +257,10 @@ def test_a_task_tells_its_own_datasets_as_it_works() -> None:
     run, sink = runner()
     outcome = run.run(Does(work))
     assert types(sink) == ["START", "RUNNING", "COMPLETE"]
-    told = sink.events[1]
-    assert told["run"]["runId"] == outcome.run_ids[0]
-    assert (names(told, "inputs"), names(told, "outputs")) == (["in"], ["out"])
-    assert told["run"]["facets"]["etl_batch"]["number"] == 1
+    running = sink.events[1]
+    assert running["run"]["runId"] == outcome.run_ids[0]
+    assert (names(running, "inputs"), names(running, "outputs")) == (["in"], ["out"])
+    assert running["run"]["facets"]["etl_batch"]["number"] == 1
 
 
 def test_a_task_can_be_named_by_its_instance() -> None:
@@ -283,7 +283,7 @@ def test_a_task_can_be_named_by_its_instance() -> None:
         ({"inputs": [InputDataset("n", "a")]}, RuntimeError),
     ],
 )
-def test_wrong_use_is_an_error_only_if_asked_for(
+def test_invalid_calls_raise_only_with_raise_on_error(
     given: Any, error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     emit_dataset_lineage(**given)
@@ -292,7 +292,7 @@ def test_wrong_use_is_an_error_only_if_asked_for(
         emit_dataset_lineage(**given, raise_on_error=True)
 
 
-def test_where_lineage_is_switched_off_nothing_is_told(
+def test_if_lineage_is_disabled_no_event_is_emitted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -300,7 +300,7 @@ def test_where_lineage_is_switched_off_nothing_is_told(
     run, sink = runner()
     run.run(Does(lambda context: emit_dataset_lineage([InputDataset("n", "a")])))
     assert types(sink) == ["START", "COMPLETE"]
-    assert "switched off" in caplog.text
+    assert "lineage is disabled" in caplog.text
 
 
 def test_without_a_sink_events_go_to_the_transport_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What operators tell leaves through headwater's transport, and no secret with it."""
+"""Events of operators through headwater's transport, without secrets."""
 
 from __future__ import annotations
 

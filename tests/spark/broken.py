@@ -1,7 +1,7 @@
-"""A job that is run again and again, each time with another stage of the emitter broken: the job must not notice.
+"""A job that runs repeatedly, each time with a fault in another stage of the emitter, which must not affect it.
 
-``python -m tests.spark.broken FOLDER`` prints, per stage, the rows that the job got, the warnings in the log, and whether
-the run was told to its end.
+``python -m tests.spark.broken FOLDER`` prints, per stage, the job's number of rows, the number of warnings in the log, and
+whether the run's events are complete.
 """
 
 from __future__ import annotations
@@ -12,29 +12,33 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from headwater.spark import application, builtin, columns, events, extraction, jvm, session, settings
+from headwater.spark import session
+from headwater.spark.extension import builtin
+from headwater.spark.jvm import driver
+from headwater.spark.plan import columns
+from headwater.spark.runs import application, events, extraction, settings
 from headwater.transport import MemoryTransport
 
 # stage -> (owner, attribute)
 STAGES: dict[str, tuple[Any, str]] = {
-    "compiling the tap": (jvm, "_compiled"),
-    "the tap's queue": (jvm.Driver, "poll"),
-    "reading a plan": (jvm.Driver, "plan_and_nodes"),
-    "reading counters": (jvm.Driver, "metrics"),
-    "the catalog": (jvm.SessionCatalog, "of"),
-    "what a leaf reads": (builtin, "reads"),
-    "what a command writes": (builtin, "writes"),
+    "compiling the tap": (driver, "_compiled"),
+    "the tap's queue": (driver.Driver, "poll"),
+    "reading a plan": (driver.Driver, "plan_and_nodes"),
+    "reading counters": (driver.Driver, "metrics"),
+    "the catalog": (driver.SessionCatalog, "of"),
+    "the reads of a leaf": (builtin, "reads"),
+    "the writes of a command": (builtin, "writes"),
     "column lineage": (columns.Columns, "flow"),
-    "extraction": (extraction.Extraction, "told"),
+    "extraction": (extraction.Extraction, "lineage"),
     "the application's state": (application.Application, "execution_started"),
-    "making an event": (events.Teller, "run"),
+    "creating an event": (events.EventFactory, "run"),
     "the transport": (MemoryTransport, "emit"),
     "the settings": (settings.Settings, "of"),
 }
 
 
 class Warnings(logging.Handler):
-    """Counts what the job's log would show."""
+    """A handler that counts the warnings of the job's log."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -49,7 +53,7 @@ def broken(*args: Any, **kwargs: Any) -> Any:
 
 
 def job(folder: Path) -> tuple[int, list[dict[str, Any]]]:
-    """Write three rows and read them back; also the events that were told."""
+    """Write three rows and read them; return the number of rows and the events."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").appName("Job").getOrCreate()
@@ -72,19 +76,19 @@ def outcome(folder: Path, stage: str, where: tuple[Any, str] | None) -> dict[str
     if where is not None:
         setattr(*where, broken)
     try:
-        rows, told = job(folder / stage.replace(" ", "_").replace("'", ""))
+        rows, events = job(folder / stage.replace(" ", "_").replace("'", ""))
     finally:
         if where is not None:
             setattr(*where, held)
         logging.getLogger("headwater.spark").removeHandler(warnings)
-    kinds = [event["eventType"] for event in told if event["job"]["name"] != "job" and event["outputs"]]
+    kinds = [event["eventType"] for event in events if event["job"]["name"] != "job" and event["outputs"]]
     return {"rows": rows, "warnings": warnings.count, "complete": kinds == ["START", "COMPLETE"]}
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    told = {stage: outcome(folder, stage, where) for stage, where in {"nothing": None, **STAGES}.items()}
-    print(json.dumps(told))
+    outcomes = {stage: outcome(folder, stage, where) for stage, where in {"nothing": None, **STAGES}.items()}
+    print(json.dumps(outcomes))
 
 
 if __name__ == "__main__":

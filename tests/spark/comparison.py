@@ -1,4 +1,4 @@
-"""Reading what an emitter said about a job, and how two emitters differ.  Pure."""
+"""The facts in an emitter's events, and the differences of two emitters.  Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Fact = tuple[str, ...]
 
 
 def facts(events: Iterable[Event], work: str) -> set[Fact]:
-    """Everything that the job's own runs say, the application's aside; ``work`` is written as ``$WORK``."""
+    """Return the facts of a job's runs, without the application's; ``work`` is written as ``$WORK``."""
     found: set[Fact] = set()
     for event in events:
         if _job_type(event) != "APPLICATION":
@@ -33,8 +33,8 @@ def _of_dataset(side: str, dataset: dict[str, Any]) -> Iterator[Fact]:
     for path, kind in _columns(facets.get("schema", {}).get("fields") or (), ""):
         yield ("schema", name, path, kind)
     lineage = facets.get("columnLineage") or {}
-    for column, told in (lineage.get("fields") or {}).items():
-        for source in told.get("inputFields") or ():
+    for column, entry in (lineage.get("fields") or {}).items():
+        for source in entry.get("inputFields") or ():
             yield from (("column", name, column, *edge) for edge in _edges(source))
     for source in lineage.get("dataset") or ():
         yield from (("column", name, "*", *edge) for edge in _edges(source))
@@ -55,7 +55,7 @@ def _edges(source: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def expected(reference: dict[str, Any]) -> set[Fact]:
-    """The same facts out of a file of ``spark-reference/expected``, from its runs."""
+    """Return the facts of a file of ``spark-reference/expected``."""
     found: set[Fact] = set()
     for run in reference["runs"]:
         for side in ("inputs", "outputs"):
@@ -80,12 +80,12 @@ def _expected_edge(name: str, column: str, source: dict[str, Any]) -> Fact:
 
 
 def recorded(lines: str) -> set[Fact]:
-    """The facts of a ``.told`` file, one a line."""
+    """Return the facts of a ``.facts`` file, one per line."""
     return {tuple(line.split(" | ")) for line in lines.splitlines()}
 
 
 def difference(ours: set[Fact], theirs: set[Fact]) -> list[str]:
-    """What we say and they don't (``+``), what they say and we don't (``-``); one line each, sorted."""
+    """Return the facts of ours only (``+``) and of theirs only (``-``), one line each, sorted."""
     return sorted(
         [f"+ {' | '.join(fact)}" for fact in ours - theirs] + [f"- {' | '.join(fact)}" for fact in theirs - ours]
     )

@@ -1,4 +1,4 @@
-"""What a Spark Connect session sees of the emitter, in real servers: in this process, and in another one.
+"""The emitter and Spark Connect sessions, with real servers in this process and in another one.
 
 ``check(python)`` runs both with the interpreter of an environment that has ``pyspark[connect]``; ``check_client`` runs the second
 with one that has the pure client ``pyspark-client``, where there is neither a JVM nor a SparkContext.
@@ -40,14 +40,14 @@ RUN = "import sys; from headwater.spark.program import run; sys.exit(run(sys.arg
 
 
 def check(python: Path, folder: Path) -> list[str]:
-    """What is not as it should be, one line each; the job's own result comes first."""
-    found = _told_here(_job(python, folder / "here", "local[1]"))
+    """Return the problems, one line each; those of the job's own result come first."""
+    found = _in_process(_job(python, folder / "here", "local[1]"))
     with _server(python, folder) as address:
         return found + _warned(_job(python, folder / "elsewhere", address))
 
 
 def check_client(python: Path, server: Path, folder: Path) -> list[str]:
-    """The same for the pure client of ``python``, whose server runs in the environment of ``server``."""
+    """Return the problems of the pure client of ``python``, whose server runs in the environment of ``server``."""
     with _server(server, folder) as address:
         return _warned(_job(python, folder / "client", address))
 
@@ -108,19 +108,19 @@ def _warnings(done: Any) -> list[str]:
     return [line for line in done.stderr.splitlines() if "lineage" in line]
 
 
-def _told_here(outcome: tuple[Any, list[dict[str, Any]]]) -> list[str]:
+def _in_process(outcome: tuple[Any, list[dict[str, Any]]]) -> list[str]:
     done, events = outcome
     wrong = [f"warned of {line!r}" for line in _warnings(done)]
     ends = [event for event in events if event["eventType"] == "COMPLETE" and event["outputs"]]
-    names = [one["name"] for event in ends for one in event["outputs"]]
+    names = [dataset["name"] for event in ends for dataset in event["outputs"]]
     if len(names) != 1 or not names[0].endswith("/here/out"):
-        wrong.append(f"a server in the job's own process told {names}")
+        wrong.append(f"a server in the job's own process reported {names}")
     return [f"in this process: {line}" for line in [*_own_result(done), *wrong]]
 
 
 def _warned(outcome: tuple[Any, list[dict[str, Any]]]) -> list[str]:
     done, events = outcome
-    wrong = [f"told {len(events)} events"] if events else []
+    wrong = [f"emitted {len(events)} events"] if events else []
     said = _warnings(done)
     if len(said) != 1 or "Spark Connect session" not in said[0]:
         wrong.append(f"warned by {said}")

@@ -11,7 +11,7 @@ NULL_CHECK = (r"- column \| .* \| \* \| .* \| INDIRECT FILTER", "a null check th
 ON_PURPOSE: dict[str, list[tuple[str, str]]] = {
     "01_csv_to_parquet": [
         SCHEMA_INFERENCE,
-        (r"- schema \| \$WORK/in/people.csv \| value \| string", "the lines of the look for a schema"),
+        (r"- schema \| \$WORK/in/people.csv \| value \| string", "the lines read for schema inference"),
     ],
     "03_parquet_to_orc": [SCHEMA_INFERENCE],
     "05_text_wordcount": [

@@ -1,4 +1,4 @@
-"""Plans for tests, written as the analyser would leave them, and a catalog that needs no Spark."""
+"""Plans for tests, in the form of the analyser's result, and a catalog without Spark."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headwater.spark.attached import Attached
-from headwater.spark.builtin import built_in
-from headwater.spark.commits import Commit
-from headwater.spark.extensions import Extensions
-from headwater.spark.extraction import Extraction, Told
-from headwater.spark.plan import Attribute, Plan, PlanNode
-from headwater.spark.plan_context import Knowledge
-from headwater.spark.tables import Address
+from headwater.spark.datasets.commits import Commit
+from headwater.spark.datasets.tables import Address
+from headwater.spark.extension.attached import AttachedNodes
+from headwater.spark.extension.builtin import built_in
+from headwater.spark.extension.loading import Extensions
+from headwater.spark.plan.model import Attribute, Plan, PlanNode
+from headwater.spark.runs.extraction import Extraction, PlanLineage
+from headwater.spark.runs.plan_context import PlanReaders
 
 Raw = dict[str, Any]
 
@@ -47,7 +47,7 @@ class FakeCatalog:
         return {}
 
     def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
-        made = {at: one for at, one in self.commits.get(table.location, {}).items() if first <= at <= last}
+        made = {at: commit for at, commit in self.commits.get(table.location, {}).items() if first <= at <= last}
         return made[max(made)] if made else None
 
     def parse(self, sql: str) -> Plan | None:
@@ -83,8 +83,8 @@ def files(path: str, *columns: tuple[int, str]) -> Raw:
 
 def insert(query: int, path: str = "file:/out/t", **fields: Any) -> Raw:
     """A write of files."""
-    told = {"outputPath": path, "mode": "Overwrite", "catalogTable": None, "partitionColumns": [], **fields}
-    return node("InsertIntoHadoopFsRelationCommand", (query,), **told)
+    members = {"outputPath": path, "mode": "Overwrite", "catalogTable": None, "partitionColumns": [], **fields}
+    return node("InsertIntoHadoopFsRelationCommand", (query,), **members)
 
 
 def plan(*raw: Raw) -> Plan:
@@ -93,38 +93,38 @@ def plan(*raw: Raw) -> Plan:
         tuple(
             PlanNode(
                 index,
-                one["class"],
-                tuple(one["children"]),
-                tuple(Attribute(expr_id, name, "long") for expr_id, name in one["output"]),
-                one["fields"],
+                item["class"],
+                tuple(item["children"]),
+                tuple(Attribute(expr_id, name, "long") for expr_id, name in item["output"]),
+                item["fields"],
                 None,
-                one["command"],
+                item["command"],
             )
-            for index, one in enumerate(raw)
+            for index, item in enumerate(raw)
         )
     )
 
 
-def knowledge(
+def readers(
     catalog: FakeCatalog | None = None, *factories: Callable[[], Any], nodes: Mapping[str, type] | None = None
-) -> Knowledge:
-    """What plans are read by, with libraries' factories and node classes before headwater's own."""
+) -> PlanReaders:
+    """Readers of plans, with libraries' factories and node classes before headwater's own."""
     held = catalog or FakeCatalog()
     extensions = Extensions.load([*factories, built_in(held)], own=1)
-    return Knowledge(held, extensions, Attached(nodes or {}, extensions.context))
+    return PlanReaders(held, extensions, AttachedNodes(nodes or {}, extensions.context))
 
 
-def told(made: Plan, known: Knowledge | None = None) -> Told:
-    """What a plan tells."""
-    return Extraction(made, (known or knowledge()).of(made)).told()
+def lineage_of(made: Plan, known: PlanReaders | None = None) -> PlanLineage:
+    """Return the lineage of a plan."""
+    return Extraction(made, (known or readers()).of(made)).lineage()
 
 
-def edges(result: Told) -> dict[str, set[str]]:
+def edges(result: PlanLineage) -> dict[str, set[str]]:
     """Column lineage of the one output: column (or ``*``) -> ``field SUBTYPE`` of each source."""
     facet = result.outputs[0].facets["columnLineage"]
-    columns = {name: one["inputFields"] for name, one in facet["fields"].items()}
+    columns = {name: entry["inputFields"] for name, entry in facet["fields"].items()}
     columns["*"] = facet.get("dataset", [])
     return {
-        name: {f"{one['field']} {how['subtype']}" for one in sources for how in one["transformations"]}
+        name: {f"{source['field']} {how['subtype']}" for source in sources for how in source["transformations"]}
         for name, sources in columns.items()
     }

@@ -1,9 +1,9 @@
-"""Run jobs of ``spark-reference`` one after another in one driver, with our listener, and keep the events of each.
+"""Run jobs of ``spark-reference`` one after another in one driver, with our listener, and store the events of each.
 
 ``python -m tests.spark.reference --out DIR [NAME ...]`` writes ``DIR/NAME.jsonl``; with ``--compare`` it then prints, per
-job, what we say and the official integration doesn't (+) and the other way round (-).  One driver for all saves the ten
-seconds that a JVM takes to start; a job that sets what is fixed at that start runs alone.  ``--official`` puts the official
-listener on in the same run, so that jobs of any folder (``--jobs``) are compared without recorded expectations.
+job, the facts of our events that the official integration does not have (+) and the other way round (-).  One driver for all
+saves the ten seconds that a JVM takes to start; a job with settings that are fixed at the start runs alone.  ``--official``
+adds the official listener to the same run, so that jobs of any folder (``--jobs``) are compared without recorded facts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ALONE = ("spark.driver.extraJavaOptions", "spark.sql.catalogImplementation", "s
 
 
 def settings(job: Path, work: str) -> dict[str, str]:
-    """The ``# conf:`` lines of a job."""
+    """Return the settings in the ``# conf:`` lines of a job."""
     lines = [
         line.removeprefix("# conf:").strip() for line in job.read_text().splitlines() if line.startswith("# conf:")
     ]
@@ -38,9 +38,9 @@ def settings(job: Path, work: str) -> dict[str, str]:
 
 
 def groups(job: Path) -> set[str]:
-    """The groups of jars that a job's ``# jars:`` line asks for."""
-    line = next((one for one in job.read_text().splitlines() if one.startswith("# jars:")), "")
-    return {group for mark, group in _JARS.items() if mark in line}
+    """Return the groups of jars in a job's ``# jars:`` line."""
+    line = next((line for line in job.read_text().splitlines() if line.startswith("# jars:")), "")
+    return {group for jar, group in _JARS.items() if jar in line}
 
 
 def needs_own_driver(job: Path) -> bool:
@@ -48,7 +48,7 @@ def needs_own_driver(job: Path) -> bool:
 
 
 def start(jobs: Sequence[Path], own: dict[str, str], official: bool = False) -> None:
-    """Set what the driver is started with."""
+    """Set the driver's configuration."""
     from headwater_stack.fetch import fetch
 
     wanted = sorted(set().union(*(groups(job) for job in jobs)) | ({"openlineage-spark"} if official else set()))
@@ -70,7 +70,7 @@ def start(jobs: Sequence[Path], own: dict[str, str], official: bool = False) -> 
 
 
 def run(job: Path, work: Path) -> list[dict[str, Any]]:
-    """Run one job in this process's driver; its events in order."""
+    """Run a job in this process's driver; return its events in order."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -103,17 +103,17 @@ def run(job: Path, work: Path) -> list[dict[str, Any]]:
     os.chdir(work)
     try:
         runpy.run_path(str(job), run_name="__main__")
-    except SystemExit as left:
-        error = program._exit_code(left)[1]
+    except SystemExit as exit_:
+        error = program._exit_code(exit_)[1]
     except Exception as fault:  # noqa: BLE001 - a job may fail in any way, and the next ones go on
         traceback.print_exc()
         error = (str(fault), None)
     finally:
         os.chdir(here)
         builder.getOrCreate = original  # type: ignore[method-assign]
-        for one in active():
-            if one not in before:
-                one.close(error)
+        for application in active():
+            if application not in before:
+                application.close(error)
         if SparkContext._active_spark_context is not None:
             SparkSession.builder.getOrCreate().stop()
     return transport.events
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=Path, default=REFERENCE / "jobs")
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--official", action="store_true", help="run the official listener, too, and compare with it")
-    parser.add_argument("--record", action="store_true", help="write what is told beside the jobs, as NAME.told")
+    parser.add_argument("--record", action="store_true", help="write the facts beside the jobs, as NAME.facts")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     names = options.names or sorted(path.stem for path in options.jobs.glob("*.py"))
@@ -140,8 +140,8 @@ def main() -> None:
         events = run(job, works / job.stem)
         (options.out / f"{job.stem}.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
         if options.record:
-            told = sorted(" | ".join(fact) for fact in facts(events, str(works / job.stem)))
-            job.with_suffix(".told").write_text("".join(f"{line}\n" for line in told))
+            lines = sorted(" | ".join(fact) for fact in facts(events, str(works / job.stem)))
+            job.with_suffix(".facts").write_text("".join(f"{line}\n" for line in lines))
         if options.compare or options.official:
             theirs = works / f"{job.stem}{_THEIRS}" if options.official else REFERENCE / "expected" / f"{job.stem}.json"
             compare(job.stem, events, str(works / job.stem), theirs)

@@ -1,4 +1,4 @@
-"""What some reference jobs need besides a driver of their own: a broker at the address that they name, another PySpark."""
+"""Services of some reference jobs: a broker at a fixed address, another PySpark."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
 _TOPICS = {"reference.kb": 1, "reference.ks": 1, "reference.ks_out": 1}
 _PORT, _CONTROLLER = 9092, 9093
-_LEFT = "import sys; from headwater.spark.program import run; sys.exit(run(sys.argv[1], sys.argv[2:]))"
+_RUN_PROGRAM = "import sys; from headwater.spark.program import run; sys.exit(run(sys.argv[1], sys.argv[2:]))"
 
 
 @contextmanager
 def broker(folder: Path) -> Iterator[None]:
-    """A Kafka on port 9092 with the jobs' topics: the one that is there, else one of its own."""
+    """Run a Kafka on port 9092 with the jobs' topics, unless there is one already."""
     if is_open(_PORT):
         make_topics(f"127.0.0.1:{_PORT}", _TOPICS)
         yield
@@ -36,7 +36,7 @@ def broker(folder: Path) -> Iterator[None]:
 
 
 def run_jobs(names: Sequence[str], out: Path, pyspark: str | None = None) -> str:
-    """Run jobs in one driver, of this PySpark or of a listed one; what they logged."""
+    """Run jobs in one driver, of this PySpark or of a listed version; return their log."""
     python, environ = sys.executable, dict(os.environ)
     if pyspark is not None:
         python = str(environment(HERE / f"pyspark-{pyspark}.txt") / "python")
@@ -47,20 +47,20 @@ def run_jobs(names: Sequence[str], out: Path, pyspark: str | None = None) -> str
     return done.stderr
 
 
-def run_leaving(job: Path, out: Path) -> str:
-    """Run a job that ends its process by itself, under ``headwater instrument``'s way; what it logged."""
-    work, told = out / "work" / job.stem, out / f"{job.stem}.jsonl"
+def run_in_process(job: Path, out: Path) -> str:
+    """Run a job that ends its own process, as ``headwater instrument`` does; return its log."""
+    work, log = out / "work" / job.stem, out / f"{job.stem}.jsonl"
     work.mkdir(parents=True)
     environ = {
         **os.environ,
         "WORK": str(work),
         "OPENLINEAGE__TRANSPORT__TYPE": "file",
-        "OPENLINEAGE__TRANSPORT__LOG_FILE_PATH": str(told),
+        "OPENLINEAGE__TRANSPORT__LOG_FILE_PATH": str(log),
         "OPENLINEAGE__TRANSPORT__APPEND": "true",
         "PYSPARK_SUBMIT_ARGS": "--conf spark.ui.enabled=false --conf spark.log.level=ERROR pyspark-shell",
     }
-    command = [sys.executable, "-c", _LEFT, str(job)]
+    command = [sys.executable, "-c", _RUN_PROGRAM, str(job)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=work, env=environ)
     assert done.returncode == 0, done.stderr[-4000:]
-    told.write_text("".join(json.dumps(json.loads(line)) + "\n" for line in told.read_text().splitlines()))
+    log.write_text("".join(json.dumps(json.loads(line)) + "\n" for line in log.read_text().splitlines()))
     return done.stderr

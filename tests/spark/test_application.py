@@ -1,4 +1,4 @@
-"""Which events an application tells, without Spark."""
+"""The events of an application, without Spark."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from headwater.spark import FacetRegistry, HadoopRDD, Stage, StageInfo
-from headwater.spark.application import Application
-from headwater.spark.commits import Commit, commit
-from headwater.spark.listener_events import (
+from headwater.spark.datasets.commits import Commit, commit
+from headwater.spark.extension.views import ActiveJob
+from headwater.spark.plan.model import Plan
+from headwater.spark.runs.application import Application
+from headwater.spark.runs.listener_events import (
     ExecutionEnded,
     ExecutionStarted,
     JobEnded,
@@ -19,11 +21,9 @@ from headwater.spark.listener_events import (
     StreamProgressed,
     StreamStarted,
 )
-from headwater.spark.plan import Plan
-from headwater.spark.settings import Settings
-from headwater.spark.views import ActiveJob
+from headwater.spark.runs.settings import Settings
 
-from .plans import FakeCatalog, attribute, call, files, insert, knowledge, node, plan
+from .plans import FakeCatalog, attribute, call, files, insert, node, plan, readers
 
 WRITE = plan(insert(1), files("file:/in/t", (1, "a")))
 
@@ -33,15 +33,15 @@ def application(
 ) -> tuple[Application, list[Any]]:
     events: list[Any] = []
     settings = Settings.of(conf or {}, environ or {}, "My App", "4.2.0")
-    return Application.of(settings, knowledge(FakeCatalog()), events.append), events
+    return Application.of(settings, readers(FakeCatalog()), events.append), events
 
 
 def started(execution: int, made: Plan | None, root: int | None = None, **more: Any) -> ExecutionStarted:
-    told = {
+    members = {
         "site": "org.apache.spark.sql.DataFrameWriter.parquet(x)",
         "command": "Execute InsertIntoHadoopFsRelationCommand",
     }
-    return ExecutionStarted(execution, execution if root is None else root, 1000, **{**told, "plan": made, **more})
+    return ExecutionStarted(execution, execution if root is None else root, 1000, **{**members, "plan": made, **more})
 
 
 def kinds(events: list[Any]) -> list[str]:
@@ -60,14 +60,14 @@ def test_a_run_starts_and_completes_under_the_application() -> None:
     assert parent["run"]["runId"] == events[0]["run"]["runId"] == parent["root"]["run"]["runId"]
     assert events[1]["run"]["runId"] == events[2]["run"]["runId"]
     assert events[1]["eventTime"] == "1970-01-01T00:00:01.000Z"
-    assert [one["name"] for one in events[2]["inputs"]] == ["/in/t"]
+    assert [dataset["name"] for dataset in events[2]["inputs"]] == ["/in/t"]
 
 
-def test_a_write_tells_the_version_that_it_made_and_no_other() -> None:
+def test_a_write_has_the_version_that_it_committed() -> None:
     commits = {1_000: Commit("1"), 1_900: Commit("2", 6, 785, 1), 2_100: Commit("3")}
     events: list[Any] = []
     catalog = FakeCatalog(commits={"file:/out/t": commits})
-    app = Application.of(Settings.of({}, {}, "My App", "4.2.0"), knowledge(catalog), events.append)
+    app = Application.of(Settings.of({}, {}, "My App", "4.2.0"), readers(catalog), events.append)
     for number, file_format in enumerate(("delta", "parquet")):
         write = plan(insert(1, fileFormat={"name": file_format}), files("/in/t", (1, "a")))
         app.execution_started(started(number, write))
@@ -77,12 +77,12 @@ def test_a_write_tells_the_version_that_it_made_and_no_other() -> None:
     versions = [event["outputs"][0]["facets"].get("version", {}).get("datasetVersion") for event in events]
     assert versions == [None, "2", None, None, None, None]
     counted = [event["outputs"][0].get("outputFacets", {}).get("outputStatistics") for event in events]
-    assert [one is not None for one in counted] == [False, True, False, False, False, False]
+    assert [statistics is not None for statistics in counted] == [False, True, False, False, False, False]
     assert (counted[1]["rowCount"], counted[1]["size"], counted[1]["fileCount"]) == (6, 785, 1)
 
 
 @pytest.mark.parametrize(
-    ("told", "counted"),
+    ("metrics", "counted"),
     [
         ({"numFiles": "1", "numOutputRows": "6", "numOutputBytes": "785"}, (6, 785, 1)),
         ({"numCopiedRows": "5", "numUpdatedRows": "1", "numAddedFiles": "1", "numAddedBytes": "812"}, (6, 812, 1)),
@@ -90,8 +90,8 @@ def test_a_write_tells_the_version_that_it_made_and_no_other() -> None:
         ({}, (None, None, None)),
     ],
 )
-def test_what_a_delta_commit_counted(told: dict[str, str], counted: tuple[int | None, ...]) -> None:
-    made = commit("3", json.dumps({"commitInfo": {"operation": "x", "operationMetrics": told}}))
+def test_what_a_delta_commit_counted(metrics: dict[str, str], counted: tuple[int | None, ...]) -> None:
+    made = commit("3", json.dumps({"commitInfo": {"operation": "x", "operationMetrics": metrics}}))
     assert (made.version, made.rows, made.size, made.files) == ("3", *counted)
 
 
@@ -112,8 +112,8 @@ def test_folders_of_partitions_are_a_subset_of_their_dataset() -> None:
     parts, whole, mixed = events
     (source,), (sink,) = parts["inputs"], parts["outputs"]
     assert (source["name"], sink["name"]) == ("/in/t", "/out/t")
-    told = source["inputFacets"]["subset"]["inputCondition"]
-    assert told == {"type": "location", "locations": ["/in/t/2026-01-01", "/in/t/2026-01-02"]}
+    condition = source["inputFacets"]["subset"]["inputCondition"]
+    assert condition == {"type": "location", "locations": ["/in/t/2026-01-01", "/in/t/2026-01-02"]}
     assert sink["outputFacets"]["subset"]["outputCondition"]["locations"] == ["/out/t/day=1"]
     assert ["inputFacets" in event["inputs"][0] for event in (whole, mixed)] == [False, False]
     assert "outputFacets" not in whole["outputs"][0]
@@ -131,17 +131,17 @@ def test_a_failed_run_fails_once_with_its_error() -> None:
     app.execution_ended(ExecutionEnded(0, 2000, ("boom", None)))
     assert [event["eventType"] for event in events] == ["START", "FAIL"]
     assert events[1]["run"]["facets"]["errorMessage"]["message"] == "boom"
-    assert [one["name"] for one in events[1]["outputs"]] == ["/out/t"]
+    assert [dataset["name"] for dataset in events[1]["outputs"]] == ["/out/t"]
 
 
-def test_an_application_that_fails_says_so_once() -> None:
+def test_an_application_fails_once() -> None:
     app, events = application()
     app.end(1, ("exit 3", None))
     app.end(2)
     assert kinds(events) == ["FAIL my_app"]
 
 
-def test_what_an_execution_starts_inside_itself_is_part_of_its_run() -> None:
+def test_nested_executions_are_part_of_their_run() -> None:
     app, events = application()
     table = {"identifier": {"$": "table", "table": "t", "database": None}, "location": None, "schema": {}}
     outer = plan(
@@ -161,7 +161,7 @@ def test_what_an_execution_starts_inside_itself_is_part_of_its_run() -> None:
     assert output["outputFacets"]["outputStatistics"]["rowCount"] == 6
 
 
-def test_a_run_whose_root_says_nothing_is_told_by_what_it_starts() -> None:
+def test_a_run_without_lineage_of_its_root_has_that_of_nested_executions() -> None:
     app, events = application()
     app.execution_started(started(0, plan(node("AcmeCommand")), command="Execute AcmeCommand"))
     assert events == []
@@ -171,32 +171,32 @@ def test_a_run_whose_root_says_nothing_is_told_by_what_it_starts() -> None:
     assert kinds(events) == ["START my_app.execute_acme_command.out_t", "COMPLETE my_app.execute_acme_command.out_t"]
 
 
-def test_looking_for_a_schema_is_no_run() -> None:
+def test_schema_inference_is_not_a_run() -> None:
     app, events = application()
-    look = plan(node("GlobalLimit", (1,), ((1, "value"),)), files("/in/t", (1, "value")))
-    app.execution_started(started(0, look, site="org.apache.spark.sql.classic.DataFrameReader.csv(x)"))
-    app.execution_started(started(1, look, site="org.apache.spark.sql.classic.SparkSession.sql(x)"))
+    inference = plan(node("GlobalLimit", (1,), ((1, "value"),)), files("/in/t", (1, "value")))
+    app.execution_started(started(0, inference, site="org.apache.spark.sql.classic.DataFrameReader.csv(x)"))
+    app.execution_started(started(1, inference, site="org.apache.spark.sql.classic.SparkSession.sql(x)"))
     app.execution_ended(ExecutionEnded(0, 2))
     assert events == []
 
 
-def test_an_action_that_only_reads_tells_its_inputs() -> None:
+def test_an_action_that_only_reads_has_inputs() -> None:
     app, events = application()
     app.execution_started(started(0, plan(files("/in/t", (1, "a"))), command="CollectLimit"))
     app.execution_ended(ExecutionEnded(0, 2))
     assert kinds(events) == ["START my_app.collect_limit", "COMPLETE my_app.collect_limit"]
-    assert [one["name"] for one in events[1]["inputs"]] == ["/in/t"]
+    assert [dataset["name"] for dataset in events[1]["inputs"]] == ["/in/t"]
     assert events[1]["outputs"] == []
 
 
-def test_a_query_over_nothing_tells_nothing() -> None:
+def test_a_query_over_no_dataset_emits_no_event() -> None:
     app, events = application()
     app.execution_started(started(0, plan(node("Range", (), ((1, "id"),)))))
     app.execution_ended(ExecutionEnded(0, 2))
     assert events == []
 
 
-def test_a_checkpointed_frame_keeps_its_sources() -> None:
+def test_a_checkpointed_frame_has_its_sources() -> None:
     app, events = application()
     source = plan(files("/in/t", (1, "a")))
     app.execution_started(started(0, source, site="org.apache.spark.sql.Dataset.localCheckpoint(x)"))
@@ -206,7 +206,7 @@ def test_a_checkpointed_frame_keeps_its_sources() -> None:
     )
     (entry,) = events[-1]["outputs"][0]["facets"]["columnLineage"]["fields"]["a"]["inputFields"]
     assert (entry["name"], entry["field"]) == ("/in/t", "a")
-    assert [one["name"] for one in events[-1]["inputs"]] == ["/in/t"]
+    assert [dataset["name"] for dataset in events[-1]["inputs"]] == ["/in/t"]
 
 
 def test_an_rdd_action_is_a_run_of_its_own() -> None:
@@ -220,7 +220,7 @@ def test_an_rdd_action_is_a_run_of_its_own() -> None:
     app.rdd_jobs.ended(JobEnded(4, 2000))
     assert kinds(events) == ["START my_app.hadoop", "COMPLETE my_app.hadoop"]
     assert events[1]["job"]["facets"]["jobType"]["jobType"] == "RDD_JOB"
-    assert [one["name"] for one in events[1]["inputs"]] == ["/in/r.txt"]
+    assert [dataset["name"] for dataset in events[1]["inputs"]] == ["/in/r.txt"]
     assert events[1]["outputs"][0]["outputFacets"]["outputStatistics"]["fileCount"] == 2
 
 
@@ -233,7 +233,7 @@ def stream(name: str | None = "q", sink: dict[str, Any] | None = None) -> Stream
     return StreamStarted("run-1", 1000, name, made, sink or {"class": "x.FileStreamSink", "path": "/out/s"}, {})
 
 
-def test_a_streaming_query_is_one_run_whatever_its_batches() -> None:
+def test_a_streaming_query_is_one_run_with_any_number_of_batches() -> None:
     app, events = application()
     app.streams.started(stream())
     for batch in range(3):
@@ -245,11 +245,11 @@ def test_a_streaming_query_is_one_run_whatever_its_batches() -> None:
     assert kinds(events) == ["START my_app.q", "RUNNING my_app.q", "COMPLETE my_app.q"]
     assert {event["run"]["runId"] for event in events} == {"run-1"}
     assert events[0]["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
-    assert [one["name"] for one in events[0]["inputs"]] == ["/in/s"]
-    assert [one["name"] for one in events[2]["outputs"]] == ["/out/s"]
+    assert [dataset["name"] for dataset in events[0]["inputs"]] == ["/in/s"]
+    assert [dataset["name"] for dataset in events[2]["outputs"]] == ["/out/s"]
 
 
-def test_what_foreach_batch_writes_belongs_to_its_query() -> None:
+def test_outputs_of_foreach_batch_belong_to_their_query() -> None:
     app, events = application()
     app.streams.started(stream(sink={"class": "x.ForeachBatchSink"}))
     assert events[0]["outputs"] == []
@@ -262,7 +262,7 @@ def test_what_foreach_batch_writes_belongs_to_its_query() -> None:
     assert output["name"] == "/out/t"
     (source,) = output["facets"]["columnLineage"]["fields"]["a"]["inputFields"]
     assert (source["name"], source["field"]) == ("/in/s", "a")
-    assert [one["name"] for one in events[2]["inputs"]] == ["/in/s"]
+    assert [dataset["name"] for dataset in events[2]["inputs"]] == ["/in/s"]
 
 
 def test_parent_and_root_come_from_the_configuration_or_the_environment() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.spark.plan import Plan
+from headwater.spark.plan.model import Plan
 
-from .plans import Raw, alias, attribute, call, edges, files, insert, literal, node, plan, told
+from .plans import Raw, alias, attribute, call, edges, files, insert, lineage_of, literal, node, plan
 
 A, B = attribute("a", 1), attribute("b", 2)
 SOURCE = files("file:/in/t", (1, "a"), (2, "b"))
@@ -15,7 +15,7 @@ SOURCE = files("file:/in/t", (1, "a"), (2, "b"))
 def projected(value: Raw) -> set[str]:
     """The sources of one column that is ``value`` over a read of a and b."""
     made = plan(insert(1), node("Project", (2,), ((9, "x"),), projectList=[alias(value, "x", 9)]), SOURCE)
-    return edges(told(made))["x"]
+    return edges(lineage_of(made))["x"]
 
 
 def test_a_column_taken_as_it_is_is_an_identity() -> None:
@@ -53,7 +53,7 @@ def test_a_replaced_function_is_what_replaces_it() -> None:
     }
 
 
-def test_a_constant_has_no_sources_but_is_told() -> None:
+def test_a_constant_is_a_column_without_sources() -> None:
     assert projected(literal("7")) == set()
 
 
@@ -68,13 +68,13 @@ def test_a_member_of_an_element_is_named_through_the_collection() -> None:
     assert projected(call("GetStructField", element, name="k")) == {"a._element.k TRANSFORMATION"}
 
 
-def test_what_was_put_into_a_struct_comes_out_as_it_was() -> None:
+def test_a_member_of_a_struct_literal_is_an_identity() -> None:
     struct = call("CreateNamedStruct", literal("m"), A, literal("n"), B)
     assert projected(struct) == {"a TRANSFORMATION", "b TRANSFORMATION"}
     assert projected(call("GetStructField", struct, name="n")) == {"b IDENTITY"}
 
 
-def test_a_replaced_member_of_a_struct_hides_the_old_one() -> None:
+def test_a_replaced_member_of_a_struct_hides_the_original() -> None:
     changed = call("UpdateFields", A, call("WithField", B, name="m"))
     assert projected(call("GetStructField", changed, name="m")) == {"b IDENTITY"}
     assert projected(call("GetStructField", changed, name="o")) == {"a.o TRANSFORMATION"}
@@ -92,7 +92,7 @@ def test_a_window_orders_and_a_rank_has_no_arguments() -> None:
 )
 def test_hashes_masks_and_encryption_hide_their_argument(function: str, masks: bool) -> None:
     made = plan(insert(1), node("Project", (2,), ((9, "x"),), projectList=[alias(call(function, A), "x", 9)]), SOURCE)
-    facet = told(made).outputs[0].facets["columnLineage"]
+    facet = lineage_of(made).outputs[0].facets["columnLineage"]
     assert [how["masking"] for how in facet["fields"]["x"]["inputFields"][0]["transformations"]] == [masks]
 
 
@@ -101,7 +101,7 @@ def test_count_is_no_masking() -> None:
     aggregate = node(
         "Aggregate", (2,), ((9, "x"),), groupingExpressions=[], aggregateExpressions=[alias(counted, "x", 9)]
     )
-    facet = told(plan(insert(1), aggregate, SOURCE)).outputs[0].facets["columnLineage"]
+    facet = lineage_of(plan(insert(1), aggregate, SOURCE)).outputs[0].facets["columnLineage"]
     assert facet["fields"]["x"]["inputFields"][0]["transformations"][0]["masking"] is False
 
 
@@ -110,7 +110,7 @@ def passing(kind: str, **fields: object) -> Plan:
 
 
 def test_a_filter_shapes_all_rows() -> None:
-    assert edges(told(passing("Filter", condition=call("GreaterThan", B, literal("1"))))) == {
+    assert edges(lineage_of(passing("Filter", condition=call("GreaterThan", B, literal("1"))))) == {
         "a": {"a IDENTITY"},
         "b": {"b IDENTITY"},
         "*": {"b FILTER"},
@@ -118,18 +118,18 @@ def test_a_filter_shapes_all_rows() -> None:
 
 
 def test_a_sort_shapes_all_rows() -> None:
-    assert edges(told(passing("Sort", order=[call("SortOrder", A)])))["*"] == {"a SORT"}
+    assert edges(lineage_of(passing("Sort", order=[call("SortOrder", A)])))["*"] == {"a SORT"}
 
 
 def test_distinct_groups_by_every_column_but_not_over_a_union() -> None:
-    assert edges(told(passing("Distinct")))["*"] == {"a GROUP_BY", "b GROUP_BY"}
+    assert edges(lineage_of(passing("Distinct")))["*"] == {"a GROUP_BY", "b GROUP_BY"}
     union = node("Union", (3, 3), ((1, "a"), (2, "b")))
     made = plan(insert(1), node("Distinct", (2,), ((1, "a"), (2, "b"))), union, SOURCE)
-    assert edges(told(made))["*"] == set()
+    assert edges(lineage_of(made))["*"] == set()
 
 
 def test_deduplication_keeps_the_first_of_the_other_columns() -> None:
-    assert edges(told(passing("Deduplicate", keys=[A]))) == {
+    assert edges(lineage_of(passing("Deduplicate", keys=[A]))) == {
         "a": {"a IDENTITY"},
         "b": {"b AGGREGATION"},
         "*": {"a GROUP_BY"},
@@ -142,7 +142,7 @@ def test_having_filters_by_what_was_aggregated() -> None:
         "Aggregate", (3,), ((1, "a"), (9, "s")), groupingExpressions=[A], aggregateExpressions=[A, alias(total, "s", 9)]
     )
     having = node("Filter", (2,), ((1, "a"), (9, "s")), condition=call("GreaterThan", attribute("s", 9), literal("5")))
-    assert edges(told(plan(insert(1), having, aggregate, SOURCE))) == {
+    assert edges(lineage_of(plan(insert(1), having, aggregate, SOURCE))) == {
         "a": {"a IDENTITY"},
         "s": {"b AGGREGATION"},
         "*": {"a GROUP_BY", "b FILTER"},
@@ -152,18 +152,18 @@ def test_having_filters_by_what_was_aggregated() -> None:
 def test_a_union_takes_columns_by_place() -> None:
     other = files("file:/in/u", (3, "c"), (4, "d"))
     made = plan(insert(1), node("Union", (2, 3), ((1, "a"), (2, "b"))), SOURCE, other)
-    result = told(made)
+    result = lineage_of(made)
     assert edges(result)["a"] == {"a IDENTITY", "c IDENTITY"}
-    assert [one.name for one in result.inputs] == ["/in/t", "/in/u"]
+    assert [dataset.name for dataset in result.inputs] == ["/in/t", "/in/u"]
 
 
 def test_in_and_exists_join() -> None:
     inner = files("file:/in/u", (3, "c"))
     condition = call("InSubquery", A, call("ListQuery", plan=3))
     made = plan(insert(1), node("Filter", (2,), ((1, "a"), (2, "b")), condition=condition), SOURCE, inner)
-    result = told(made)
+    result = lineage_of(made)
     assert edges(result)["*"] == {"a JOIN", "c JOIN"}
-    assert [one.name for one in result.inputs] == ["/in/t", "/in/u"]
+    assert [dataset.name for dataset in result.inputs] == ["/in/t", "/in/u"]
 
 
 def test_a_scalar_subquery_gives_its_column_and_what_shapes_it() -> None:
@@ -171,12 +171,12 @@ def test_a_scalar_subquery_gives_its_column_and_what_shapes_it() -> None:
     value = alias(call("ScalarSubquery", plan=3), "x", 9)
     inner = files("file:/in/u", (3, "c"), (4, "d"))
     made = plan(insert(1), node("Project", (2,), ((9, "x"),), projectList=[value]), SOURCE, filtered, inner)
-    assert edges(told(made))["x"] == {"c IDENTITY", "d FILTER"}
+    assert edges(lineage_of(made))["x"] == {"c IDENTITY", "d FILTER"}
 
 
 def test_python_code_over_whole_frames_is_all_to_all() -> None:
     mapped = node("MapInPandas", (2,), ((8, "x"), (9, "y")))
-    result = told(plan(insert(1), mapped, SOURCE))
+    result = lineage_of(plan(insert(1), mapped, SOURCE))
     assert edges(result) == {
         "x": {"a TRANSFORMATION", "b TRANSFORMATION"},
         "y": {"a TRANSFORMATION", "b TRANSFORMATION"},
@@ -188,7 +188,7 @@ def test_python_code_over_whole_frames_is_all_to_all() -> None:
 
 def test_an_unknown_node_passes_on_what_it_passes_on_and_is_opaque_for_the_rest() -> None:
     strange = node("ComAcmeNode", (2,), ((1, "a"), (9, "new")))
-    assert edges(told(plan(insert(1), strange, SOURCE))) == {
+    assert edges(lineage_of(plan(insert(1), strange, SOURCE))) == {
         "a": {"a IDENTITY"},
         "new": {"a TRANSFORMATION", "b TRANSFORMATION"},
         "*": set(),
@@ -200,12 +200,12 @@ def test_a_pivot_column_only_chooses() -> None:
     aggregate = node(
         "Aggregate", (2,), ((9, "x"),), groupingExpressions=[], aggregateExpressions=[alias(pivot, "x", 9)]
     )
-    assert edges(told(plan(insert(1), aggregate, SOURCE)))["x"] == {"a CONDITIONAL", "b AGGREGATION"}
+    assert edges(lineage_of(plan(insert(1), aggregate, SOURCE)))["x"] == {"a CONDITIONAL", "b AGGREGATION"}
 
 
 def test_a_writer_that_buckets_and_sorts_orders_its_rows() -> None:
     bucket = {"$": "BucketSpec", "of": {"numBuckets": 2, "bucketColumnNames": ["a"], "sortColumnNames": ["b"]}}
-    result = told(plan(insert(1, bucketSpec=bucket), SOURCE))
+    result = lineage_of(plan(insert(1, bucketSpec=bucket), SOURCE))
     assert edges(result)["*"] == {"a SORT", "b SORT"}
 
 
@@ -217,30 +217,30 @@ def test_a_recursive_query_sees_its_anchor() -> None:
     query = node("CTERelationRef", (), ((13, "a"),), cteId=1)
     with_cte = node("WithCTE", (7,), ((13, "a"),), cteDefs=[{"$plan": 2}])
     made = plan(insert(1), with_cte, definition, loop, anchor, reference, SOURCE, query)
-    assert edges(told(made))["a"] == {"a IDENTITY"}
+    assert edges(lineage_of(made))["a"] == {"a IDENTITY"}
 
 
-def test_a_plan_that_was_cut_short_tells_its_datasets_without_columns() -> None:
+def test_a_truncated_plan_has_datasets_without_columns() -> None:
     whole = plan(insert(1), SOURCE)
-    result = told(Plan(whole.nodes, cut="size"))
-    assert [one.name for one in result.outputs] == ["/out/t"]
+    result = lineage_of(Plan(whole.nodes, truncated="size"))
+    assert [dataset.name for dataset in result.outputs] == ["/out/t"]
     assert "columnLineage" not in result.outputs[0].facets
 
 
 def test_what_lies_beyond_the_limits_of_a_plan_is_still_read() -> None:
     raw = plan(insert(1), node("Project", (2,)), SOURCE, SOURCE).nodes
-    cut = Plan((raw[0], raw[1], None, raw[3]), cut="size", leaves=(3,))
-    assert [one.name for one in told(cut).inputs] == ["/in/t"]
+    truncated = Plan((raw[0], raw[1], None, raw[3]), truncated="size", leaves=(3,))
+    assert [dataset.name for dataset in lineage_of(truncated).inputs] == ["/in/t"]
     raw = plan(node("Project", (1,)), SOURCE, SOURCE).nodes
-    query = told(Plan((raw[0], None, raw[2]), cut="size", leaves=(2,)))
-    assert [one.name for one in query.inputs] == ["/in/t"]
+    query = lineage_of(Plan((raw[0], None, raw[2]), truncated="size", leaves=(2,)))
+    assert [dataset.name for dataset in query.inputs] == ["/in/t"]
     assert "above a limit of size" in str(query.missing)
 
 
-def test_columns_that_are_beyond_the_limits_are_not_told_as_none() -> None:
+def test_columns_above_the_limits_are_not_reported_as_without_sources() -> None:
     raw = [insert(1), node("Project", (2,)), node("Range")]
-    result = told(Plan(plan(*raw).nodes, cut="size"))
-    assert [one.name for one in result.outputs] == ["/out/t"]
+    result = lineage_of(Plan(plan(*raw).nodes, truncated="size"))
+    assert [dataset.name for dataset in result.outputs] == ["/out/t"]
     assert "schema" not in result.outputs[0].facets
 
 
@@ -250,29 +250,29 @@ def test_a_plan_of_thousands_of_steps_needs_no_deep_stack() -> None:
     for number in range(steps):
         names = {"projectList": [alias(call("Add", attribute("a", number), literal("1")), "a", number + 1)]}
         raw.insert(1, node("Project", (0,), ((number + 1, "a"),), **names))
-    chain = [insert(1), *(dict(one, children=(index + 2,)) for index, one in enumerate(raw[1:]))]
+    chain = [insert(1), *(dict(dataset, children=(index + 2,)) for index, dataset in enumerate(raw[1:]))]
     made = plan(*chain, files("file:/in/t", (0, "a")))
-    assert edges(told(made))["a"] == {"a TRANSFORMATION"}
+    assert edges(lineage_of(made))["a"] == {"a TRANSFORMATION"}
 
 
-def test_what_lies_too_deep_in_an_expression_is_told_by_its_columns() -> None:
+def test_an_expression_below_the_deepest_level_has_its_columns_as_sources() -> None:
     assert projected(call("Add", call("Collapsed", A, B), literal("1"))) == {"a TRANSFORMATION", "b TRANSFORMATION"}
 
 
 def test_what_a_constant_picks_out_of_a_collection_made_on_the_spot_is_taken_as_it_is() -> None:
-    one = literal("1")
-    assert projected(call("GetArrayItem", call("CreateArray", A, B), one)) == {"b IDENTITY"}
-    assert projected(call("GetMapValue", call("CreateMap", literal("x"), A, one, B), one)) == {"b IDENTITY"}
+    dataset = literal("1")
+    assert projected(call("GetArrayItem", call("CreateArray", A, B), dataset)) == {"b IDENTITY"}
+    assert projected(call("GetMapValue", call("CreateMap", literal("x"), A, dataset, B), dataset)) == {"b IDENTITY"}
     assert projected(call("GetArrayItem", call("CreateArray", A), B)) == {"a TRANSFORMATION", "b TRANSFORMATION"}
 
 
-def test_stack_puts_each_value_into_the_column_of_its_place() -> None:
+def test_stack_assigns_values_to_columns_by_position() -> None:
     stack = call("Stack", literal("2"), literal("x"), A, literal("y"), call("Add", B, literal("1")))
     generated = [attribute("k", 8), attribute("v", 9)]
     made = plan(
         insert(1), node("Generate", (2,), ((8, "k"), (9, "v")), generator=stack, generatorOutput=generated), SOURCE
     )
-    assert edges(told(made)) == {"k": set(), "v": {"a TRANSFORMATION", "b TRANSFORMATION"}, "*": set()}
+    assert edges(lineage_of(made)) == {"k": set(), "v": {"a TRANSFORMATION", "b TRANSFORMATION"}, "*": set()}
 
 
 def test_a_generator_gives_what_it_was_given_to_all_its_columns() -> None:
@@ -282,4 +282,4 @@ def test_a_generator_gives_what_it_was_given_to_all_its_columns() -> None:
         node("Generate", (2,), ((8, "place"), (9, "x")), generator=call("PosExplode", A), generatorOutput=generated),
         SOURCE,
     )
-    assert edges(told(made)) == {"place": {"a TRANSFORMATION"}, "x": {"a TRANSFORMATION"}, "*": set()}
+    assert edges(lineage_of(made)) == {"place": {"a TRANSFORMATION"}, "x": {"a TRANSFORMATION"}, "*": set()}

@@ -15,11 +15,11 @@ from .connect import check
 
 @pytest.mark.end_to_end
 @pytest.mark.skipif(find_spec("grpc_status") is None, reason="pyspark[connect] is not installed here")
-def test_a_connect_session_is_told_or_warned_of_and_its_job_is_as_without_us(tmp_path: Path) -> None:
+def test_a_connect_session_has_lineage_or_a_warning_and_its_job_is_unaffected(tmp_path: Path) -> None:
     assert check(Path(sys.executable), tmp_path) == []
 
 
-def test_a_session_without_a_jvm_is_warned_of_once_and_left_alone(
+def test_a_session_without_a_jvm_is_logged_once_and_not_instrumented(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)

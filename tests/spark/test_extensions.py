@@ -1,4 +1,4 @@
-"""The extension API of seed 000, without Spark."""
+"""The extension API of factories, visitors and builders, without Spark."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from headwater.spark import (
     Stage,
     StageInfo,
 )
-from headwater.spark.extensions import Extensions
-from headwater.spark.views import View
+from headwater.spark.extension.loading import Extensions
+from headwater.spark.extension.views import View
 
-from .plans import files, insert, knowledge, node, plan, told
+from .plans import files, insert, lineage_of, node, plan, readers
 
 CREATES = [name for name in dir(OpenLineageEventListenerFactory) if name.startswith("create_")]
 
 
 class Calls(OpenLineageEventListenerFactory):
-    """Writes down what it is asked, in order."""
+    """Records the calls of its methods, in order."""
 
     seen: list[str]
 
@@ -63,7 +63,7 @@ def test_the_context_comes_first_and_each_create_method_is_called_once() -> None
     assert len(CREATES) == 9
 
 
-def test_a_factory_that_fails_is_told_once_and_left_out_whole(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_factory_that_fails_is_logged_once_and_left_out_as_a_whole(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(OpenLineageEventListenerFactory):
         def create_run_facet_builders(self) -> Collection[Any]:
             return [RunFacets()]
@@ -141,14 +141,14 @@ EVENTS = [ActiveJob(7, Stage(3)), SCAN, RDD("Other", 2), StageInfo(3, records_re
 
 def test_facets_go_to_every_dataset_of_the_event() -> None:
     parts = Extensions.load([Mine], own=0).parts(EVENTS)
-    assert [one.name for one in parts.inputs] == ["x", "y"]
-    assert [one.name for one in parts.outputs] == ["one", "two"]
-    for one in parts.inputs:
-        assert one.run_facets["rows"]["read"] == 5
-        assert one.facets["documentation"]["description"] == "job 7"
-    for one in parts.outputs:
-        assert one.run_facets["rows"]["written"] == 4
-        assert one.facets["documentation"]["description"] == "job 7"
+    assert [dataset.name for dataset in parts.inputs] == ["x", "y"]
+    assert [dataset.name for dataset in parts.outputs] == ["one", "two"]
+    for dataset in parts.inputs:
+        assert dataset.run_facets["rows"]["read"] == 5
+        assert dataset.facets["documentation"]["description"] == "job 7"
+    for dataset in parts.outputs:
+        assert dataset.run_facets["rows"]["written"] == 4
+        assert dataset.facets["documentation"]["description"] == "job 7"
 
 
 def test_run_and_job_facets_come_from_the_events_they_are_defined_at() -> None:
@@ -158,10 +158,10 @@ def test_run_and_job_facets_come_from_the_events_they_are_defined_at() -> None:
     assert all({"_producer", "_schemaURL"} <= set(facet) for facet in (*parts.run.values(), *parts.job.values()))
 
 
-def test_without_datasets_no_dataset_facet_is_asked_for() -> None:
+def test_without_datasets_no_dataset_facet_is_built() -> None:
     class Never(AbstractDatasetFacetBuilder[StageInfo]):
         def build(self, event: StageInfo) -> dict[str, Any]:
-            raise AssertionError("asked without a dataset")
+            raise AssertionError("called without a dataset")
 
     class Factory(OpenLineageEventListenerFactory):
         def create_dataset_facet_builders(self) -> Collection[Any]:
@@ -169,7 +169,7 @@ def test_without_datasets_no_dataset_facet_is_asked_for() -> None:
 
     extensions = Extensions.load([Factory], own=0)
     assert extensions.parts([StageInfo(1)]).inputs == ()
-    assert extensions._told == set()
+    assert extensions._failed == set()
 
 
 def test_a_builder_that_fails_costs_only_its_part(caplog: pytest.LogCaptureFixture) -> None:
@@ -221,8 +221,8 @@ class AcmeFactory(OpenLineageEventListenerFactory):
 
 def test_a_visitor_s_dataset_is_an_input_with_columns_like_any_other() -> None:
     made = plan(insert(1), node("AcmeRelation", (), ((1, "a"),), source="s1"))
-    result = told(made, knowledge(None, AcmeFactory))
-    assert [(one.namespace, one.name) for one in result.inputs] == [("acme", "s1")]
+    result = lineage_of(made, readers(None, AcmeFactory))
+    assert [(dataset.namespace, dataset.name) for dataset in result.inputs] == [("acme", "s1")]
     source = result.outputs[0].facets["columnLineage"]["fields"]["a"]["inputFields"][0]
     assert (source["namespace"], source["name"], source["field"]) == ("acme", "s1", "a")
 
@@ -238,7 +238,7 @@ def test_builders_can_delegate_through_the_live_context() -> None:
         def apply(self, node: Wrapper) -> Iterable[Any]:
             inner = node.field("inner")
             visitors = self.context.input_dataset_query_plan_visitors
-            return [found for one in visitors if one.is_defined_at(inner) for found in one.apply(inner)]
+            return [found for visitor in visitors if visitor.is_defined_at(inner) for found in visitor.apply(inner)]
 
     class First(OpenLineageEventListenerFactory):
         def set_open_lineage_context(self, context: OpenLineageContext) -> None:
@@ -249,15 +249,15 @@ def test_builders_can_delegate_through_the_live_context() -> None:
             return [Delegating(self.context)]
 
     wrapped = node("AcmeWrapper", (), ((2, "x"),), inner={"$plan": 2})
-    result = told(
+    result = lineage_of(
         plan(insert(1), wrapped, node("AcmeRelation", (), ((1, "a"),), source="s9")),
-        knowledge(None, First, AcmeFactory),
+        readers(None, First, AcmeFactory),
     )
-    assert {one.name for one in result.inputs} == {"s9"}
+    assert {dataset.name for dataset in result.inputs} == {"s9"}
 
 
 def test_the_built_in_factory_reads_an_rdd_chain_and_a_stage_s_metrics() -> None:
-    extensions = knowledge().extensions
+    extensions = readers().extensions
     events = [
         ActiveJob(1, Stage(2), writes="file:/out/x"),
         RDD("MapPartitionsRDD", 5),
@@ -266,12 +266,12 @@ def test_the_built_in_factory_reads_an_rdd_chain_and_a_stage_s_metrics() -> None
         StageInfo(2, num_tasks=2, records_written=3, bytes_written=30),
     ]
     parts = extensions.parts(events)
-    assert [one.name for one in parts.inputs] == ["/in/r.txt", "/in/d", "/in/one.parquet"]
-    assert [one.name for one in parts.outputs] == ["/out/x"]
+    assert [dataset.name for dataset in parts.inputs] == ["/in/r.txt", "/in/d", "/in/one.parquet"]
+    assert [dataset.name for dataset in parts.outputs] == ["/out/x"]
     statistics = parts.outputs[0].run_facets["outputStatistics"]
     assert (statistics["rowCount"], statistics["size"], statistics["fileCount"]) == (3, 30, 2)
 
 
-def test_a_write_keeps_its_columns_when_a_library_adds_facets() -> None:
-    result = told(plan(insert(1), files("file:/in/t", (1, "a"))), knowledge(None, Mine))
+def test_facets_of_a_library_do_not_replace_column_lineage() -> None:
+    result = lineage_of(plan(insert(1), files("file:/in/t", (1, "a"))), readers(None, Mine))
     assert "columnLineage" in result.outputs[0].facets

@@ -80,7 +80,7 @@ def recipe() -> str:
     return found[1]
 
 
-def test_a_job_is_submitted_as_the_page_says(tmp_path: Path) -> None:
+def test_a_job_is_submitted_as_documented(tmp_path: Path) -> None:
     (tmp_path / "run.py").write_text(recipe())
     (tmp_path / "job.py").write_text(
         SESSION + WRITE + "import headwater\nprint(sys.argv[1:], headwater.__path__)\nsys.exit(4)\n"
@@ -125,4 +125,4 @@ def test_extensions_of_an_installed_library_are_found(tmp_path: Path, monkeypatc
     assert done.warnings == []
     (end,) = [event for event in done.events if event["eventType"] == "COMPLETE" and event["outputs"]]
     assert end["run"]["facets"]["acme_team"]["name"] == "finance"
-    assert [(one["namespace"], one["name"]) for one in end["inputs"]] == [("acme", "to_3")]
+    assert [(dataset["namespace"], dataset["name"]) for dataset in end["inputs"]] == [("acme", "to_3")]

@@ -1,7 +1,7 @@
-"""What our emitter says about the jobs of ``jobs/``, fact by fact: the files ``*.told`` beside them.
+"""The lineage of the jobs of ``jobs/``, fact by fact, as recorded in the files ``*.facts`` beside them.
 
-``python -m tests.spark.reference --jobs tests/spark/jobs --out DIR --record`` writes those files anew, to be read through
-before they are believed.
+``python -m tests.spark.reference --jobs tests/spark/jobs --out DIR --record`` writes those files again; review them before
+you commit them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .versions import warnings
 pytestmark = pytest.mark.end_to_end
 
 JOBS = Path(__file__).parent / "jobs"
-NAMES = sorted(path.stem for path in JOBS.glob("*.told"))
+NAMES = sorted(path.stem for path in JOBS.glob("*.facts"))
 
 
 @pytest.fixture(scope="session")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with each job's events, from one driver."""
     out = tmp_path_factory.mktemp("jobs")
     command = [sys.executable, "-m", "tests.spark.reference", "--jobs", str(JOBS), "--out", str(out), *NAMES]
@@ -34,7 +34,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_job_s_lineage_is_as_recorded(told: Path, name: str) -> None:
-    events = [json.loads(line) for line in (told / f"{name}.jsonl").read_text().splitlines()]
+def test_a_job_s_lineage_is_as_recorded(output: Path, name: str) -> None:
+    events = [json.loads(line) for line in (output / f"{name}.jsonl").read_text().splitlines()]
     assert events[-1]["eventType"] == "COMPLETE"
-    assert difference(facts(events, str(told / "work" / name)), recorded((JOBS / f"{name}.told").read_text())) == []
+    assert difference(facts(events, str(output / "work" / name)), recorded((JOBS / f"{name}.facts").read_text())) == []

@@ -1,4 +1,4 @@
-"""The worker between the JVM and the application's state, with a driver that is played."""
+"""The worker between the JVM and the application's state, with a fake driver."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from headwater.spark import jvm
+from headwater.spark.jvm import driver
 from headwater.spark.listener import Listener
-from headwater.spark.plan import Plan
+from headwater.spark.plan.model import Plan
 
 from .plans import files, insert, plan
 from .test_application import application
@@ -62,7 +62,7 @@ def ended(number: int) -> Any:
 
 
 class Converted(CapturedException):
-    """What PySpark makes of a Java exception that it knows; made without a JVM."""
+    """PySpark's exception for a Java exception that it knows, without a JVM."""
 
     def __init__(self) -> None:
         pass
@@ -71,17 +71,17 @@ class Converted(CapturedException):
 @pytest.mark.parametrize(
     "error",
     [Converted(), Py4JJavaError("failed", SimpleNamespace(_target_id="o1"))],
-    ids=["as PySpark tells it", "as py4j tells it"],
+    ids=["PySpark's exception", "py4j's exception"],
 )
-def test_an_analysis_that_fails_is_the_job_s_own_affair(error: Exception) -> None:
+def test_a_failed_analysis_is_not_a_fault_of_the_emitter(error: Exception) -> None:
     class Execution:
         def analyzed(self) -> Any:
             raise error
 
-    assert jvm.Driver(None, None, None, None).analyzed(Execution()) is None
+    assert driver.Driver(None, None, None, None).analyzed(Execution()) is None
 
 
-def test_an_execution_that_was_over_before_it_was_heard_of_is_told_from_its_end() -> None:
+def test_an_execution_without_a_plan_at_its_start_is_reported_at_its_end() -> None:
     app, events = application()
     listener = Listener(Driver(), app)  # type: ignore[arg-type]
     listener.sql_start(0, started(7), None)
@@ -95,7 +95,7 @@ def test_an_execution_that_was_over_before_it_was_heard_of_is_told_from_its_end(
     assert listener.faults == 0
 
 
-def test_an_execution_that_is_heard_of_in_time_is_told_once() -> None:
+def test_an_execution_with_a_plan_at_its_start_is_reported_once() -> None:
     app, events = application()
     listener = Listener(Driver(), app)  # type: ignore[arg-type]
     listener.sql_start(0, started(7), "the execution")

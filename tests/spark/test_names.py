@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.spark.jdbc_names import from_jdbc
-from headwater.spark.names import DatasetName, from_kafka, from_location, job_suffix, snake_case
+from headwater.spark.datasets.jdbc_names import from_jdbc
+from headwater.spark.datasets.names import DatasetName, from_kafka, from_location, job_suffix, snake_case
 
 
 @pytest.mark.parametrize(

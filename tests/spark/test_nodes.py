@@ -1,4 +1,4 @@
-"""Lineage attached to plan nodes (seed 001), without Spark."""
+"""Lineage attached to plan nodes, without Spark."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from headwater.spark import (
     OutputLineageNode,
 )
 
-from .plans import attribute, call, edges, files, insert, knowledge, node, plan, told
+from .plans import attribute, call, edges, files, insert, lineage_of, node, plan, readers
 
 SOURCE = files("file:/in/t", (1, "a"), (2, "b"))
 
 
 class Reader:
-    """Told by its key, with facets of both kinds."""
+    """An input identified by its key, with facets of both kinds."""
 
     def __init__(self, view: LogicalPlan) -> None:
         self.view = view
@@ -41,9 +41,9 @@ class Reader:
         return [InputDatasetWithIdentifier({"note": {"text": "n"}}, {"read": {"rows": 3}}, key)]
 
 
-def test_a_node_tells_its_inputs_with_facets() -> None:
+def test_a_node_class_returns_inputs_with_facets() -> None:
     made = plan(insert(1), node("AcmeRead", (), ((1, "a"),), source="s"))
-    (found,) = told(made, knowledge(nodes={"spark.AcmeRead": Reader})).inputs
+    (found,) = lineage_of(made, readers(nodes={"spark.AcmeRead": Reader})).inputs
     assert (found.namespace, found.name) == ("acme", "s")
     assert found.facets["note"]["text"] == "n"
     assert found.run_facets["read"]["rows"] == 3
@@ -58,13 +58,13 @@ def test_a_delegate_is_another_node_s_dataset_with_more_facets() -> None:
             return [InputDatasetWithDelegate({"version": {"datasetVersion": "7"}}, {}, self.view.field("table"))]
 
     made = plan(insert(1), node("AcmeScan", (), ((9, "x"),), table={"$plan": 2}), SOURCE)
-    found = told(made, knowledge(nodes={"AcmeScan": Delegating})).inputs
-    assert {one.name for one in found} == {"/in/t"}
+    found = lineage_of(made, readers(nodes={"AcmeScan": Delegating})).inputs
+    assert {dataset.name for dataset in found} == {"/in/t"}
     assert found[0].facets["version"]["datasetVersion"] == "7"
     assert found[0].facets["schema"]["fields"][0]["name"] == "a"
 
 
-def test_delegates_that_go_in_a_circle_are_cut() -> None:
+def test_delegates_that_refer_to_each_other_end() -> None:
     class Around:
         def __init__(self, view: LogicalPlan) -> None:
             self.view = view
@@ -74,10 +74,10 @@ def test_delegates_that_go_in_a_circle_are_cut() -> None:
 
     first = node("AcmeRing", (), ((9, "x"),), next={"$plan": 2})
     second = node("AcmeRing", (), ((8, "y"),), next={"$plan": 1})
-    assert told(plan(insert(1), first, second), knowledge(nodes={"AcmeRing": Around})).inputs == ()
+    assert lineage_of(plan(insert(1), first, second), readers(nodes={"AcmeRing": Around})).inputs == ()
 
 
-def test_a_command_tells_its_output_by_the_table_it_writes() -> None:
+def test_a_command_delegates_its_output_to_a_table() -> None:
     class Replace:
         def __init__(self, view: LogicalPlan) -> None:
             self.view = view
@@ -87,15 +87,15 @@ def test_a_command_tells_its_output_by_the_table_it_writes() -> None:
 
     target = files("file:/wh/target", (5, "a"), (6, "b"))
     made = plan(node("AcmeReplaceCommand", (1,), (), table={"$plan": 2}), SOURCE, target)
-    result = told(made, knowledge(nodes={"AcmeReplaceCommand": Replace}))
-    assert [one.name for one in result.outputs] == ["/wh/target"]
+    result = lineage_of(made, readers(nodes={"AcmeReplaceCommand": Replace}))
+    assert [dataset.name for dataset in result.outputs] == ["/wh/target"]
     assert result.outputs[0].facets["note"]["text"] == "replaced"
-    assert [one.name for one in result.inputs] == ["/in/t"]
+    assert [dataset.name for dataset in result.inputs] == ["/in/t"]
     assert edges(result)["a"] == {"a IDENTITY"}
 
 
 class MergeRows:
-    """The seed's example: outputs by dependencies on expressions."""
+    """A node whose outputs depend on expressions."""
 
     def __init__(self, view: LogicalPlan) -> None:
         self.view = view
@@ -104,21 +104,21 @@ class MergeRows:
         return [InputDatasetFieldFromDelegate(self.view.children[0])]
 
     def column_level_lineage_outputs(self, context: Any) -> list[Any]:
-        return [OutputDatasetField(one.name, OlExprId(one.id)) for one in self.view.output]
+        return [OutputDatasetField(attribute.name, OlExprId(attribute.id)) for attribute in self.view.output]
 
     def column_level_lineage_dependencies(self, context: Any) -> list[Any]:
         rows = self.view.fields["rows"]
         return [
-            ExpressionDependencyWithDelegate(OlExprId(one.id), row[i])
+            ExpressionDependencyWithDelegate(OlExprId(column.id), row[i])
             for row in rows
-            for i, one in enumerate(self.view.output)
+            for i, column in enumerate(self.view.output)
         ]
 
 
 def test_columns_follow_the_expressions_that_a_node_names() -> None:
     rows = [[attribute("a", 1), call("Add", attribute("b", 2))], [attribute("b", 2), attribute("b", 2)]]
     merge = node("AcmeMergeRows", (2,), ((8, "x"), (9, "y")), rows=rows)
-    result = told(plan(insert(1), merge, SOURCE), knowledge(nodes={"AcmeMergeRows": MergeRows}))
+    result = lineage_of(plan(insert(1), merge, SOURCE), readers(nodes={"AcmeMergeRows": MergeRows}))
     assert edges(result) == {"x": {"a IDENTITY", "b IDENTITY"}, "y": {"b TRANSFORMATION", "b IDENTITY"}, "*": set()}
 
 
@@ -137,7 +137,7 @@ def test_columns_follow_identifiers_and_fields_of_datasets_outside_the_plan() ->
             return [ExpressionDependencyWithIdentifier(OlExprId(9), [OlExprId(77)])]
 
     made = plan(insert(1), node("AcmeRemote", (), ((9, "x"),)))
-    assert edges(told(made, knowledge(nodes={"AcmeRemote": Outside}))) == {"renamed": {"f IDENTITY"}, "*": set()}
+    assert edges(lineage_of(made, readers(nodes={"AcmeRemote": Outside}))) == {"renamed": {"f IDENTITY"}, "*": set()}
 
 
 def test_a_library_needs_no_class_of_headwater() -> None:
@@ -151,7 +151,7 @@ def test_a_library_needs_no_class_of_headwater() -> None:
             ]
 
     made = plan(insert(1), node("AcmePlain", (), ((1, "a"),)))
-    assert [one.name for one in told(made, knowledge(nodes={"AcmePlain": Plain})).inputs] == ["plain"]
+    assert [dataset.name for dataset in lineage_of(made, readers(nodes={"AcmePlain": Plain})).inputs] == ["plain"]
 
 
 def test_the_protocols_are_structural() -> None:
@@ -161,7 +161,7 @@ def test_the_protocols_are_structural() -> None:
     assert isinstance(MergeRows(view), ColumnLevelLineageNode)
 
 
-def test_what_a_library_breaks_is_told_once_and_the_rest_stays(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_node_class_is_logged_once_and_the_other_inputs_stay(caplog: pytest.LogCaptureFixture) -> None:
     class Broken:
         def __init__(self, view: LogicalPlan) -> None:
             self.view = view
@@ -171,8 +171,8 @@ def test_what_a_library_breaks_is_told_once_and_the_rest_stays(caplog: pytest.Lo
 
     union = node("Union", (2, 3, 3), ((1, "a"),))
     made = plan(insert(1), union, SOURCE, node("AcmeBroken", (), ((1, "a"),)))
-    result = told(made, knowledge(nodes={"AcmeBroken": Broken}))
-    assert [one.name for one in result.inputs] == ["/in/t"]
+    result = lineage_of(made, readers(nodes={"AcmeBroken": Broken}))
+    assert [dataset.name for dataset in result.inputs] == ["/in/t"]
     assert [r.getMessage() for r in caplog.records] == ["the lineage attached to spark.AcmeBroken is left out: no idea"]
 
 

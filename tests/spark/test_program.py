@@ -1,4 +1,4 @@
-"""Whole programs under ``headwater instrument``: what they do stays theirs, and what they did is told."""
+"""Whole programs under ``headwater instrument``: their results are unaffected, and their events are complete."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WRITE = 'spark.range(3).selectExpr("id", "id * 2 as x").write.parquet("out")\n'
 
 
 class Outcome:
-    """What a program left behind."""
+    """The exit code, output and events of a program."""
 
     def __init__(self, code: int, out: str, err: str, folder: Path) -> None:
         self.code, self.out, self.err = code, out, err
@@ -88,13 +88,13 @@ def test_a_traceback_is_the_program_s_own(tmp_path: Path) -> None:
     assert done.kinds == ["START job", "FAIL job"]
 
 
-def test_a_program_that_leaves_by_os_exit_is_told_to_its_end(tmp_path: Path) -> None:
+def test_a_program_that_calls_os_exit_emits_all_events(tmp_path: Path) -> None:
     done = instrumented(tmp_path, SESSION + WRITE + "os._exit(0)\n")
     assert done.code == 0
     assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "COMPLETE", "COMPLETE"]
 
 
-def test_a_program_ended_by_sigterm_tells_what_it_knows(tmp_path: Path) -> None:
+def test_a_program_ended_by_sigterm_emits_its_events(tmp_path: Path) -> None:
     program = SESSION + WRITE + 'open("ready", "w").close()\nimport time\ntime.sleep(120)\n'
     run, environ = command(tmp_path, program)
     with subprocess.Popen(
@@ -112,23 +112,23 @@ def test_a_program_ended_by_sigterm_tells_what_it_knows(tmp_path: Path) -> None:
     assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "COMPLETE", "FAIL"]
 
 
-def test_whatever_breaks_in_the_emitter_the_job_does_not(tmp_path: Path) -> None:
+def test_a_fault_in_any_stage_of_the_emitter_does_not_affect_the_job(tmp_path: Path) -> None:
     """One driver in which each stage of the emitter is broken in turn: see ``broken.py``."""
     run = [sys.executable, "-m", "tests.spark.broken", str(tmp_path)]
     environ = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(run, capture_output=True, text=True, cwd=Path(__file__).parents[2], env=environ, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told.pop("nothing") == {"rows": 3, "warnings": 0, "complete": True}
-    assert len(told) == 13
-    for stage, outcome in told.items():
+    outcomes = json.loads(done.stdout.splitlines()[-1])
+    assert outcomes.pop("nothing") == {"rows": 3, "warnings": 0, "complete": True}
+    assert len(outcomes) == 13
+    for stage, outcome in outcomes.items():
         assert outcome["rows"] == 3, stage
         assert outcome["warnings"] == 1, (stage, outcome)
-        # Counters and inputs may be missing from a run that is told all the same.
-        assert not outcome["complete"] or stage in {"reading counters", "what a leaf reads"}, stage
+        # Without counters or inputs, the events of the run are still complete.
+        assert not outcome["complete"] or stage in {"reading counters", "the reads of a leaf"}, stage
 
 
-def test_a_program_without_a_session_is_told_and_is_given_none(tmp_path: Path) -> None:
+def test_a_program_without_a_session_has_lineage_and_no_session_is_created(tmp_path: Path) -> None:
     program = """
         from pyspark import SparkContext
         sc = SparkContext("local[1]", "only rdds")
@@ -155,20 +155,20 @@ def test_a_failed_write_has_its_message_and_its_stack_trace(tmp_path: Path) -> N
     assert "\n\tat org.apache.spark." in error["stackTrace"]
 
 
-def test_a_plan_above_the_limits_is_told_with_what_it_reads_and_writes(tmp_path: Path) -> None:
+def test_a_plan_above_the_limits_has_inputs_and_outputs(tmp_path: Path) -> None:
     program = """
-        from headwater.spark.jvm import Limits
+        from headwater.spark.jvm.driver import PlanLimits
         from headwater.spark.session import active
         spark.range(3).write.parquet("a")
         spark.range(3).write.parquet("b")
-        active()[0].listener.driver.limits = Limits(values=500)
+        active()[0].listener.driver.limits = PlanLimits(values=500)
         both = spark.read.parquet("a").join(spark.read.parquet("b"), "id")
         both.selectExpr(*(f"id + {n} as c{n}" for n in range(100))).write.parquet("out")
     """
     done = instrumented(tmp_path, SESSION + textwrap.dedent(program))
     ends = [event for event in done.events if event["eventType"] == "COMPLETE" and event["outputs"]]
     (end,) = [event for event in ends if event["outputs"][0]["name"].endswith("/out")]
-    assert [one["name"] for one in end["inputs"]] == [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert [dataset["name"] for dataset in end["inputs"]] == [str(tmp_path / "a"), str(tmp_path / "b")]
     (output,) = end["outputs"]
     assert len(output["facets"]["schema"]["fields"]) == 100
     assert "columnLineage" not in output["facets"]

@@ -1,4 +1,4 @@
-"""What commands write, without Spark."""
+"""The outputs of commands, without Spark."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.spark import LogicalPlan, QueryExecution
-from headwater.spark.builtin import LARGEST_PLAN, BuiltInFactory, LogicalPlanFacetBuilder
-from headwater.spark.plan import Plan
-from headwater.spark.settings import Settings
+from headwater.spark.extension.builtin import LARGEST_PLAN, BuiltInFactory, LogicalPlanFacetBuilder
+from headwater.spark.plan.model import Plan
+from headwater.spark.runs.settings import Settings
 
-from .plans import FakeCatalog, Raw, attribute, edges, files, insert, knowledge, node, plan, told
+from .plans import FakeCatalog, Raw, attribute, edges, files, insert, lineage_of, node, plan, readers
 
 TABLE = {"$": "table", "table": "Big", "database": None}
 IDENTIFIER = {"namespace": ["db"], "name": "t"}
@@ -32,54 +32,54 @@ class Iceberg(FakeCatalog):
 def test_several_inserts_of_one_query_are_one_run_with_all_outputs() -> None:
     first, second = insert(3, "file:/out/a"), insert(4, "file:/out/b")
     made = plan(node("Union", (1, 2)), first, second, files("/in/x", (1, "a")), files("/in/y", (2, "a")))
-    result = told(made)
-    assert [one.name for one in result.outputs] == ["/out/a", "/out/b"]
-    assert [one.name for one in result.inputs] == ["/in/x", "/in/y"]
+    result = lineage_of(made)
+    assert [dataset.name for dataset in result.outputs] == ["/out/a", "/out/b"]
+    assert [dataset.name for dataset in result.inputs] == ["/in/x", "/in/y"]
     assert result.suffix == ""
 
 
-def test_a_write_that_keeps_nothing_still_reads() -> None:
+def test_a_write_without_an_output_has_inputs() -> None:
     table = {"$": "v2", "class": "org.apache.spark.sql.execution.datasources.noop.NoopTable$", "properties": {}}
     sink = node("DataSourceV2Relation", output=((1, "a"),), table=table, options={})
     made = plan(
         {**node("OverwriteByExpression", (2,), table={"$plan": 1}), "command": True}, sink, files("/in/x", (1, "a"))
     )
-    result = told(made)
+    result = lineage_of(made)
     assert result.outputs == ()
-    assert [one.name for one in result.inputs] == ["/in/x"]
+    assert [dataset.name for dataset in result.inputs] == ["/in/x"]
 
 
 def test_a_command_without_a_query_reads_nothing() -> None:
     made = plan({**node("AnalyzeTableCommand", (1,)), "command": True}, files("/in/x", (1, "a")))
-    assert not told(made)
+    assert not lineage_of(made)
 
 
 def test_truncate_and_load_name_their_job_after_the_table() -> None:
     tables = {"default.Big": {"identifier": TABLE, "location": "file:/wh/big", "schema": {}}}
-    known = knowledge(FakeCatalog(tables))
-    assert told(plan(node("TruncateTableCommand", tableName=TABLE)), known).suffix == "wh_big"
-    loaded = told(plan(node("LoadDataCommand", table=TABLE, path="/in/f.csv", isOverwrite=True)), known)
+    known = readers(FakeCatalog(tables))
+    assert lineage_of(plan(node("TruncateTableCommand", tableName=TABLE)), known).suffix == "wh_big"
+    loaded = lineage_of(plan(node("LoadDataCommand", table=TABLE, path="/in/f.csv", isOverwrite=True)), known)
     assert loaded.suffix == "default_big"
     assert loaded.outputs[0].facets["lifecycleStateChange"]["lifecycleStateChange"] == "OVERWRITE"
 
 
-def test_a_table_is_called_as_the_catalog_spells_it() -> None:
+def test_the_name_of_a_table_follows_the_catalogs_case_sensitivity() -> None:
     command = node("CreateTableCommand", table={"identifier": TABLE, "location": "file:/wh/big", "schema": {}})
     for sensitive, name in ((False, "default.big"), (True, "default.Big")):
-        (output,) = told(plan(command), knowledge(FakeCatalog(case_sensitive=sensitive))).outputs
+        (output,) = lineage_of(plan(command), readers(FakeCatalog(case_sensitive=sensitive))).outputs
         assert output.facets["symlinks"]["identifiers"][0]["name"] == name
 
 
 def test_a_table_of_hive_says_which_catalog_it_is_in() -> None:
     command = node("CreateTableCommand", table={"identifier": TABLE, "location": "file:/wh/big", "schema": {}})
-    (output,) = told(plan(command), knowledge(FakeCatalog(hive=True, metastore="hive://meta:9083"))).outputs
-    told_of = output.facets["catalog"]
-    assert (told_of["framework"], told_of["metadataUri"], told_of["warehouseUri"]) == (
+    (output,) = lineage_of(plan(command), readers(FakeCatalog(hive=True, metastore="hive://meta:9083"))).outputs
+    catalog = output.facets["catalog"]
+    assert (catalog["framework"], catalog["metadataUri"], catalog["warehouseUri"]) == (
         "hive",
         "hive://meta:9083",
         "file:/wh",
     )
-    (plain,) = told(plan(command)).outputs
+    (plain,) = lineage_of(plan(command)).outputs
     assert "catalog" not in plain.facets
 
 
@@ -88,8 +88,8 @@ def v2(kind: str, resolved: str = "ResolvedIdentifier", **fields: Any) -> Plan:
     return plan({**node(kind, (1,), **fields), "command": True}, named)
 
 
-def test_a_renamed_table_of_another_catalog_tells_its_key_before() -> None:
-    (output,) = told(v2("RenameTable", "ResolvedTable", newName=["t2"]), knowledge(Iceberg())).outputs
+def test_a_renamed_table_of_another_catalog_has_its_previous_key() -> None:
+    (output,) = lineage_of(v2("RenameTable", "ResolvedTable", newName=["t2"]), readers(Iceberg())).outputs
     assert output.name == "/ice/db/t2"
     change = output.facets["lifecycleStateChange"]
     assert change["lifecycleStateChange"] == "RENAME"
@@ -98,7 +98,7 @@ def test_a_renamed_table_of_another_catalog_tells_its_key_before() -> None:
 
 def test_a_new_name_that_begins_with_the_catalog_is_in_it() -> None:
     made = v2("RenameTable", "ResolvedTable", newName=["ice", "db", "t2"])
-    (output,) = told(made, knowledge(Iceberg())).outputs
+    (output,) = lineage_of(made, readers(Iceberg())).outputs
     assert output.name == "/ice/db/t2"
 
 
@@ -110,56 +110,56 @@ def append(table: dict[str, Any], **identifier: Any) -> Plan:
 
 def test_a_branch_of_a_table_is_the_table() -> None:
     table = {"properties": {"location": "/ice/db/t"}}
-    written = told(append(table, namespace=["db", "t"], name="branch_dev"), knowledge(Iceberg()))
-    assert ([one.name for one in written.outputs], written.suffix) == (["/ice/db/t"], "ice_db_t")
+    written = lineage_of(append(table, namespace=["db", "t"], name="branch_dev"), readers(Iceberg()))
+    assert ([dataset.name for dataset in written.outputs], written.suffix) == (["/ice/db/t"], "ice_db_t")
 
 
-def test_a_table_read_as_of_a_snapshot_tells_that_one() -> None:
+def test_a_table_read_as_of_a_snapshot_has_that_version() -> None:
     now = {"location": "/ice/db/t", "current-snapshot-id": "9"}
     for table, version in (({"properties": now}, "9"), ({"properties": now, "snapshot": 4}, "4")):
         relation = node("DataSourceV2Relation", (), ((1, "a"),), table=table, catalog=ICEBERG, identifier=IDENTIFIER)
-        (read,) = told(plan(insert(1), relation), knowledge(Iceberg())).inputs
+        (read,) = lineage_of(plan(insert(1), relation), readers(Iceberg())).inputs
         assert read.facets["version"]["datasetVersion"] == version
 
 
-def test_columns_that_are_told_as_expressions_are_left_to_the_catalog() -> None:
+def test_columns_given_as_expressions_come_from_the_catalog() -> None:
     columns = [{"e": "ColumnDefinition", "of": [{"e": "DefaultValueExpression", "of": []}]}]
-    (output,) = told(v2("CreateTable", columns=columns), knowledge(Iceberg())).outputs
+    (output,) = lineage_of(v2("CreateTable", columns=columns), readers(Iceberg())).outputs
     assert output.name == "/ice/db/t"
     assert "schema" not in output.facets
 
 
 def test_a_table_is_created_where_its_statement_says() -> None:
     spec = {"$": "TableSpec", "of": {"location": "/elsewhere/t"}}
-    (output,) = told(v2("CreateTable", tableSpec=spec, columns=[]), knowledge(Iceberg())).outputs
+    (output,) = lineage_of(v2("CreateTable", tableSpec=spec, columns=[]), readers(Iceberg())).outputs
     assert output.name == "/elsewhere/t"
-    (usual,) = told(v2("CreateTable", columns=[]), knowledge(Iceberg())).outputs
+    (usual,) = lineage_of(v2("CreateTable", columns=[]), readers(Iceberg())).outputs
     assert usual.name == "/ice/db/t"
     assert (
         usual.facets["catalog"] | {"framework": "iceberg", "type": "hadoop", "name": "ice"} == usual.facets["catalog"]
     )
 
 
-def test_a_change_of_a_table_whose_columns_are_not_known_says_nothing_of_them() -> None:
-    (output,) = told(v2("AddColumns", "ResolvedTable"), knowledge(Iceberg())).outputs
+def test_a_changed_table_without_known_columns_has_no_schema() -> None:
+    (output,) = lineage_of(v2("AddColumns", "ResolvedTable"), readers(Iceberg())).outputs
     assert "schema" not in output.facets
 
 
 def test_jobs_are_named_as_the_official_integration_names_them() -> None:
-    assert told(v2("AddColumns", "ResolvedTable"), knowledge(Iceberg())).suffix == "db_t"
-    assert told(v2("DropTable"), knowledge(Iceberg())).suffix == ""
+    assert lineage_of(v2("AddColumns", "ResolvedTable"), readers(Iceberg())).suffix == "db_t"
+    assert lineage_of(v2("DropTable"), readers(Iceberg())).suffix == ""
     storage = {"of": {"locationUri": "file:/out/folder"}}
     for command, suffix in (("InsertIntoDataSourceDirCommand", ""), ("InsertIntoHiveDirCommand", "out_folder")):
         made = plan({**node(command, (1,), storage=storage), "command": True}, files("/in/x", (1, "a")))
-        assert told(made).suffix == suffix
+        assert lineage_of(made).suffix == suffix
 
 
-def test_partitions_put_together_keep_their_order_and_shuffled_ones_lose_it() -> None:
+def test_coalesced_partitions_preserve_their_order_and_shuffled_ones_do_not() -> None:
     def sorted_then(shuffle: bool) -> dict[str, set[str]]:
         sort: Raw = node("Sort", (3,), ((1, "a"),), order=[attribute("a", 1)])
         sort["fields"]["global"] = False
         made = plan(insert(1), node("Repartition", (2,), ((1, "a"),), shuffle=shuffle), sort, files("/in/x", (1, "a")))
-        return edges(told(made))
+        return edges(lineage_of(made))
 
     assert sorted_then(False)["*"] == {"a SORT"}
     assert sorted_then(True)["*"] == set()
@@ -169,7 +169,7 @@ def test_a_distinct_union_groups_by_nothing() -> None:
     union = node("Union", (3, 4), ((1, "a"),))
     keys = node("Deduplicate", (2,), ((1, "a"),), keys=[attribute("a", 1)])
     made = plan(insert(1), keys, union, files("/in/x", (1, "a")), files("/in/y", (2, "a")))
-    assert edges(told(made))["*"] == set()
+    assert edges(lineage_of(made))["*"] == set()
 
 
 class Tree:
@@ -188,7 +188,7 @@ def execution(text: str) -> QueryExecution:
     return QueryExecution(1, LogicalPlan(made, made.root, lambda _: Tree(text)))
 
 
-def test_the_plan_is_told_once_and_only_where_it_is_asked_for_and_fits() -> None:
+def test_the_plan_is_emitted_once_and_only_if_enabled_and_within_the_limit() -> None:
     builder, small = LogicalPlanFacetBuilder(), execution('[{"class": "x"}]')
     assert builder.build(small)["spark.logicalPlan"]["plan"] == [{"class": "x"}]
     assert builder.build(small) == {}

@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import functools
 import platform
 import traceback
 from collections.abc import Iterable, Mapping
-from importlib import metadata
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
+
+from ..producer import VERSION, Container, facet_schema, producer
 
 Facet: TypeAlias = Any
 """A dict, or one of openlineage-python's facet objects."""
 
-Container: TypeAlias = Literal["RunFacet", "JobFacet", "DatasetFacet", "InputDatasetFacet", "OutputDatasetFacet"]
-
-SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
+PRODUCER = producer("lineage")
 STACK_LIMIT = 20_000
 """The maximum length of a stack trace in characters; its end, with the error, is retained."""
 
 
-@functools.cache
-def version() -> str:
-    """Return the version of Headwater, ``0`` if it is not installed as a distribution."""
-    try:
-        return metadata.version("headwater")
-    except metadata.PackageNotFoundError:
-        return "0"
-
-
-@functools.cache
-def producer() -> str:
-    """Return the ``producer`` of Headwater's events: a URI."""
-    return f"urn:headwater:{version()}"
-
-
 def complete(facets: Mapping[str, Facet] | None, container: Container) -> dict[str, Facet]:
     """Return the facets; dicts get ``_producer`` and ``_schemaURL`` if they lack them, objects are unchanged."""
-    return {str(name): complete_facet(facet, container) for name, facet in (facets or {}).items() if facet is not None}
+    return {
+        str(name): complete_facet(str(name), facet, container)
+        for name, facet in (facets or {}).items()
+        if facet is not None
+    }
 
 
-def complete_facet(facet: Facet, container: Container) -> Facet:
+def complete_facet(name: str, facet: Facet, container: Container) -> Facet:
     """Return a facet; a dict gets ``_producer`` and ``_schemaURL`` if it lacks them."""
     if not isinstance(facet, Mapping):
         return facet
-    return {"_producer": producer(), "_schemaURL": f"{SPEC}#/$defs/{container}"} | dict(facet)
+    return {"_producer": PRODUCER, "_schemaURL": facet_schema(container, name)} | dict(facet)
 
 
 def processing_engine() -> dict[str, str]:
@@ -51,7 +38,7 @@ def processing_engine() -> dict[str, str]:
     return {
         "name": platform.python_implementation(),
         "version": platform.python_version(),
-        "openlineageAdapterVersion": version(),
+        "openlineageAdapterVersion": VERSION,
     }
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from openlineage.client.uuid import generate_new_uuid
 
+from ..producer import Container, base_schema
 from ..transport import DefaultTransport, default_transport
 from . import context, facets
 from .facets import Facet
@@ -132,7 +133,7 @@ class Run:
         input_facets: Mapping[str, Facet] | None = None,
     ) -> None:
         """Report a dataset that the run reads; another call for the same dataset adds its facets."""
-        self._add_dataset(self._inputs, (namespace, name), facets, {"inputFacets": (input_facets, "InputDatasetFacet")})
+        self._add_dataset(self._inputs, (namespace, name), facets, {"inputFacets": (input_facets, "input")})
 
     @guarded
     def writes(
@@ -143,20 +144,18 @@ class Run:
         output_facets: Mapping[str, Facet] | None = None,
     ) -> None:
         """Report a dataset that the run writes; another call for the same dataset adds its facets."""
-        self._add_dataset(
-            self._outputs, (namespace, name), facets, {"outputFacets": (output_facets, "OutputDatasetFacet")}
-        )
+        self._add_dataset(self._outputs, (namespace, name), facets, {"outputFacets": (output_facets, "output")})
 
     def _add_dataset(
         self,
         side: dict[Key, dict[str, dict[str, Facet]]],
         key: Key,
         dataset_facets: Mapping[str, Facet] | None,
-        own: dict[str, tuple[Mapping[str, Facet] | None, facets.Container]],
+        own: dict[str, tuple[Mapping[str, Facet] | None, Container]],
     ) -> None:
         with self._lock:
             dataset = side.setdefault(_checked(key), {})
-            dataset.setdefault("facets", {}).update(facets.complete(dataset_facets, "DatasetFacet"))
+            dataset.setdefault("facets", {}).update(facets.complete(dataset_facets, "dataset"))
             for member, (given, container) in own.items():
                 dataset.setdefault(member, {}).update(facets.complete(given, container))
 
@@ -168,7 +167,7 @@ class Run:
         them.
         """
         with self._lock:
-            self._attached[_checked(output)] = (_checked(key), facets.complete(shared, "DatasetFacet"))
+            self._attached[_checked(output)] = (_checked(key), facets.complete(shared, "dataset"))
 
     def trace(self) -> AbstractContextManager[Trace]:
         """Return a context manager that records what data frame libraries read and write inside it: ``with run.trace():``."""
@@ -181,13 +180,13 @@ class Run:
     def add_run_facet(self, name: str, facet: Facet) -> None:
         """Add a facet to the run, a dict or an object of openlineage-python; it replaces one of the same name."""
         with self._lock:
-            self._run_facets[str(name)] = facets.complete_facet(facet, "RunFacet")
+            self._run_facets[str(name)] = facets.complete_facet(str(name), facet, "run")
 
     @guarded
     def add_job_facet(self, name: str, facet: Facet) -> None:
         """Add a facet to the job, a dict or an object of openlineage-python; it replaces one of the same name."""
         with self._lock:
-            self._job_facets[str(name)] = facets.complete_facet(facet, "JobFacet")
+            self._job_facets[str(name)] = facets.complete_facet(str(name), facet, "job")
 
     def environment(self, share: bool = False) -> dict[str, str]:
         """Return environment variables for a subprocess whose runs are children of this run, or part of it (``share``)."""
@@ -296,12 +295,12 @@ class Run:
             "nominalTime": _nominal(options.nominal_time),
             "environmentVariables": facets.environment_variables(_allowed(options.environment), os.environ),
         }
-        self._run_facets |= facets.complete(now_facets, "RunFacet")
+        self._run_facets |= facets.complete(now_facets, "run")
         job_facets = {
             "jobType": facets.job_type(options.processing_type),
             "sourceCodeLocation": _location(options.script),
         }
-        self._job_facets |= facets.complete(job_facets, "JobFacet")
+        self._job_facets |= facets.complete(job_facets, "job")
 
     def _place(self, options: _Options) -> None:
         above = context.current()
@@ -335,8 +334,8 @@ def _checked(key: Key) -> Key:
 def _head(kind: str, at: dt.datetime) -> dict[str, str]:
     return {
         "eventTime": at.astimezone(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
-        "producer": facets.producer(),
-        "schemaURL": f"{facets.SPEC}#/$defs/{kind}",
+        "producer": facets.PRODUCER,
+        "schemaURL": base_schema(kind),
     }
 
 

@@ -1,16 +1,14 @@
-"""Lineage exposed by operators (seed 003): an operator tells what it reads and writes, a listener makes OpenLineage
-events of it.
+"""Lineage that operators expose: an operator returns what it reads and writes, a listener emits OpenLineage events.
 
 An operator defines ``get_openlineage_facets_on_start(ti)``, ``get_openlineage_facets_on_complete(ti)`` or
-``get_openlineage_facets_on_failure(ti)`` and returns a `TaskInstanceLineage` or a dictionary of the same shape.
-`OperatorRunner` runs such operators anywhere; `headwater.operators.airflow` listens to Apache Airflow. Nothing here
-imports a scheduler.
+``get_openlineage_facets_on_failure(ti)`` and returns a ``TaskInstanceLineage`` or a dictionary of the same form.
+``OperatorRunner`` runs such operators without a scheduler; ``headwater.operators.airflow`` is a listener for Apache Airflow.
+This package does not import a scheduler. See docs/operators.md.
 """
 
-from headwater.operators.bounded import Isolation
-from headwater.operators.carry_over import CarryOver, KeepsCarryOver, carry_over
-from headwater.operators.current import CurrentTask, current_task, emit_dataset_lineage, running_task
-from headwater.operators.extractors import (
+from .bounded import Isolation
+from .contract.carry_over import CarryOver, KeepsCarryOver, carry_over
+from .contract.extractors import (
     DefaultExtractor,
     ExposesLineageOnComplete,
     ExposesLineageOnFailure,
@@ -20,16 +18,17 @@ from headwater.operators.extractors import (
     default_registry,
     register_extractor,
 )
-from headwater.operators.facets import PRODUCER, external_query
-from headwater.operators.hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.naming import DatasetName, dataset_name
-from headwater.operators.policy import EmissionPolicy, TaskPolicy
-from headwater.operators.results import Reading, read_result
-from headwater.operators.runner import OperatorRunner, TaskDeferred, TaskInstance, TaskOutcome, TaskSkipped, Workflow
-from headwater.operators.sink import CollectingSink, EventSink, default_sink
-from headwater.operators.task_lineage import InputDataset, OperatorLineage, OutputDataset, TaskInstanceLineage
-from headwater.operators.tasks import RunRef, TaskRun, parent_facet, task_run_id, workflow_run_id
+from .contract.facets import PRODUCER, external_query
+from .contract.results import Reading, read_result
+from .contract.task_lineage import InputDataset, OperatorLineage, OutputDataset, TaskInstanceLineage
+from .current import CurrentTask, current_task, emit_dataset_lineage, running_task
+from .hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
+from .listener import TaskLineageListener
+from .naming import DatasetName, dataset_name
+from .policy import EmissionPolicy, TaskPolicy
+from .runner import OperatorRunner, TaskDeferred, TaskInstance, TaskOutcome, TaskSkipped, Workflow
+from .sink import CollectingSink, EventSink, default_sink
+from .tasks import RunRef, TaskRun, parent_facet, task_run_id, workflow_run_id
 
 __all__ = [
     "PRODUCER",

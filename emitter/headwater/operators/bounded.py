@@ -1,13 +1,14 @@
-"""Foreign code run within a time, so that neither its errors nor its slowness reach the task.
+"""Execution of foreign code with a time limit, so that neither its errors nor its duration affect the task.
 
-Two ways. A daemon thread is cheap, sees everything the task sees, and is abandoned when its time is up. A forked
-child can be killed and can change nothing in the task's memory; it hands its result back as JSON through a pipe, and
-a result that didn't arrive whole counts as none.
+There are two ways. A daemon thread is cheap, shares the task's memory, and is abandoned at the time limit. A forked child
+can be killed and cannot change the task's memory; it returns its result as JSON through a pipe, and an incomplete result
+is an error.
 """
 
 from __future__ import annotations
 
 import contextvars
+import functools
 import logging
 import os
 import select
@@ -15,13 +16,14 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from headwater.operators.plain import plain
+from .contract.plain import plain
 
 logger = logging.getLogger(__name__)
 
@@ -29,23 +31,47 @@ Isolation: TypeAlias = Literal["thread", "fork"]
 _GRACE = 1.0
 
 
+class HasCounts(Protocol):
+    """An object that counts its failures."""
+
+    counts: Counter[str]
+
+
+_P = ParamSpec("_P")
+_S = TypeVar("_S", bound=HasCounts)
+
+
+def never_raises(method: Callable[Concatenate[_S, _P], None]) -> Callable[Concatenate[_S, _P], None]:
+    """Return the method, with its exceptions logged and counted as ``listener_failed`` instead of raised to the host."""
+
+    @functools.wraps(method)
+    def guarded(self: _S, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        except Exception:
+            self.counts["listener_failed"] += 1
+            logger.warning("lineage: %s failed. The task is not affected.", method.__name__, exc_info=True)
+
+    return guarded
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it: a value, or the reason why there is none."""
+    """The result of a call: its value, or the reason why there is none."""
 
     value: Any = None
     fault: str = ""
 
 
 def run_bounded(work: Callable[[], Any], timeout: float, name: str, isolation: Isolation = "thread") -> Outcome:
-    """Run the work for at most ``timeout`` seconds (plus a second to end a child); never raises what the work raises.
+    """Call ``work`` for at most ``timeout`` seconds (plus a second to end a child) and return its outcome; never raise.
 
-    In a fork the value comes back as JSON has it. Where the platform can't fork, a thread is used.
+    The value of a forked child consists of JSON types. A platform without ``fork`` uses a thread.
     """
     runner = _in_fork if isolation == "fork" and hasattr(os, "fork") else _in_thread
     outcome = runner(work, timeout)
     if outcome.fault:
-        logger.warning("lineage of %s was not told: %s. This does not change the task.", name, outcome.fault)
+        logger.warning("lineage of %s is not available: %s. The task is not affected.", name, outcome.fault)
     return outcome
 
 
@@ -61,8 +87,7 @@ def _in_thread(work: Callable[[], Any], timeout: float) -> Outcome:
 
 
 def _guarded(work: Callable[[], Any]) -> Outcome:
-    """The one place where everything that lineage code raises ends: `SystemExit` and `KeyboardInterrupt` in it are
-    its own."""
+    """Return the outcome of a call; its exceptions end here, ``SystemExit`` and ``KeyboardInterrupt`` included."""
     try:
         return Outcome(work())
     except BaseException as fault:
@@ -76,56 +101,56 @@ def _late(timeout: float) -> Outcome:
 
 def _in_fork(work: Callable[[], Any], timeout: float) -> Outcome:
     deadline = time.monotonic() + timeout
-    reading, writing = os.pipe()
+    read_end, write_end = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
     if child == 0:
-        os.close(reading)
-        _child(work, writing)
-    os.close(writing)
+        os.close(read_end)
+        _child(work, write_end)
+    os.close(write_end)
     try:
-        told = _read_until(reading, deadline)
+        answer = _read_until(read_end, deadline)
     finally:
-        os.close(reading)
+        os.close(read_end)
         _end(child)
-    if told is None:
+    if answer is None:
         return _late(timeout)
     try:
-        members = msgspec.json.decode(told)
+        members = msgspec.json.decode(answer)
     except msgspec.DecodeError:
-        return Outcome(fault="the child process ended before it had answered")
+        return Outcome(fault="the child process ended without a result")
     return Outcome(members.get("value"), members["fault"])
 
 
-def _child(work: Callable[[], Any], writing: int) -> None:
-    """Work, answer, and leave without returning: a child that returned would run the host's program a second time."""
+def _child(work: Callable[[], Any], write_end: int) -> None:
+    """Write the outcome and exit; a child that returned would continue the host's program."""
     try:
-        # The host's handlers are about the host's work; here a signal just ends the child.
+        # The host's signal handlers do not apply here: a signal ends the child.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         outcome = _guarded(work)
         answer = msgspec.json.encode({"value": plain(outcome.value), "fault": outcome.fault})
         while answer:
-            answer = answer[os.write(writing, answer) :]
+            answer = answer[os.write(write_end, answer) :]
     finally:
         os._exit(0)
 
 
-def _read_until(reading: int, deadline: float) -> bytes | None:
-    """Everything up to the end of the pipe, or None if that isn't there in time."""
-    told = bytearray()
+def _read_until(read_end: int, deadline: float) -> bytes | None:
+    """Return everything up to the end of the pipe, or None if the end is not reached in time."""
+    content = bytearray()
     while True:
-        ready, _, _ = select.select([reading], [], [], max(0.0, deadline - time.monotonic()))
+        ready, _, _ = select.select([read_end], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return None
-        part = os.read(reading, 1 << 16)
+        part = os.read(read_end, 1 << 16)
         if not part:
-            return bytes(told)
-        told += part
+            return bytes(content)
+        content += part
 
 
 def _end(child: int) -> None:
-    """Reap the child, ending it first if it still runs: asked for `_GRACE` seconds, then killed."""
+    """Wait for the child; if it still runs, send SIGTERM, and SIGKILL after ``_GRACE`` seconds."""
     deadline = time.monotonic() + _GRACE
     try:
         if os.waitpid(child, os.WNOHANG)[0]:
@@ -138,5 +163,5 @@ def _end(child: int) -> None:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     except (ChildProcessError, ProcessLookupError):
-        # The host reaps all children itself (SIGCHLD ignored): nothing is left to do.
+        # The host waits for all children itself (SIGCHLD ignored).
         return

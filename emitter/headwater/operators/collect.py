@@ -1,5 +1,4 @@
-"""What is told of one task at one moment: the operator's own words, else those of its hooks, else its inlets and
-outlets."""
+"""The lineage of a task in a state: that of the operator, else that of its hooks, else its inlets and outlets."""
 
 from __future__ import annotations
 
@@ -8,20 +7,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headwater.operators.annotations import annotated_lineage
-from headwater.operators.extractors import ExtractorRegistry, extract
-from headwater.operators.policy import TaskPolicy
-from headwater.operators.results import Reading, Render, read_result
-from headwater.operators.task_lineage import InputDataset, OutputDataset, TaskInstanceLineage
+import msgspec
+
 from headwater_avro.errors import ConfigError
+
+from .contract.annotations import annotated_lineage
+from .contract.extractors import ExtractorRegistry, extract
+from .contract.results import Reading, Render, read_result
+from .contract.task_lineage import InputDataset, OutputDataset, TaskInstanceLineage
+from .policy import TaskPolicy
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """Whose lineage is asked for, in which state (``running``, ``success``, ``failed``, ``skipped``), and what helps
-    to tell it."""
+class TaskQuery:
+    """The task and state (``running``, ``success``, ``failed``, ``skipped``) of a lineage query, and the means to answer it."""
 
     operator: Any
     ti: Any
@@ -33,31 +34,30 @@ class Question:
     render: Render
 
 
-def collect_lineage(question: Question) -> Reading:
-    """The lineage of a task in the specification's form, and every fault on the way to it; raises nothing.
+def collect_lineage(query: TaskQuery) -> Reading:
+    """Return the lineage of a task in the specification's form, with all problems; never raise.
 
-    Hooks speak where the operator names no dataset, inlets and outlets where hooks don't either. Without an extractor
-    and without words of hooks, the run facet ``unknownSourceAttribute`` says that nobody knows what this operator
-    does.
+    The datasets of hooks are used if the operator names none, inlets and outlets if hooks do not either. Without an
+    extractor and without datasets of hooks, the run facet ``unknownSourceAttribute`` names the operator.
     """
-    extractor = question.registry.for_operator(question.operator) if question.policy.extract else None
-    told = Reading(TaskInstanceLineage()) if extractor is None else _ask(extractor, question)
-    if told.lineage.tells_datasets:
-        return told
-    hooks = question.hooks if question.policy.hook_lineage else TaskInstanceLineage()
-    if hooks.tells_datasets:
-        return _joined(told, read_result(hooks, question.render))
-    rest = _annotations(question)
-    if extractor is None and question.policy.extract:
-        rest = replace(rest, run_facets=unknown_source(question.operator))
-    return _joined(told, read_result(rest, question.render))
+    extractor = query.registry.for_operator(query.operator) if query.policy.extract else None
+    reading = Reading(TaskInstanceLineage()) if extractor is None else _extract(extractor, query)
+    if reading.lineage.has_datasets:
+        return reading
+    hooks = query.hooks if query.policy.hook_lineage else TaskInstanceLineage()
+    if hooks.has_datasets:
+        return _merged(reading, read_result(hooks, query.render))
+    rest = _annotations(query)
+    if extractor is None and query.policy.extract:
+        rest = replace(rest, run_facets=unknown_source(query.operator))
+    return _merged(reading, read_result(rest, query.render))
 
 
-def _ask(extractor: Any, question: Question) -> Reading:
-    # Set after construction: extractors written for older contracts take the operator alone.
-    extractor.include_source_code = question.policy.include_source_code
+def _extract(extractor: Any, query: TaskQuery) -> Reading:
+    # Set after construction, because extractors of older contracts have only the operator as a parameter.
+    extractor.include_source_code = query.policy.include_source_code
     try:
-        return read_result(extract(extractor, question.state, question.ti), question.render)
+        return read_result(extract(extractor, query.state, query.ti), query.render)
     except ConfigError as fault:
         return _nothing(extractor, str(fault))
     except Exception as fault:
@@ -68,17 +68,17 @@ def _ask(extractor: Any, question: Question) -> Reading:
 def _nothing(extractor: Any, fault: str) -> Reading:
     return Reading(
         TaskInstanceLineage(),
-        (f"{type(extractor).__name__} told nothing of {type(extractor.operator).__name__}: {fault}",),
+        (f"{type(extractor).__name__} returned no lineage of {type(extractor.operator).__name__}: {fault}",),
     )
 
 
-def _joined(first: Reading, second: Reading) -> Reading:
+def _merged(first: Reading, second: Reading) -> Reading:
     return Reading(first.lineage.merge(second.lineage), first.problems + second.problems)
 
 
-def _annotations(question: Question) -> TaskInstanceLineage:
-    inlets, outlets = (_listed(getattr(question.operator, name, None)) for name in ("inlets", "outlets"))
-    return annotated_lineage(inlets, outlets, question.runtime_outlets)
+def _annotations(query: TaskQuery) -> TaskInstanceLineage:
+    inlets, outlets = (_listed(getattr(query.operator, name, None)) for name in ("inlets", "outlets"))
+    return annotated_lineage(inlets, outlets, query.runtime_outlets)
 
 
 def _listed(given: Any) -> Iterable[object]:
@@ -86,45 +86,30 @@ def _listed(given: Any) -> Iterable[object]:
 
 
 def unknown_source(operator: Any) -> dict[str, Any]:
-    """The run facet that Airflow's provider sends for an operator that nobody can read."""
+    """Return the run facet that Airflow's provider emits for an operator without lineage."""
     name = str(getattr(operator, "task_type", type(operator).__name__))
     return {"unknownSourceAttribute": {"unknownItems": [{"name": name, "type": "operator"}]}}
 
 
 def as_plain(reading: Reading) -> dict[str, Any]:
-    """A reading as JSON has it, so that a child process can hand it over."""
-    sides = {
-        "inputs": [
-            [each.namespace, each.name, each.facets, each.input_facets]
-            for each in reading.lineage.inputs
-            if isinstance(each, InputDataset)
-        ],
-        "outputs": [
-            [each.namespace, each.name, each.facets, each.output_facets]
-            for each in reading.lineage.outputs
-            if isinstance(each, OutputDataset)
-        ],
-    }
-    return {
-        **sides,
-        "run": reading.lineage.run_facets,
-        "job": reading.lineage.job_facets,
-        "problems": list(reading.problems),
-    }
+    """Return a reading as JSON types, so that a child process can return it."""
+    members: dict[str, Any] = msgspec.to_builtins(reading)
+    return members
 
 
 def from_plain(members: dict[str, Any]) -> Reading:
-    """The reading that `as_plain` made JSON of."""
-    inputs: list[InputDataset] = [InputDataset(*each) for each in members["inputs"]]
-    outputs: list[OutputDataset] = [OutputDataset(*each) for each in members["outputs"]]
-    return Reading(TaskInstanceLineage(inputs, outputs, members["run"], members["job"]), tuple(members["problems"]))
+    """Return the reading that ``as_plain`` converted."""
+    lineage = members["lineage"]
+    inputs = [InputDataset(**dataset) for dataset in lineage["inputs"]]
+    outputs = [OutputDataset(**dataset) for dataset in lineage["outputs"]]
+    return Reading(TaskInstanceLineage(**{**lineage, "inputs": inputs, "outputs": outputs}), tuple(members["problems"]))
 
 
 CustomFacets = Callable[[Any, str], "dict[str, Any] | None"]
 
 
 def custom_run_facets(functions: Iterable[CustomFacets], ti: Any, state: str) -> Reading:
-    """Run facets of functions that the deployment set up; one that raises is left out, of one name the later wins."""
+    """Return the run facets of the deployment's functions; one that raises is left out, of equal names the last wins."""
     facets: dict[str, Any] = {}
     faults: list[str] = []
     for function in functions:
@@ -136,6 +121,6 @@ def custom_run_facets(functions: Iterable[CustomFacets], ti: Any, state: str) ->
         except Exception as fault:  # noqa: BLE001  the deployment's code
             faults.append(f"custom facets of {name}: {type(fault).__name__}: {fault}")
             continue
-        faults += [f"custom facet {each} comes twice; {name} wins" for each in sorted(doubles)]
+        faults += [f"custom facet {double} is defined twice; that of {name} is used" for double in sorted(doubles)]
     read = read_result({"runFacets": facets})
     return Reading(read.lineage, tuple(faults) + read.problems)

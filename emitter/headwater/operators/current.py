@@ -1,8 +1,7 @@
-"""The task that runs here, and telling lineage from inside it.
+"""The current task, and lineage emitted from inside it.
 
-Code in a task that knows what it reads and writes says so with `emit_dataset_lineage`; the event carries the task's
-own run id, so the graph joins it with what the scheduler tells. It survives whatever happens to the operator's
-attributes.
+Code in a task that knows what it reads and writes calls ``emit_dataset_lineage``. The event has the task's run id, so the
+graph merges it with the scheduler's events. It does not depend on the operator's attributes.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.results import read_dataset
-from headwater.operators.task_lineage import DatasetLike, Facets, TaskInstanceLineage
-from headwater.operators.tasks import TaskRun
+from .contract.results import read_dataset
+from .contract.task_lineage import DatasetLike, Facets, TaskInstanceLineage
+from .listener import TaskLineageListener
+from .tasks import TaskRun
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentTask:
-    """A task at work: its run, who does it, and the listener that tells its events."""
+    """A running task: its run, its operator, and the listener that emits its events."""
 
     run: TaskRun
     operator: Any
@@ -36,14 +35,14 @@ class CurrentTask:
 
 
 _current: contextvars.ContextVar[CurrentTask | None] = contextvars.ContextVar("headwater_task", default=None)
-# Asked in turn where no task was entered here: (task instance or None) -> its current task. Schedulers' plugins add
-# theirs.
+# Called in turn if ``running_task`` is not active here: (task instance or None) -> its current task. Schedulers' plugins
+# add their own.
 finders: list[Callable[[Any], CurrentTask | None]] = []
 
 
 @contextmanager
 def running_task(task: CurrentTask) -> Iterator[CurrentTask]:
-    """Make this the current task of the block."""
+    """Set the current task of the block."""
     token = _current.set(task)
     try:
         yield task
@@ -52,17 +51,16 @@ def running_task(task: CurrentTask) -> Iterator[CurrentTask]:
 
 
 def current_task(ti: Any = None) -> CurrentTask | None:
-    """The task that runs here (or the one of this task instance), or None outside of any."""
-    here = _current.get()
-    if here is not None and (ti is None or here.ti is ti):
-        return here
+    """Return the task that runs here (or the task of this task instance), or None outside of tasks."""
+    entered = _current.get()
+    if entered is not None and (ti is None or entered.ti is ti):
+        return entered
     found = (finder(ti) for finder in [*finders, *_known_schedulers()])
     return next((task for task in found if task is not None), None)
 
 
 def _known_schedulers() -> list[Callable[[Any], CurrentTask | None]]:
-    """Airflow is asked where it is loaded, so that tasks can tell lineage beside its own provider, without a plugin
-    of ours."""
+    """Return the finder of a loaded Airflow, so that tasks can emit lineage beside its provider, without our plugin."""
     if finders or "airflow" not in sys.modules:
         return []
     return [importlib.import_module("headwater.operators.airflow.provider_bridge").find_current]
@@ -77,23 +75,22 @@ def emit_dataset_lineage(
     additional_job_facets: Facets | None = None,
     raise_on_error: bool = False,
 ) -> None:
-    """Tell datasets from inside a task: one RUNNING event of its run.
+    """Emit datasets from inside a task, as a RUNNING event of its run.
 
-    With ``raise_on_error`` it raises ValueError for nothing to tell, TypeError for what is no dataset, RuntimeError
-    outside a task; else these are warnings. Where lineage is switched off for the process (``OPENLINEAGE_DISABLED``)
-    it does nothing.
+    With ``raise_on_error``, raise ValueError without datasets, TypeError for a value that is not a dataset, RuntimeError
+    outside a task; without it these are warnings. Do nothing if lineage is disabled (``OPENLINEAGE_DISABLED``).
     """
     try:
         task, lineage = _checked(inputs, outputs, task_instance, additional_run_facets, additional_job_facets)
     except (ValueError, TypeError, RuntimeError) as fault:
         if raise_on_error:
             raise
-        logger.warning("lineage told from inside a task was left out: %s", fault)
+        logger.warning("lineage emitted from inside a task is left out: %s", fault)
         return
-    if _switched_off():
-        logger.info("lineage is switched off: %s tells nothing", task.run.name)
+    if _disabled():
+        logger.info("lineage is disabled: no event of %s", task.run.name)
         return
-    task.listener.lineage_told(task.run, lineage, task.operator, task.ti)
+    task.listener.lineage_emitted(task.run, lineage, task.operator, task.ti)
 
 
 def _checked(
@@ -104,16 +101,16 @@ def _checked(
     job_facets: Facets | None,
 ) -> tuple[CurrentTask, TaskInstanceLineage]:
     if not inputs and not outputs:
-        raise ValueError("no inputs and no outputs were given")
-    for each in [*(inputs or ()), *(outputs or ())]:
-        dataset, faults = read_dataset("input", each, None)
+        raise ValueError("neither inputs nor outputs are given")
+    for given in [*(inputs or ()), *(outputs or ())]:
+        dataset, faults = read_dataset("input", given, None)
         if dataset is None:
-            raise TypeError(f"{each!r} is no dataset: {'; '.join(faults)}")
+            raise TypeError(f"{given!r} is not a dataset: {'; '.join(faults)}")
     task = current_task(ti)
     if task is None:
-        raise RuntimeError("no task runs here, and no task_instance was given")
+        raise RuntimeError("no task runs here: call this in a task, or pass task_instance")
     return task, TaskInstanceLineage(inputs or (), outputs or (), run_facets or {}, job_facets or {})
 
 
-def _switched_off() -> bool:
+def _disabled() -> bool:
     return os.environ.get("OPENLINEAGE_DISABLED", "").strip().lower() in ("true", "1", "t", "yes")

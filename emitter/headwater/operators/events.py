@@ -1,5 +1,4 @@
-"""Events of tasks and workflows, made from what the scheduler knows and what the operator told. Pure: time is an
-argument."""
+"""Events of tasks and workflows, from the scheduler's data and the operator's lineage.  Pure: time is an argument."""
 
 from __future__ import annotations
 
@@ -8,25 +7,25 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from headwater.operators.facets import PRODUCER, read_facets
-from headwater.operators.plain import plain
-from headwater.operators.results import dataset_event_form
-from headwater.operators.task_lineage import Facets, InputDataset, OutputDataset, TaskInstanceLineage
-from headwater.operators.tasks import RunRef, TaskRun, parent_facet
+from ..producer import base_schema
+from .contract.facets import PRODUCER, read_facets
+from .contract.plain import plain
+from .contract.results import dataset_event_form
+from .contract.task_lineage import Facets, InputDataset, OutputDataset, TaskInstanceLineage
+from .tasks import RunRef, TaskRun, parent_facet
 
 EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
 
-_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _JOB_TYPE = {"processingType": "BATCH", "integration": "HEADWATER", "jobType": "TASK"}
 
 
 def task_event(
     kind: EventType, at: datetime, run: TaskRun, lineage: TaskInstanceLineage, late_run_facets: Facets | None = None
 ) -> dict[str, Any]:
-    """One event of a task's run, as OpenLineage has it.
+    """Return an OpenLineage event of a task's run.
 
-    ``lineage`` is in the form that `read_result` gives. Of run facets with one name the scheduler's own wins, then the
-    late one, then the operator's; an ``errorMessage`` among the late ones wins over all.
+    ``lineage`` has the form that ``read_result`` returns. Of run facets with equal names the scheduler's wins, then the late
+    facet, then the operator's; an ``errorMessage`` among the late facets wins over all.
     """
     late = dict(late_run_facets or {})
     error = {"errorMessage": late.pop("errorMessage")} if "errorMessage" in late else {}
@@ -43,22 +42,22 @@ def task_event(
         "eventType": kind,
         "eventTime": event_time(at),
         "producer": PRODUCER,
-        "schemaURL": _SCHEMA,
+        "schemaURL": base_schema("RunEvent"),
         "run": {"runId": run.run_id, "facets": _spelled("run", run_facets)},
         "job": {"namespace": run.namespace, "name": run.name, "facets": _spelled("job", job_facets)},
-        "inputs": [dataset_event_form(each) for each in lineage.inputs if isinstance(each, InputDataset)],
-        "outputs": [dataset_event_form(each) for each in lineage.outputs if isinstance(each, OutputDataset)],
+        "inputs": [dataset_event_form(d) for d in lineage.inputs if isinstance(d, InputDataset)],
+        "outputs": [dataset_event_form(d) for d in lineage.outputs if isinstance(d, OutputDataset)],
     }
 
 
 def event_time(at: datetime) -> str:
-    """The instant in UTC to the microsecond, as SPEC 1.3 reads it; a time without a zone is taken as UTC."""
+    """Return the instant in UTC with microseconds (specification 1.3); a time without a zone is in UTC."""
     aware = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     return aware.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def error_facet(error: BaseException | str | None) -> dict[str, Any]:
-    """The run facet ``errorMessage`` under its name, with the stack trace if there is one; nothing without an error."""
+    """Return the run facet ``errorMessage`` under its name, with the stack trace if there is one; nothing without an error."""
     if not error:
         return {}
     members = {"message": str(error), "programmingLanguage": "python"}
@@ -68,8 +67,7 @@ def error_facet(error: BaseException | str | None) -> dict[str, Any]:
 
 
 def extraction_error_facet(task: str, faults: tuple[str, ...]) -> dict[str, Any]:
-    """The run facet ``extractionError`` under its name: what of this task's lineage could not be told; nothing
-    without a fault."""
+    """Return the run facet ``extractionError`` of a task under its name; nothing without faults."""
     if not faults:
         return {}
     errors = [{"errorMessage": fault, "task": task, "taskNumber": 1} for fault in faults]
@@ -90,5 +88,5 @@ def _parent(parent: RunRef | None, root: RunRef | None) -> dict[str, Any]:
 
 
 def _spelled(container: Literal["run", "job"], facets: Mapping[str, object]) -> dict[str, Any]:
-    """Facets signed and spelled; those of the operator have been read before, and reading twice changes nothing."""
+    """Return facets in the specification's form; reading the operator's a second time does not change them."""
     return read_facets(container, plain(facets))[0]

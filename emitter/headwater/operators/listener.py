@@ -1,64 +1,44 @@
-"""The listener that schedulers call as a task goes through its states; it composes the events and hands them to the
-transport.
+"""The listener that schedulers call at each state of a task, which emits the events.
 
-Promises to the host: no method raises, none takes longer than ``timeout`` (plus a second where a child has to be
-ended), none changes the task, and an event leaves whole or not at all. Lineage that could not be told is told as
-such: in a log line, in `counts`, and in the run facet ``extractionError``.
+Guarantees for the host: no method raises, none takes longer than ``timeout`` (plus a second to end a child), none changes
+the task, and an event is emitted completely or not at all. A failed extraction is visible in a log line, in ``counts`` and
+in the run facet ``extractionError``.
 """
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from copy import copy
 from datetime import UTC, datetime
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
-from headwater.operators.bounded import Isolation, run_bounded
-from headwater.operators.collect import CustomFacets, Question, as_plain, collect_lineage, custom_run_facets, from_plain
-from headwater.operators.events import EventType, error_facet, extraction_error_facet, task_event
-from headwater.operators.extractors import ExtractorRegistry, default_registry
-from headwater.operators.hooks import get_hook_collector
-from headwater.operators.policy import EmissionPolicy, TaskPolicy
-from headwater.operators.results import Reading, read_result
-from headwater.operators.sink import EventSink, default_sink
-from headwater.operators.task_lineage import TaskInstanceLineage
-from headwater.operators.tasks import TaskRun
-from headwater.operators.templates import renderer
+from .bounded import Isolation, never_raises, run_bounded
+from .collect import CustomFacets, TaskQuery, as_plain, collect_lineage, custom_run_facets, from_plain
+from .contract.extractors import ExtractorRegistry, default_registry
+from .contract.results import Reading, read_result
+from .contract.task_lineage import TaskInstanceLineage
+from .contract.templates import renderer
+from .events import EventType, error_facet, extraction_error_facet, task_event
+from .hooks import get_hook_collector
+from .policy import EmissionPolicy, TaskPolicy
+from .sink import EventSink, default_sink
+from .tasks import TaskRun
 
 logger = logging.getLogger(__name__)
-
-_P = ParamSpec("_P")
 
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _never_raises(
-    method: Callable[Concatenate[TaskLineageListener, _P], None],
-) -> Callable[Concatenate[TaskLineageListener, _P], None]:
-    """The guard at the border to the host: what goes wrong in here is logged and counted, and the task goes on."""
-
-    @functools.wraps(method)
-    def guarded(self: TaskLineageListener, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
-        try:
-            method(self, *args, **kwargs)
-        except Exception:
-            self.counts["listener_failed"] += 1
-            logger.warning("lineage: %s failed. This does not change the task.", method.__name__, exc_info=True)
-
-    return guarded
-
-
 class TaskLineageListener:
-    """Tells the lineage of tasks: ``task_started`` once per attempt, then one of the others.
+    """Emits the lineage of tasks: call ``task_started`` once per attempt, then one of the others.
 
-    ``operator`` is what does the work, ``ti`` is handed to its lineage methods as it is. ``timeout`` in seconds
-    bounds what foreign code may take per event; ``isolation`` says how (`headwater.operators.bounded`).
-    ``custom_facets`` are functions ``(ti, state) -> run facets or None``. Losses are counted in `counts`.
+    ``operator`` is the object with the lineage methods, ``ti`` is passed to them unchanged. ``timeout`` limits the seconds of
+    foreign code per event, by the means that ``isolation`` names (``headwater.operators.bounded``). ``custom_facets`` are
+    functions ``(ti, state) -> run facets or None``. ``counts`` has the numbers of events and of failures.
     """
 
     def __init__(
@@ -81,53 +61,51 @@ class TaskLineageListener:
         self._clock = clock
         self.counts: Counter[str] = Counter()
 
-    @_never_raises
+    @never_raises
     def task_started(self, run: TaskRun, operator: Any, ti: Any = None) -> None:
-        """Send START, unless this attempt goes on after a deferral or a reschedule: then its START was sent before."""
+        """Emit START, unless this attempt is resumed after a deferral or a reschedule."""
         if not run.resumed:
-            self._tell("START", run, operator, ti, "running", at=run.started_at)
+            self._emit_state("START", run, operator, ti, "running", at=run.started_at)
 
-    @_never_raises
+    @never_raises
     def task_succeeded(self, run: TaskRun, operator: Any, ti: Any = None) -> None:
-        """Send COMPLETE with the lineage on complete."""
-        self._tell("COMPLETE", run, operator, ti, "success")
+        """Emit COMPLETE with the lineage on complete."""
+        self._emit_state("COMPLETE", run, operator, ti, "success")
 
-    @_never_raises
+    @never_raises
     def task_skipped(self, run: TaskRun, operator: Any, ti: Any = None) -> None:
-        """Send COMPLETE for a task that skipped itself; OpenLineage has no state of its own for it."""
-        self._tell("COMPLETE", run, operator, ti, "skipped")
+        """Emit COMPLETE for a task that skipped itself, as OpenLineage has no state for it."""
+        self._emit_state("COMPLETE", run, operator, ti, "skipped")
 
-    @_never_raises
+    @never_raises
     def task_failed(
         self, run: TaskRun, operator: Any, ti: Any = None, error: BaseException | str | None = None
     ) -> None:
-        """Send FAIL with the lineage on failure; a retry is another run, with an id of its own."""
-        self._tell("FAIL", run, operator, ti, "failed", error=error)
+        """Emit FAIL with the lineage on failure; a retry is another run."""
+        self._emit_state("FAIL", run, operator, ti, "failed", error=error)
 
-    @_never_raises
+    @never_raises
     def task_deferred(self, run: TaskRun, operator: Any, ti: Any = None) -> None:
-        """Send what hooks told so far as RUNNING, for the process that ends here takes it along; nothing if they told
-        nothing."""
+        """Emit RUNNING with the datasets of hooks so far, if there are any, because this process ends."""
         hooks = get_hook_collector().collected
         policy = self._policy_for(run, operator)
-        if hooks.tells_datasets and policy.emit and policy.hook_lineage:
+        if hooks.has_datasets and policy.emit and policy.hook_lineage:
             reading = read_result(hooks, renderer(operator, ti, run.context))
             self.emit(task_event("RUNNING", self._clock(), run, reading.lineage))
 
-    @_never_raises
+    @never_raises
     def state_set_by_hand(
         self, run: TaskRun, state: str, operator: Any = None, error: BaseException | str | None = None
     ) -> None:
-        """Send FAIL for ``failed`` and COMPLETE else, without datasets: somebody set the state, no task told
-        anything."""
+        """Emit FAIL for ``failed``, else COMPLETE, without datasets, as no task ran."""
         if self._policy_for(run, operator).emit:
             kind: EventType = "FAIL" if state == "failed" else "COMPLETE"
             late = error_facet(error) if kind == "FAIL" else {}
             self.emit(task_event(kind, self._clock(), run, TaskInstanceLineage(), late))
 
-    @_never_raises
-    def lineage_told(self, run: TaskRun, lineage: Any, operator: Any = None, ti: Any = None) -> None:
-        """Send lineage that the task itself told in the midst of its work, as RUNNING."""
+    @never_raises
+    def lineage_emitted(self, run: TaskRun, lineage: Any, operator: Any = None, ti: Any = None) -> None:
+        """Emit RUNNING with lineage that the task itself emitted while it runs."""
         if not self._policy_for(run, operator).emit:
             return
         reading = read_result(lineage, renderer(operator, ti, run.context))
@@ -135,7 +113,7 @@ class TaskLineageListener:
         self.emit(task_event("RUNNING", self._clock(), run, reading.lineage))
 
     def emit(self, event: dict[str, Any]) -> None:
-        """Hand an event to the transport; a transport that raises is counted in ``emit_failed`` and warned of."""
+        """Pass an event to the transport; its exceptions are logged and counted in ``emit_failed``."""
         try:
             if self._sink is None:
                 self._sink = default_sink()
@@ -143,29 +121,26 @@ class TaskLineageListener:
             self.counts["emitted"] += 1
         except Exception as fault:  # noqa: BLE001  whatever a transport raises must not reach the task
             self.counts["emit_failed"] += 1
-            run_id = event["run"]["runId"]
-            logger.warning(
-                "lineage event %s of run %s was not sent: %s: %s",
-                event["eventType"],
-                run_id,
-                type(fault).__name__,
-                fault,
-            )
+            kind, run_id = event["eventType"], event["run"]["runId"]
+            message = "lineage event %s of run %s was not sent: %s: %s"
+            logger.warning(message, kind, run_id, type(fault).__name__, fault)
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait at most so many seconds for the delivery of what was emitted; whether all is delivered or kept."""
+        """Wait at most ``timeout`` seconds for delivery; return whether all events are delivered or stored."""
         return self._sink is None or self._sink.flush(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Deliver within so many seconds and put the rest to disk; a later event begins anew. Whether all was
-        delivered."""
+        """Deliver within ``timeout`` seconds and spool the rest to disk; return whether all was delivered.
+
+        A later event opens the transport again.
+        """
         return self._sink is None or self._sink.close(timeout)
 
     def now(self) -> datetime:
-        """The time of an event that has no other."""
+        """Return the current time, for events without a time of their own."""
         return self._clock()
 
-    def _tell(
+    def _emit_state(
         self,
         kind: EventType,
         run: TaskRun,
@@ -180,19 +155,18 @@ class TaskLineageListener:
         policy = self._policy_for(run, operator)
         if not policy.emit:
             return
-        told, custom = self._collected(run, operator, ti, state, policy)
-        self._warn_of(run, told.problems + custom.problems)
-        faults = extraction_error_facet(run.name, told.problems)
+        reading, custom = self._collected(run, operator, ti, state, policy)
+        self._warn_of(run, reading.problems + custom.problems)
+        faults = extraction_error_facet(run.name, reading.problems)
         late = {**faults, **custom.lineage.run_facets, **error_facet(error)}
-        self.emit(task_event(kind, moment, run, told.lineage, late))
+        self.emit(task_event(kind, moment, run, reading.lineage, late))
 
     def _collected(
         self, run: TaskRun, operator: Any, ti: Any, state: str, policy: TaskPolicy
     ) -> tuple[Reading, Reading]:
-        """What the operator and the deployment's functions tell within the time, and the reason if they tell
-        nothing."""
-        question = Question(
-            operator=_untouchable(operator),
+        """Return the lineage of the operator and of the deployment's functions, or the reason why there is none."""
+        query = TaskQuery(
+            operator=_copied(operator),
             ti=ti,
             state=state,
             policy=policy,
@@ -204,14 +178,14 @@ class TaskLineageListener:
 
         def work() -> dict[str, Any]:
             custom = custom_run_facets(self._custom_facets, ti, state)
-            return {"told": as_plain(collect_lineage(question)), "custom": as_plain(custom)}
+            return {"lineage": as_plain(collect_lineage(query)), "custom": as_plain(custom)}
 
         outcome = run_bounded(work, self._timeout, run.name, self._isolation)
         if outcome.fault:
             self.counts["extraction_failed"] += 1
             nothing = Reading(TaskInstanceLineage())
             return Reading(TaskInstanceLineage(), (outcome.fault,)), nothing
-        return from_plain(outcome.value["told"]), from_plain(outcome.value["custom"])
+        return from_plain(outcome.value["lineage"]), from_plain(outcome.value["custom"])
 
     def _policy_for(self, run: TaskRun, operator: Any) -> TaskPolicy:
         workflow = run.parent.name if run.parent else ""
@@ -223,9 +197,8 @@ class TaskLineageListener:
             logger.warning("lineage of %s: %s", run.name, problem)
 
 
-def _untouchable(operator: Any) -> Any:
-    """A shallow copy, so that lineage methods which set attributes set them there; the operator itself if it can't be
-    copied."""
+def _copied(operator: Any) -> Any:
+    """Return a shallow copy, on which lineage methods may set attributes; the operator itself if it cannot be copied."""
     try:
         return copy(operator)
     except Exception:  # noqa: BLE001  copying runs the operator's code

@@ -1,10 +1,8 @@
-"""Type, host and path of a dataset -> its namespace and name, as OpenLineage's naming page has them (seed 003,
-"absolute minimum").
+"""Namespaces and names of datasets by platform, authority and path, with the rules of OpenLineage's naming page.
 
-``dataset_name("postgres", "db.example.org:5432", "shop.public.orders")``. The authority is what the platform calls
-its place (host and port, bucket, account, region); credentials in it are thrown away and a port that is left out is
-the platform's usual one, so that two tellings of one place agree. The path is the full name of the table, or the key
-of the file.
+``dataset_name("postgres", "db.example.org:5432", "shop.public.orders")``. The authority is the platform's address (host
+and port, bucket, account, region); credentials in it are removed and a missing port is the platform's default, so that
+different spellings of an address are one namespace. The path is the full name of the table, or the key of the file.
 """
 
 from __future__ import annotations
@@ -18,44 +16,40 @@ from headwater_avro.errors import ConfigError
 
 
 class DatasetName(NamedTuple):
-    """What identifies a dataset in the graph."""
+    """The key of a dataset."""
 
     namespace: str
     name: str
 
 
 Namespace: TypeAlias = Callable[[str], str]
-"""Authority without credentials -> namespace; raises `ConfigError` for an authority it can't
-read."""
+"""A function from an authority without credentials to a namespace; raises ``ConfigError`` for an unreadable authority."""
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """How one platform names its datasets: ``parts`` of its path, made a name by the format ``name``.
+    """The naming rule of a platform: the ``parts`` of a path, and the format ``name`` of the dataset's name.
 
-    ``of_namespace`` is the format of what the path adds to the namespace; ``joined_by`` joins a path that has one
-    part only.
+    ``of_namespace`` is the format of the path's part of the namespace; ``separator`` joins the items of a path with a single
+    part.
     """
 
     namespace: Namespace
     parts: tuple[str, ...]
     name: str
-    joined_by: str = "/"
+    separator: str = "/"
     of_namespace: str = ""
 
 
 def dataset_name(kind: str, authority: str, path: str | Sequence[str]) -> DatasetName:
-    """The key of a dataset from its platform, its place and its path.
+    """Return the key of a dataset from its platform, its authority and its path.
 
-    A path is a text with dots between its parts (quoted parts may hold dots, and lose their quotes), or the parts
-    themselves. Raises `ConfigError` for a platform that OpenLineage doesn't name, and for an authority or a path that
-    lacks a part.
+    A path is a text with dots between its parts (quoted parts may contain dots, and lose their quotes), or the parts
+    themselves. Raise ``ConfigError`` for a platform without a naming rule, and for an incomplete authority or path.
     """
     platform = _PLATFORMS.get(_ALIASES.get(kind.lower(), kind.lower()))
     if platform is None:
-        raise ConfigError(
-            f"no naming rule for {kind!r}; there is one for {', '.join(sorted({*_PLATFORMS, *_ALIASES}))}"
-        )
+        raise ConfigError(f"no naming rule for {kind!r}; use one of {', '.join(sorted({*_PLATFORMS, *_ALIASES}))}")
     parts = _parts(platform, path)
     if len(parts) != len(platform.parts) or not all(part.strip() for part in parts):
         raise ConfigError(f"a {kind} path has the parts {', '.join(platform.parts)}; this is {path!r}")
@@ -67,9 +61,9 @@ def dataset_name(kind: str, authority: str, path: str | Sequence[str]) -> Datase
 def _parts(platform: Platform, path: str | Sequence[str]) -> list[str]:
     if len(platform.parts) > 1:
         return _split(path)
-    whole = path if isinstance(path, str) else platform.joined_by.join(path)
+    name = path if isinstance(path, str) else platform.separator.join(path)
     # A bucket's keys have no leading slash, a file system's paths do.
-    return [whole.lstrip("/") if platform.parts == ("key",) else whole]
+    return [name.lstrip("/") if platform.parts == ("key",) else name]
 
 
 _PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]+)')
@@ -78,22 +72,22 @@ _PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]+)')
 def _split(path: str | Sequence[str]) -> list[str]:
     if not isinstance(path, str):
         return list(path)
-    return [double.replace('""', '"') or tick or square or bare for double, tick, square, bare in _PART.findall(path)]
+    return [double.replace('""', '"') or tick or square or plain for double, tick, square, plain in _PART.findall(path)]
 
 
 def _without_credentials(authority: str) -> str:
-    """The authority without scheme, user, password, path and query, whichever of them a connection string brought."""
+    """Return the authority without a connection string's scheme, user, password, path and query."""
     place = authority.strip()
     if "://" in place:
         place = re.split(r"[/?#]", place.split("://", 1)[1])[0]
         return place.rpartition("@")[2]
     user, at, host = place.rpartition("@")
-    # container@service is no user at a host.
+    # container@service is not a user at a host.
     return host if at and ":" in user else place
 
 
 def _at(prefix: str, default_port: int | None = None) -> Namespace:
-    """``{prefix}://{host}:{port}``; of several servers the first."""
+    """Return the rule ``{prefix}://{host}:{port}``; of several servers the first."""
 
     def namespace(authority: str) -> str:
         place = _host(prefix, authority.split(",")[0].strip())
@@ -107,7 +101,7 @@ def _at(prefix: str, default_port: int | None = None) -> Namespace:
 
 
 def _as_given(prefix: str) -> Namespace:
-    """``{prefix}://{authority}``."""
+    """Return the rule ``{prefix}://{authority}``."""
     return lambda authority: f"{prefix}://{_host(prefix, authority)}"
 
 
@@ -123,7 +117,7 @@ def _host(kind: str, authority: str) -> str:
 
 
 def _azure(prefix: str) -> Namespace:
-    """``{prefix}://{container}@{service}.dfs.core.windows.net``."""
+    """Return the rule ``{prefix}://{container}@{service}.dfs.core.windows.net``."""
 
     def namespace(authority: str) -> str:
         container, at, service = authority.partition("@")
@@ -148,7 +142,7 @@ def _athena(authority: str) -> str:
 
 
 def _redshift(authority: str) -> str:
-    """``{cluster}.{region}:{port}``, also from the endpoint that the console shows."""
+    """Return ``redshift://{cluster}.{region}:{port}``, also from the endpoint that the console shows."""
     host, _, port = _host("redshift", authority).partition(":")
     labels = host.removesuffix(".redshift.amazonaws.com").split(".")
     if len(labels) < 2:
@@ -177,7 +171,7 @@ def _file(authority: str) -> str:
 _TWO, _THREE = ("database", "table"), ("database", "schema", "table")
 _DOTTED2, _DOTTED3 = "{database}.{table}", "{database}.{schema}.{table}"
 
-# As on OpenLineage's naming page, in its order.
+# In the order of OpenLineage's naming page.
 _PLATFORMS: dict[str, Platform] = {
     "awsathena": Platform(_athena, ("catalog", *_TWO), "{catalog}.{database}.{table}"),
     "glue": Platform(_glue, _TWO, "table/{database}/{table}"),
@@ -213,7 +207,7 @@ _PLATFORMS: dict[str, Platform] = {
     "box": Platform(_as_given("box"), ("key",), "{key}"),
     "filenet": Platform(_as_given("filenet"), ("key",), "{key}"),
     "mssharepoint": Platform(_as_given("mssharepoint"), ("key",), "{key}"),
-    "pubsub": Platform(_fixed("pubsub"), ("resource",), "{resource}", joined_by=":"),
+    "pubsub": Platform(_fixed("pubsub"), ("resource",), "{resource}", separator=":"),
     "inmemory": Platform(_fixed("inmemory://"), ("id",), "{id}"),
 }
 

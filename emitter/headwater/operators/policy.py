@@ -1,9 +1,9 @@
-"""What is told of which task: rules by workflow, task and operator class, in the form of Airflow's ``emission_policy``.
+"""What is emitted for which task: rules by workflow, task and operator class, in the form of Airflow's ``emission_policy``.
 
 A rule is ``{"scope": {}, "controls": {"emit": false}, "match_mode": "exact" | "regex", "locked": false}``; the scope
-is empty (all), ``{"operator"}``, ``{"dag_id"}`` or ``{"dag_id", "task_id"}``. The narrowest scope that says something
-about a control decides it, and within one scope the last rule; what a locked rule says about may not be changed by a
-task's author. A rule that can't be read is left out with a warning.
+is empty (all), ``{"operator"}``, ``{"dag_id"}`` or ``{"dag_id", "task_id"}``. For each control the narrowest scope decides,
+and within a scope the last rule; a task's author cannot change the controls of a locked rule. An invalid rule is left out
+with a warning.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
-# What a rule may say -> the field that it sets; the last one that a rule names wins.
+# Control of a rule -> field of TaskPolicy; of several controls for a field the last in this order wins.
 _CONTROLS = {
     "emit": "emit",
     "emit_task_events": "emit",
@@ -37,7 +37,7 @@ _SCOPES: tuple[frozenset[str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TaskPolicy:
-    """What is told of one task."""
+    """What is emitted for a task."""
 
     emit: bool = True
     extract: bool = True
@@ -46,8 +46,8 @@ class TaskPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule that was read; ``narrowness`` is 0 for all tasks up to 3 for one task."""
+class EmissionRule:
+    """A valid rule; ``narrowness`` is 0 for all tasks up to 3 for a single task."""
 
     scope: Mapping[str, str]
     controls: Mapping[str, bool]
@@ -56,7 +56,7 @@ class Rule:
     narrowness: int
 
     def matches(self, about: Mapping[str, tuple[str, ...]]) -> bool:
-        """Whether each part of the scope fits one of the names that this part goes by."""
+        """Return whether each part of the scope matches any of the task's names of that part."""
         return all(any(self._fits(pattern, name) for name in about[key]) for key, pattern in self.scope.items())
 
     def _fits(self, pattern: str, name: str) -> bool:
@@ -65,25 +65,25 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class EmissionPolicy:
-    """All rules, in the order given."""
+    """The rules, in the given order."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[EmissionRule, ...] = ()
 
     @classmethod
     def of(cls, rules: object, disabled_operators: Iterable[str] = ()) -> EmissionPolicy:
-        """Read rules as settings give them (a list of objects); what can't be read is left out with a warning.
+        """Return the policy of a list of rules as settings contain them; an invalid rule is left out with a warning.
 
-        ``disabled_operators`` are full class paths or bare names; they stand before the rules, which may override them.
+        ``disabled_operators`` are full class paths or class names; they precede the rules, which may override them.
         """
         off = [{"scope": {"operator": name}, "controls": {"emit": False}} for name in disabled_operators]
         given = rules if isinstance(rules, (list, tuple)) else []
         if not isinstance(rules, (list, tuple)):
             logger.warning("an emission policy is a list of rules, this is a %s: left out", type(rules).__name__)
-        read = [_read_rule(each) for each in [*off, *given]]
-        return cls(tuple(each for each in read if each is not None))
+        read = [_read_rule(rule) for rule in [*off, *given]]
+        return cls(tuple(rule for rule in read if rule is not None))
 
     def for_task(self, operator: object, workflow: str, task: str) -> TaskPolicy:
-        """What is told of this task; what its author set with the provider's API counts, but for locked controls."""
+        """Return the policy of a task; its author may set controls with the provider's API, except for locked ones."""
         cls = type(operator)
         names = (
             f"{cls.__module__}.{cls.__qualname__}",
@@ -99,49 +99,49 @@ class EmissionPolicy:
         return TaskPolicy(**(decided | authored))
 
     def for_workflow(self, workflow: str) -> bool:
-        """Whether the runs of this workflow are told."""
+        """Return whether events of this workflow's runs are emitted."""
         about: dict[str, tuple[str, ...]] = {"operator": (), "dag_id": (workflow,), "task_id": ()}
         emit = True
         for rule in self._matching(about):
             emit = next((rule.controls[key] for key in reversed(_WORKFLOW_CONTROLS) if key in rule.controls), emit)
         return emit
 
-    def _matching(self, about: Mapping[str, tuple[str, ...]]) -> list[Rule]:
-        """The rules that match, the one that decides last."""
+    def _matching(self, about: Mapping[str, tuple[str, ...]]) -> list[EmissionRule]:
+        """Return the matching rules, the narrowest last."""
         return sorted((rule for rule in self.rules if rule.matches(about)), key=lambda rule: rule.narrowness)
 
 
 def _fields(controls: Mapping[str, Any]) -> dict[str, bool]:
-    """The fields of a `TaskPolicy` that these controls set."""
+    """Return the fields of a ``TaskPolicy`` that these controls set."""
     return {_CONTROLS[key]: controls[key] for key in _CONTROLS if isinstance(controls.get(key), bool)}
 
 
 def _authored(operator: object) -> Mapping[str, Any]:
-    """What ``extend_global_openlineage_emission_policy`` of Airflow's provider left on a task."""
+    """Return the controls that ``extend_global_openlineage_emission_policy`` of Airflow's provider set on a task."""
     params: Any = getattr(operator, "params", None)
     given = params.get(_AUTHORED) if hasattr(params, "get") else None
     value = getattr(given, "value", given)
     return value if isinstance(value, Mapping) else {}
 
 
-def _read_rule(given: Any) -> Rule | None:
+def _read_rule(given: Any) -> EmissionRule | None:
     fault = _fault(given)
     if fault:
         logger.warning("emission policy rule %r %s: left out", given, fault)
         return None
     scope = given["scope"]
     narrowness = _SCOPES.index(frozenset(scope))
-    return Rule(
+    return EmissionRule(
         dict(scope), dict(given["controls"]), given.get("match_mode") == "regex", bool(given.get("locked")), narrowness
     )
 
 
 def _fault(given: Any) -> str:
     if not isinstance(given, Mapping):
-        return "is no object"
+        return "is not an object"
     scope, controls = given.get("scope"), given.get("controls")
     if given.keys() - {"scope", "controls", "match_mode", "locked"}:
-        return "has members that no rule has"
+        return "has unknown members"
     if not isinstance(scope, Mapping) or frozenset(scope) not in _SCOPES:
         return "has no scope of {}, operator, dag_id, or dag_id and task_id"
     if not isinstance(controls, Mapping) or not controls or controls.keys() - _CONTROLS.keys() - _IGNORED:
@@ -158,5 +158,5 @@ def _pattern_fault(scope: Mapping[str, Any], mode: object) -> str:
         for pattern in scope.values():
             re.compile(pattern)
     except (re.error, TypeError) as fault:
-        return f"has a pattern that can't be read ({fault})" if mode == "regex" or isinstance(fault, TypeError) else ""
+        return f"has an invalid pattern ({fault})" if mode == "regex" or isinstance(fault, TypeError) else ""
     return ""

@@ -1,9 +1,8 @@
-"""Runs plain operator objects with their lineage told: a scheduler of twenty lines, and the testing tool for authors
-of operators.
+"""A minimal scheduler that runs operators and emits their lineage, for scripts and for tests of operators.
 
-An operator is any object with ``execute(context)``. `OperatorRunner` gives it a task instance as ``context["ti"]``,
-tells START, and then COMPLETE or FAIL; it knows retries (each a run of its own), skipping, and deferral, where, as on
-a real scheduler, the work is taken up by a fresh copy of the operator that has lost what ``execute`` set on it.
+An operator is any object with ``execute(context)``. ``OperatorRunner`` passes a task instance as ``context["ti"]`` and emits
+START, then COMPLETE or FAIL. It supports retries (each is a run), skipping, and deferral, after which, as on a real
+scheduler, a new copy of the operator continues, without the attributes that ``execute`` set.
 
     sink = CollectingSink()
     outcome = OperatorRunner("etl", sink=sink).run(LoadFile("people.csv", table="people"))
@@ -20,32 +19,31 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
-from headwater.operators.current import CurrentTask, running_task
-from headwater.operators.events import error_facet, task_event
-from headwater.operators.hooks import collecting
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.sink import EventSink
-from headwater.operators.task_lineage import TaskInstanceLineage
-from headwater.operators.tasks import RunRef, TaskRun, task_run_id, workflow_run_id
+from .contract.task_lineage import TaskInstanceLineage
+from .current import CurrentTask, running_task
+from .events import error_facet, task_event
+from .hooks import collecting
+from .listener import TaskLineageListener
+from .sink import EventSink
+from .tasks import RunRef, TaskRun, task_run_id, workflow_run_id
 
 State: TypeAlias = Literal["success", "failed", "skipped"]
 
 
 class Operator(Protocol):
-    """What the runner asks of an operator; its lineage methods are looked up by name."""
+    """The required method of an operator; its lineage methods are looked up by name."""
 
     def execute(self, context: dict[str, Any]) -> Any: ...
 
 
 class TaskSkipped(Exception):
-    """Raised by an operator that has nothing to do."""
+    """Raised by an operator to skip the task."""
 
 
 class TaskDeferred(BaseException):
-    """Raised by an operator that waits: ``trigger`` is called, then ``method_name(context, event)`` of a fresh
-    operator.
+    """Raised by an operator to wait: ``trigger`` is called, then ``method_name(context, event)`` of a new operator.
 
-    No `Exception`, so that an operator's own ``except Exception`` doesn't swallow it (Airflow does the same).
+    A ``BaseException``, as in Airflow, so that an operator's own ``except Exception`` does not catch it.
     """
 
     def __init__(self, trigger: Callable[[], Any], method_name: str, kwargs: Mapping[str, Any] | None = None) -> None:
@@ -57,7 +55,7 @@ class TaskDeferred(BaseException):
 
 @dataclass(slots=True)
 class TaskInstance:
-    """One attempt of a task, as lineage methods get it: ``ti``."""
+    """An attempt of a task, the argument ``ti`` of lineage methods."""
 
     task: Any
     dag_id: str
@@ -81,7 +79,7 @@ class TaskInstance:
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """How a task ended: its state, what ``execute`` returned or raised at last, and the run id of every attempt."""
+    """The result of a task: its state, the last result or error of ``execute``, and the run id of every attempt."""
 
     state: State
     result: Any
@@ -91,7 +89,7 @@ class TaskOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A run of a workflow: the parent of the tasks run in it."""
+    """A run of a workflow, the parent of its tasks."""
 
     runner: OperatorRunner
     name: str
@@ -99,15 +97,15 @@ class Workflow:
     instant: datetime
 
     def run(self, operator: Operator, **settings: Any) -> TaskOutcome:
-        """Run an operator as a task of this workflow; settings as in `OperatorRunner.run`."""
+        """Run an operator as a task of this workflow; settings as in ``OperatorRunner.run``."""
         return self.runner.run(operator, workflow=self, **settings)
 
 
 class OperatorRunner:
-    """Runs operators in this thread, one after the other, under one job namespace.
+    """Runs operators in this thread, one after the other, in a job namespace.
 
-    Without a sink, events go where the environment says (`headwater.transport.default_transport`). ``clock`` tells
-    the time of events and the logical date of workflows. Other options are those of `TaskLineageListener`.
+    Without a sink, events go to the environment's transport (``headwater.transport.default_transport``). ``clock`` returns
+    the time of events and the logical date of workflows. Other options are those of ``TaskLineageListener``.
     """
 
     def __init__(
@@ -124,7 +122,7 @@ class OperatorRunner:
 
     @contextmanager
     def workflow(self, name: str, *, instant: datetime | None = None, clear_number: int = 0) -> Iterator[Workflow]:
-        """A workflow run around the tasks of the block: START, then COMPLETE, or FAIL with what the block raised."""
+        """Yield a workflow run for the tasks of the block: START, then COMPLETE, or FAIL with the block's exception."""
         at = instant or self.clock()
         run_id = workflow_run_id(namespace=self.namespace, workflow=name, clear_number=clear_number, instant=at)
         run = TaskRun(run_id=run_id, namespace=self.namespace, name=name, job_facets={"jobType": _WORKFLOW})
@@ -146,11 +144,10 @@ class OperatorRunner:
         context: Mapping[str, Any] | None = None,
         workflow: Workflow | None = None,
     ) -> TaskOutcome:
-        """Run an operator, at most ``retries`` times more if it fails; never raises what the operator raises but
-        `KeyboardInterrupt`.
+        """Run an operator, with at most ``retries`` more attempts if it fails, and return the outcome.
 
-        The job is ``workflow.task_id``, without a workflow ``task_id`` alone, which is by default the operator's
-        ``task_id`` or class name.
+        The job is ``workflow.task_id``, without a workflow ``task_id``, which is by default the operator's ``task_id`` or
+        class name. Of the operator's exceptions only those that are not an ``Exception`` are raised.
         """
         name = task_id or str(getattr(operator, "task_id", type(operator).__name__))
         instant = workflow.instant if workflow else self.clock()
@@ -173,21 +170,21 @@ class OperatorRunner:
         map_index: int,
         context: Mapping[str, Any] | None,
     ) -> tuple[TaskInstance, TaskRun]:
-        of = workflow.name if workflow else ""
+        dag_id = workflow.name if workflow else ""
         run_id = task_run_id(
             namespace=self.namespace,
-            workflow=of,
+            workflow=dag_id,
             task=name,
             try_number=try_number,
             map_index=map_index,
             instant=instant,
         )
-        ti = TaskInstance(operator, of, name, run_id, try_number, map_index, instant)
+        ti = TaskInstance(operator, dag_id, name, run_id, try_number, map_index, instant)
         ti.context = {**(context or {}), "ti": ti, "task_instance": ti, "task": operator, "logical_date": instant}
         run = TaskRun(
             run_id=run_id,
             namespace=self.namespace,
-            name=f"{of}.{name}" if of else name,
+            name=f"{dag_id}.{name}" if dag_id else name,
             parent=workflow.parent if workflow else None,
             started_at=self.clock(),
             context=ti.context,
@@ -198,19 +195,19 @@ class OperatorRunner:
         self.listener.task_started(run, operator, ti)
         pristine, method, kwargs = operator, "execute", dict[str, Any]()
         while True:
-            at_work = copy.deepcopy(pristine)
-            ti.task = ti.context["task"] = at_work
-            with collecting(), running_task(CurrentTask(run, at_work, ti, self.listener)):
+            running = copy.deepcopy(pristine)
+            ti.task = ti.context["task"] = running
+            with collecting(), running_task(CurrentTask(run, running, ti, self.listener)):
                 try:
-                    result = getattr(at_work, method)(ti.context, **kwargs)
+                    result = getattr(running, method)(ti.context, **kwargs)
                 except TaskDeferred as deferred:
-                    self.listener.task_deferred(run, at_work, ti)
+                    self.listener.task_deferred(run, running, ti)
                     method, kwargs = deferred.method_name, {**deferred.kwargs, "event": deferred.trigger()}
                     run = replace(run, resumed=True)
                     continue
-                except BaseException as error:  # noqa: BLE001  told, and then raised again where it isn't the operator's affair
-                    return self._ended(run, at_work, ti, error)
-                self.listener.task_succeeded(run, at_work, ti)
+                except BaseException as error:  # noqa: BLE001  reported, and raised again if it is not an Exception
+                    return self._ended(run, running, ti, error)
+                self.listener.task_succeeded(run, running, ti)
                 return "success", result, None
 
     def _ended(

@@ -1,4 +1,4 @@
-"""Where events leave: the narrow port of this package, and a fake that keeps them."""
+"""The port to a transport, and an implementation that stores events in memory."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, Protocol, cast
 
 
 class EventSink(Protocol):
-    """A transport as this package sees it; `headwater.transport.default_transport` gives the real one."""
+    """A transport as this package uses it; ``headwater.transport.default_transport`` returns the real one."""
 
     def emit(self, event: Any) -> Any:
-        """Take an event (a dictionary, as OpenLineage has it) without waiting for its delivery."""
+        """Accept an event (a dictionary in OpenLineage's form) without waiting for its delivery."""
 
     def flush(self, timeout: float) -> bool:
-        """Wait at most so many seconds until everything taken is delivered; whether it is."""
+        """Wait at most ``timeout`` seconds for delivery; return whether all events are delivered."""
 
     def close(self, timeout: float) -> bool:
-        """Deliver what can be in so many seconds, put the rest to disk; a later `emit` begins anew."""
+        """Deliver within ``timeout`` seconds and spool the rest to disk; a later ``emit`` opens the transport again."""
 
 
 class CollectingSink:
-    """Keeps the events in memory, for tests of operators: ``sink.events`` in the order of their emission."""
+    """A sink that stores events in memory, for tests of operators: ``sink.events`` in the order of emission."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,10 +43,10 @@ class CollectingSink:
             return list(self._events)
 
     def of_type(self, kind: str) -> list[dict[str, Any]]:
-        """The events of one type (``START``, ``COMPLETE``, …)."""
+        """Return the events of a type (``START``, ``COMPLETE``, …)."""
         return [event for event in self.events if event.get("eventType") == kind]
 
 
 def default_sink() -> EventSink:
-    """The transport that the environment sets up (``HEADWATER_KAFKA_BOOTSTRAP_SERVERS`` and its fellows)."""
+    """Return the transport that the environment configures (``HEADWATER_KAFKA_BOOTSTRAP_SERVERS`` and others)."""
     return cast(EventSink, importlib.import_module("headwater.transport").default_transport())

@@ -1,7 +1,7 @@
-"""The run of a task as schedulers know it, and the ids that Airflow's provider gives such runs.
+"""The run of a task as schedulers know it, and its id as in Airflow's provider.
 
-The ids are a function of what the scheduler knows, so any process can tell them again: a START from one worker, a
-COMPLETE from another and a partial event from the task's own code meet in one run.
+The ids are a function of the scheduler's data, so any process can compute them: a START from one worker, a COMPLETE from
+another and a RUNNING event from the task's own code belong to one run.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 from openlineage.client.uuid import generate_static_uuid
 
-from headwater.operators.task_lineage import Facets
+from .contract.task_lineage import Facets
 
 
 @dataclass(frozen=True, slots=True)
 class RunRef:
-    """A run of a job elsewhere: a parent, a root."""
+    """A reference to a run of a job: a parent or a root."""
 
     run_id: str
     namespace: str
@@ -27,11 +27,11 @@ class RunRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRun:
-    """One attempt of one task: its id and job, what it is part of, and what the scheduler itself tells of it.
+    """An attempt of a task: its id and job, its parent, and the scheduler's own facets.
 
-    ``run_facets`` and ``job_facets`` are the scheduler's and win over the operator's. ``resumed`` says that this
-    process goes on with an attempt that has begun before (a deferred task, a rescheduled sensor), so that its START
-    is not told again. ``context`` is what templates may name.
+    ``run_facets`` and ``job_facets`` are the scheduler's and win over the operator's. If ``resumed``, this process continues
+    an earlier attempt (a deferred task, a rescheduled sensor), whose START is not emitted again. ``context`` has the names
+    that templates may use.
     """
 
     run_id: str
@@ -50,19 +50,17 @@ class TaskRun:
 
 
 def task_run_id(*, namespace: str, workflow: str, task: str, try_number: int, map_index: int, instant: datetime) -> str:
-    """The id of one attempt of a task, as Airflow's provider makes it: ``instant`` is the logical date (or when it is
-    due)."""
+    """Return the run id of an attempt of a task, as in Airflow's provider; ``instant`` is the logical date, else the due date."""
     return str(generate_static_uuid(instant, f"{namespace}.{workflow}.{task}.{try_number}.{map_index}".encode()))
 
 
 def workflow_run_id(*, namespace: str, workflow: str, clear_number: int, instant: datetime) -> str:
-    """The id of one run of a workflow (a DAG run), as Airflow's provider makes it; clearing the run gives it another
-    one."""
+    """Return the run id of a workflow run (a DAG run), as in Airflow's provider; a cleared run has another id."""
     return str(generate_static_uuid(instant, f"{namespace}.{workflow}.{clear_number}".encode()))
 
 
 def parent_facet(parent: RunRef, root: RunRef | None = None) -> dict[str, Any]:
-    """The members of the run facet ``parent``; a run without another root is its own (ParentRunFacet 1-2-0)."""
+    """Return the members of the run facet ``parent``; the parent is the default root."""
     return {**_ref_members(parent), "root": _ref_members(root or parent)}
 
 

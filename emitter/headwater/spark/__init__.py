@@ -1,11 +1,10 @@
-"""Lineage of PySpark jobs: `instrument(spark)` tells what they read and write, down to columns, without a jar.
+"""Lineage of PySpark jobs, down to columns and without a jar: ``instrument(spark)``.
 
-A library adds its own by a factory (seed 000: `OpenLineageEventListenerFactory`), found by the entry point group
-``headwater.spark``, or by attaching lineage to plan nodes (seed 001: `InputLineageNode` and the like), group
-``headwater.spark.nodes``.
+A library extends it with a factory (``OpenLineageEventListenerFactory``) in the entry point group ``headwater.spark``, or
+with lineage of its plan nodes (``InputLineageNode`` and others) in the group ``headwater.spark.nodes``. See docs/spark.md.
 """
 
-from headwater.spark.api import (
+from .extension.api import (
     AbstractDatasetFacetBuilder,
     AbstractInputDatasetBuilder,
     AbstractInputDatasetFacetBuilder,
@@ -20,7 +19,7 @@ from headwater.spark.api import (
     OutputDatasetBuilder,
     QueryPlanVisitor,
 )
-from headwater.spark.nodes import (
+from .extension.nodes import (
     ColumnLevelLineageNode,
     DatasetFieldLineage,
     DatasetIdentifier,
@@ -42,8 +41,7 @@ from headwater.spark.nodes import (
     OutputDatasetWithIdentifier,
     OutputLineageNode,
 )
-from headwater.spark.session import Instrumentation, instrument
-from headwater.spark.views import (
+from .extension.views import (
     RDD,
     ActiveJob,
     FileScanRDD,
@@ -55,6 +53,7 @@ from headwater.spark.views import (
     StageInfo,
     View,
 )
+from .session import Instrumentation, instrument
 
 __all__ = [
     "RDD",

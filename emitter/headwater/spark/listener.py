@@ -1,4 +1,4 @@
-"""The worker: takes listener events from the tap, one thread, and keeps every fault to itself."""
+"""The worker thread, which reads listener events from the tap and contains every fault."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .application import Application
-from .jvm import Driver
-from .listener_events import (
+from .extension.views import RDD, ActiveJob, Stage, StageInfo, View
+from .jvm.driver import Driver
+from .runs.application import Application
+from .runs.listener_events import (
     Error,
     ExecutionEnded,
     ExecutionStarted,
@@ -22,7 +23,6 @@ from .listener_events import (
     StreamProgressed,
     StreamStarted,
 )
-from .views import RDD, ActiveJob, Stage, StageInfo, View
 
 logger = logging.getLogger("headwater.spark")
 
@@ -31,7 +31,7 @@ _POLL_MS = 200
 
 @dataclass(slots=True)
 class Listener:
-    """Carries what happens in the JVM to the ``Application``."""
+    """Passes the JVM's listener events to the ``Application``."""
 
     driver: Driver
     application: Application
@@ -42,26 +42,26 @@ class Listener:
     _late: dict[int, Any] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Begin to work on a daemon thread of its own."""
+        """Start the daemon thread."""
         self._thread = threading.Thread(target=self._work, name="headwater-spark", daemon=True)
         self._thread.start()
 
-    def drain(self, timeout: float) -> bool:
-        """Wait until everything that has happened so far is told; False when ``timeout`` seconds were not enough."""
+    def stop(self, timeout: float) -> bool:
+        """Process the events so far and stop; return False if ``timeout`` seconds were not enough."""
         deadline = time.monotonic() + timeout
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(max(0.0, deadline - time.monotonic()))
-        lost = self._guarded(lambda _: self.driver.dropped(), None)
-        if lost:
-            self.fault(RuntimeError(f"{lost} listener events found the queue full"))
+        dropped = self._guarded(lambda _: self.driver.dropped(), None)
+        if dropped:
+            self.fault(RuntimeError(f"{dropped} listener events were dropped because the queue was full"))
         return self._thread is None or not self._thread.is_alive()
 
     def _work(self) -> None:
         while True:
             try:
                 item = self.driver.poll(10 if self._stopping.is_set() else _POLL_MS)
-            except Exception as fault:  # noqa: BLE001 - the JVM is gone, or will not talk: there is nothing more to hear
+            except Exception as fault:  # noqa: BLE001 - the JVM has ended or does not respond
                 self.fault(fault)
                 return
             if item is not None:
@@ -70,7 +70,7 @@ class Listener:
                 return
 
     def _guarded(self, step: Callable[[Any], Any], value: Any) -> Any:
-        """The one place where faults end: the job goes on as if nobody listened, with one warning."""
+        """Return the step's result; log and count its exception, and return None, so that it does not reach the job."""
         try:
             return step(value)
         except Exception as fault:  # noqa: BLE001 - whatever breaks here must not reach the job
@@ -78,11 +78,11 @@ class Listener:
             return None
 
     def fault(self, fault: BaseException) -> None:
-        """Count a fault; the first is a warning, the rest are only seen at DEBUG."""
+        """Count a fault; log the first as a warning, and each at DEBUG."""
         self.faults += 1
-        told = " ".join(str(fault).split("\n\tat ")[0].split())
+        message = " ".join(str(fault).split("\n\tat ")[0].split())
         if self.faults == 1:
-            logger.warning("lineage is incomplete, the job is not affected: %s", told or type(fault).__name__)
+            logger.warning("lineage is incomplete, the job is not affected: %s", message or type(fault).__name__)
         logger.debug("lineage fault %d", self.faults, exc_info=fault)
 
     def _handle(self, item: Any) -> None:
@@ -92,7 +92,7 @@ class Listener:
             handler(self, clock, event, extra)
 
     def sql_start(self, clock: int, event: Any, execution: Any) -> None:
-        """A SQL execution began; one that was over before the listener heard of it is told when its end brings its plan."""
+        """Process the start of a SQL execution; without its plan, which a short execution no longer has, wait for its end."""
         if execution is None:
             self._late[int(event.executionId())] = event
             return
@@ -114,7 +114,7 @@ class Listener:
         )
 
     def sql_end(self, clock: int, event: Any, execution: Any) -> None:
-        """A SQL execution ended."""
+        """Process the end of a SQL execution."""
         late = self._late.pop(int(event.executionId()), None)
         if late is not None and execution is not None:
             self._guarded(lambda start: self.sql_start(clock, start, execution), late)
@@ -133,28 +133,28 @@ class Listener:
         return (str(message.get()), None) if message.isDefined() and message.get() else None
 
     def job_start(self, clock: int, event: Any, active: Any) -> None:
-        """A job began; those of SQL executions matter to builders of libraries only."""
-        if active is None and self.application.knowledge.extensions.own_only:
+        """Process the start of a job; only builders of libraries need the jobs of SQL executions."""
+        if active is None and self.application.readers.extensions.own_only:
             return
-        told = self.driver.job(event, active)
-        execution = told.get("execution")
+        job = self.driver.job(event, active)
+        execution = job.get("execution")
         self.application.job_started(
-            JobStarted(int(event.time()), _active_job(told), None if execution is None else int(execution))
+            JobStarted(int(event.time()), _active_job(job), None if execution is None else int(execution))
         )
 
     def job_end(self, clock: int, event: Any, failure: Any) -> None:
-        """A job ended."""
+        """Process the end of a job."""
         if self.application.rdd_jobs.any():
             error = None if failure is None else self.driver.error(failure)
             self.application.rdd_jobs.ended(JobEnded(int(event.jobId()), int(event.time()), error))
 
     def stage_end(self, clock: int, event: Any, extra: Any) -> None:
-        """A stage ended; its metrics are asked for where somebody takes them."""
-        if self.application.rdd_jobs.any() or not self.application.knowledge.extensions.own_only:
+        """Process the end of a stage; its metrics are read only if an RDD job or a library needs them."""
+        if self.application.rdd_jobs.any() or not self.application.readers.extensions.own_only:
             self.application.stage_ended(_stage_info(self.driver.stage(event.stageInfo())))
 
     def stream_start(self, clock: int, event: Any, query: Any) -> None:
-        """A streaming query began."""
+        """Process the start of a streaming query."""
         plan, sink, options = (None, {}, {}) if query is None else self.driver.stream(query)
         name = event.name()
         self.application.streams.started(
@@ -164,38 +164,31 @@ class Listener:
         )
 
     def stream_progress(self, clock: int, event: Any, extra: Any) -> None:
-        """A micro-batch ended."""
+        """Process the end of a micro-batch."""
         self.application.streams.progressed(StreamProgressed(str(event.progress().runId().toString()), clock))
 
     def stream_end(self, clock: int, event: Any, extra: Any) -> None:
-        """A streaming query ended."""
+        """Process the end of a streaming query."""
         failure = event.exception()
         error = _message_and_trace(str(failure.get())) if failure.isDefined() else None
         self.application.streams.ended(StreamEnded(str(event.runId().toString()), clock, error))
 
 
-def _active_job(told: dict[str, Any]) -> ActiveJob:
-    rdds = tuple(_rdd(one) for one in told.get("rdds") or ())
-    stage = Stage(int(told.get("stage", -1)), rdds)
-    kinds = str(told.get("kinds") or "")
-    return ActiveJob(int(told["job"]), stage, str(told["site"]), told.get("writes"), tuple(told["stages"]), kinds)
+def _active_job(job: dict[str, Any]) -> ActiveJob:
+    stage = Stage(int(job.get("stage", -1)), tuple(_rdd(rdd) for rdd in job.get("rdds") or ()))
+    kinds = str(job.get("kinds") or "")
+    return ActiveJob(int(job["job"]), stage, str(job["site"]), job.get("writes"), tuple(job["stages"]), kinds)
 
 
-def _rdd(told: dict[str, Any]) -> RDD:
-    kind = View.named(told["class"], RDD)
-    places = (tuple(told[key]) for key in ("paths", "files", "columns"))
-    return kind(told["class"], told["id"], told["name"], *places)
+def _rdd(rdd: dict[str, Any]) -> RDD:
+    kind = View.named(rdd["class"], RDD)
+    return kind(rdd["class"], rdd["id"], rdd["name"], *(tuple(rdd[key]) for key in ("paths", "files", "columns")))
 
 
-def _stage_info(told: dict[str, Any]) -> StageInfo:
-    return StageInfo(
-        stage_id=int(told["stage"]),
-        num_tasks=int(told.get("tasks") or 0),
-        records_read=int(told.get("rowsRead") or 0),
-        bytes_read=int(told.get("bytesRead") or 0),
-        records_written=int(told.get("rowsWritten") or 0),
-        bytes_written=int(told.get("bytesWritten") or 0),
-    )
+def _stage_info(stage: dict[str, Any]) -> StageInfo:
+    # In the order of StageInfo's fields.
+    counters = ("tasks", "rowsRead", "bytesRead", "rowsWritten", "bytesWritten")
+    return StageInfo(int(stage["stage"]), *(int(stage.get(name) or 0) for name in counters))
 
 
 _HANDLERS: dict[str, Callable[[Listener, int, Any, Any], None]] = {
@@ -209,18 +202,18 @@ _HANDLERS: dict[str, Callable[[Listener, int, Any, Any], None]] = {
     "streamEnd": Listener.stream_end,
 }
 
-# Spark describes a micro-batch by its query's ids.
+# Spark's description of a micro-batch contains its query's ids.
 _STREAM_RUN = re.compile(r"runId = ([0-9a-f-]{36})")
 
 
 def _node_name(info: Any) -> str:
-    """The first operator's name; generated code goes by the operator that it begins with."""
+    """Return the first operator's name; that of generated code is its first operator's."""
     while str(info.nodeName()).startswith("WholeStageCodegen") and not info.children().isEmpty():
         info = info.children().head()
     return str(info.nodeName())
 
 
 def _message_and_trace(text: str) -> Error:
-    """A streaming query's failure, told as one text that may end in a stack trace."""
-    message, mark, _ = text.partition("\n\tat ")
-    return message.strip(), text if mark else None
+    """Split a streaming query's failure, a text that may end in a stack trace."""
+    message, separator, _ = text.partition("\n\tat ")
+    return message.strip(), text if separator else None

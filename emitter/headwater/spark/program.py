@@ -1,4 +1,4 @@
-"""Running somebody's PySpark program with the listener on, and everything else as ``python program.py`` would have it."""
+"""Execution of a PySpark program with lineage, otherwise as ``python program.py`` executes it."""
 
 from __future__ import annotations
 
@@ -21,63 +21,66 @@ Error = tuple[str, str | None]
 
 
 def run(program: str, args: Sequence[str] = ()) -> int:
-    """Run ``program`` as ``__main__``; return its exit code.
+    """Run ``program`` as ``__main__`` and return its exit code.
 
-    The listener is put on as soon as the program has a SparkSession. Tracebacks are printed as Python prints them, without
-    the frames of this function.
+    The program is instrumented as soon as it has a SparkContext. Tracebacks are printed as Python prints them, without the
+    frames of this function.
     """
     _hook_sessions()
     _hook_exits()
     sys.argv = [program, *args]
     sys.path[0] = str(Path(program).resolve().parent)
     code, error = _run(program)
-    for one in active():
-        one.close(error)
+    for application in active():
+        application.close(error)
     return code
 
 
 def _run(program: str) -> tuple[int, Error | None]:
     try:
         runpy.run_path(program, run_name="__main__")
-    except SystemExit as left:
-        return _exit_code(left)
-    except BaseException as fault:  # noqa: BLE001 - as the interpreter itself would: print it, exit 1
+    except SystemExit as exit_:
+        return _exit_code(exit_)
+    except BaseException as fault:  # noqa: BLE001 - as the interpreter: print it, exit 1
         _print(fault)
-        return (130 if isinstance(fault, KeyboardInterrupt) else 1), _told(fault)
+        return (130 if isinstance(fault, KeyboardInterrupt) else 1), _error(fault)
     return 0, None
 
 
-def _exit_code(left: SystemExit) -> tuple[int, Error | None]:
-    if left.code is None:
-        return 0, None
-    if isinstance(left.code, int):
-        return left.code, None if left.code == 0 else (f"the program exited with code {left.code}", None)
-    print(left.code, file=sys.stderr)
-    return 1, (str(left.code), None)
+def _exit_code(exit_: SystemExit) -> tuple[int, Error | None]:
+    code = exit_.code
+    if code is None or isinstance(code, int):
+        return code or 0, _exit_error(code)
+    print(code, file=sys.stderr)
+    return 1, (str(code), None)
 
 
-def _told(fault: BaseException) -> Error:
+def _exit_error(code: int | None) -> Error | None:
+    return (f"the program exited with code {code}", None) if code else None
+
+
+def _error(fault: BaseException) -> Error:
     return f"{type(fault).__name__}: {fault}", "".join(traceback.format_exception(fault))
 
 
 def _print(fault: BaseException) -> None:
     frames = fault.__traceback__
-    while frames is not None and _is_ours(frames.tb_frame):
+    while frames is not None and _is_internal(frames.tb_frame):
         frames = frames.tb_next
     sys.excepthook(type(fault), fault.with_traceback(frames or fault.__traceback__), frames or fault.__traceback__)
 
 
-def _is_ours(frame: FrameType) -> bool:
+def _is_internal(frame: FrameType) -> bool:
     return frame.f_code.co_filename in {__file__, runpy.__file__, "<frozen runpy>"}
 
 
 def _hook_sessions() -> None:
-    """Put the listener on as soon as there is a context, which every classic session has; a Connect session has none."""
+    """Instrument sessions and contexts as they are created; a Connect session has no context."""
     try:
         import pyspark
         from pyspark.sql import SparkSession
     except ImportError:
-        logger.warning("no lineage will be told: pyspark is not installed here")
+        logger.warning("lineage is not available: pyspark is not installed")
         return
     builder = SparkSession.Builder
     get_or_create: Callable[[Any], Any] = builder.getOrCreate
@@ -88,7 +91,7 @@ def _hook_sessions() -> None:
         return session
 
     setattr(builder, "getOrCreate", with_listener)  # noqa: B010 - a method is replaced on purpose
-    if hasattr(pyspark, "SparkContext"):  # a client's PySpark, for Connect alone, has none
+    if hasattr(pyspark, "SparkContext"):  # the pure client, for Connect only, has none
         _hook_contexts(pyspark.SparkContext)
 
 
@@ -103,12 +106,12 @@ def _hook_contexts(kind: type[Any]) -> None:
 
 
 def _hook_exits() -> None:
-    """``os._exit`` and SIGTERM end a process without its exit handlers: tell what is known first."""
+    """Emit the remaining events before ``os._exit`` and SIGTERM, which skip exit handlers."""
     leave, process = os._exit, os.getpid()
 
     def exit_at_once(status: int) -> None:
         if os.getpid() == process:
-            _close_all(None if status == 0 else (f"the program exited with code {status}", None))
+            _close_all(_exit_error(status))
         leave(status)
 
     setattr(os, "_exit", exit_at_once)  # noqa: B010 - as above
@@ -123,5 +126,5 @@ def _terminated(number: int, _frame: FrameType | None) -> None:
 
 
 def _close_all(error: Error | None, timeout: float = 15.0) -> None:
-    for one in active():
-        one.close(error, timeout)
+    for application in active():
+        application.close(error, timeout)

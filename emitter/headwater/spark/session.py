@@ -1,4 +1,4 @@
-"""Putting the listener on a session, and taking it off at the end of the process."""
+"""Instrumentation of a session, from the call to the end of the process."""
 
 from __future__ import annotations
 
@@ -10,51 +10,50 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .application import Application
-from .attached import Attached
-from .builtin import built_in
-from .extensions import Extensions, found_factories, found_nodes
-from .jvm import Driver, SessionCatalog
+from .extension.attached import AttachedNodes
+from .extension.builtin import built_in
+from .extension.loading import Extensions, found_factories, found_nodes
+from .jvm.driver import Driver, SessionCatalog
 from .listener import Listener
-from .plan_context import Knowledge
-from .settings import Settings
+from .runs.application import Application
+from .runs.plan_context import PlanReaders
+from .runs.settings import Settings
 
 logger = logging.getLogger("headwater.spark")
 
-_DRAIN_SECONDS = 15.0
+_CLOSE_SECONDS = 15.0
 
 
 class Transport(Protocol):
-    """Where events go."""
+    """A transport of events."""
 
     def emit(self, event: Any) -> None:
-        """Hand an event over without waiting."""
+        """Accept an event without waiting."""
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until what was handed over is delivered."""
-        ...
+        """Wait until the accepted events are delivered; return whether they are."""
 
 
 @dataclass(slots=True)
 class Instrumentation:
-    """One instrumented application."""
+    """An instrumented application."""
 
     listener: Listener
     transport: Transport
     process: int
     closed: bool = False
 
-    def close(self, error: tuple[str, str | None] | None = None, timeout: float = _DRAIN_SECONDS) -> None:
-        """Tell what is left and how the program ended; a second call does nothing."""
+    def close(self, error: tuple[str, str | None] | None = None, timeout: float = _CLOSE_SECONDS) -> None:
+        """Emit the remaining events and the end of the application; a second call does nothing."""
         if self.closed or self.process != os.getpid():
             return  # a forked child has neither the JVM nor the worker
         self.closed = True
         begun = time.monotonic()
         try:
-            self.listener.drain(timeout)
+            self.listener.stop(timeout)
             self.listener.application.end(int(time.time() * 1000), error)
             self.transport.flush(max(1.0, timeout - (time.monotonic() - begun)))
-        except Exception as fault:  # noqa: BLE001 - at the end of a job, too, its result must stay what it is
+        except Exception as fault:  # noqa: BLE001 - the job's result must not change at its end either
             self.listener.fault(fault)
 
 
@@ -63,16 +62,16 @@ _lock = threading.Lock()
 
 
 def instrument(spark: Any, transport: Transport | None = None) -> Instrumentation | None:
-    """Tell the lineage of everything that this session's application does from now on.
+    """Emit the lineage of everything that this session's application does from now on.
 
-    Args: ``spark``, a classic ``SparkSession`` or a ``SparkContext``; ``transport``, else headwater's default one.
-    Never raises: what fails is one warning, and the job runs on without lineage (then None is returned).
-    Calling it again for the same application changes nothing.
+    ``spark`` is a classic ``SparkSession`` or a ``SparkContext``; ``transport`` defaults to headwater's default transport.
+    Never raises: after a failure, which is logged as a warning, the job runs without lineage and the result is None.
+    Another call for the same application changes nothing.
     """
     try:
         return _instrument(spark, transport)
-    except Exception as fault:  # noqa: BLE001 - the promise to the job
-        logger.warning("no lineage will be told, the job is not affected: %s", fault)
+    except Exception as fault:  # noqa: BLE001 - the job must not fail
+        logger.warning("lineage is not available, the job is not affected: %s", fault)
         return None
 
 
@@ -87,31 +86,31 @@ def _instrument(spark: Any, transport: Transport | None) -> Instrumentation | No
         if known is not None and not known.closed:
             return known
         for earlier in _active.values():
-            earlier.close()  # a process has one SparkContext at a time, so theirs has ended
-        made = _attach(context, session, transport or _default_transport())
-        _active[context.applicationId] = made
-    atexit.register(made.close)
-    return made
+            earlier.close()  # a process has one SparkContext at a time, so the earlier ones have ended
+        instrumentation = _attach(context, session, transport or _default_transport())
+        _active[context.applicationId] = instrumentation
+    atexit.register(instrumentation.close)
+    return instrumentation
 
 
 _CONNECT = (
-    "no lineage will be told: this is a Spark Connect session, whose plans are in a server that this program can't see into"
-    " (a classic session, made with a master in place of a remote, is told)"
+    "lineage is not available: this is a Spark Connect session, whose plans are in a server that this program cannot read;"
+    " use a classic session, created with a master instead of a remote"
 )
 
 
 def _context(spark: Any) -> Any:
-    """``spark`` if it is a context; of a Connect session the context of its server, where that runs in this process."""
+    """Return ``spark`` if it is a context; for a Connect session the context of its server, if that is in this process."""
     if hasattr(spark, "_jsc"):
         return spark
     import pyspark
 
-    known = getattr(pyspark, "SparkContext", None)  # a client's PySpark has none
-    return None if known is None else known._active_spark_context
+    kind = getattr(pyspark, "SparkContext", None)  # the pure client has none
+    return None if kind is None else kind._active_spark_context
 
 
 def _default_transport() -> Transport:
-    from headwater.transport import default_transport
+    from ..transport import default_transport
 
     return default_transport()
 
@@ -123,8 +122,8 @@ def _attach(context: Any, session: Any, transport: Transport) -> Instrumentation
     catalog = SessionCatalog.of(driver)
     factories = [*found_factories(os.environ), built_in(catalog, settings.plans)]
     extensions = Extensions.load(factories, own=1, spark_context=context)
-    knowledge = Knowledge(catalog, extensions, Attached(found_nodes(os.environ), extensions.context))
-    application = Application.of(settings, knowledge, transport.emit)
+    readers = PlanReaders(catalog, extensions, AttachedNodes(found_nodes(os.environ), extensions.context))
+    application = Application.of(settings, readers, transport.emit)
     listener = Listener(driver, application)
     application.start(int(context.startTime))
     listener.start()
@@ -132,5 +131,5 @@ def _attach(context: Any, session: Any, transport: Transport) -> Instrumentation
 
 
 def active() -> list[Instrumentation]:
-    """The applications instrumented in this process, oldest first."""
+    """Return the applications instrumented in this process, oldest first."""
     return list(_active.values())

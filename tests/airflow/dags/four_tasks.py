@@ -16,7 +16,7 @@ except ImportError:
 HERE = os.environ["TEST_FOLDER"]
 
 
-def kept(name):
+def asset(name):
     return Asset(f"file://{HERE}/{name}")
 
 
@@ -27,23 +27,23 @@ def four_tasks():
         task_id="make_orders",
         conn_id="shop",
         sql=["create table if not exists raw (id int)", "create table orders as select id from raw"],
-        inlets=[kept("raw.csv")],
-        outlets=[kept("orders.csv")],
+        inlets=[asset("raw.csv")],
+        outlets=[asset("orders.csv")],
         owner="ada,ben",
     )
 
-    @task(inlets=[kept("orders.csv")], outlets=[kept("counts.csv")])
+    @task(inlets=[asset("orders.csv")], outlets=[asset("counts.csv")])
     def count():
         return [1, 2]
 
-    @task(inlets=[kept("counts.csv")], outlets=[kept("parts.csv")])
+    @task(inlets=[asset("counts.csv")], outlets=[asset("parts.csv")])
     def ship(number):
         from headwater.operators import InputDataset, emit_dataset_lineage
 
         emit_dataset_lineage([InputDataset("s3://stock", f"part-{number}.csv")], raise_on_error=True)
         return number
 
-    @task(retries=1, retry_delay=timedelta(seconds=0), outlets=[kept("bills.csv")])
+    @task(retries=1, retry_delay=timedelta(seconds=0), outlets=[asset("bills.csv")])
     def bill(**context):
         if context["ti"].try_number < 2:
             raise RuntimeError("the press is jammed")

@@ -1,8 +1,7 @@
 """Every kind of expression in one projection, and aggregates with their masking."""
 
 from pyspark.sql import SparkSession
-
-from ..samples import customers, orders, work
+from tests.spark.samples import customers, orders, work
 
 spark = SparkSession.builder.appName("expressions").getOrCreate()
 o = spark.read.parquet(orders())

@@ -2,8 +2,7 @@
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from ..samples import orders, text, work
+from tests.spark.samples import orders, text, work
 
 spark = SparkSession.builder.appName("files").getOrCreate()
 o = spark.read.parquet(orders())

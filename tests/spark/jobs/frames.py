@@ -5,8 +5,7 @@ import contextlib
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from ..samples import customers, orders, work
+from tests.spark.samples import customers, orders, work
 
 spark = SparkSession.builder.appName("frames").getOrCreate()
 o = spark.read.parquet(orders())

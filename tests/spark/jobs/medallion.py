@@ -2,8 +2,7 @@
 
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
-
-from ..samples import customers, orders, text, work
+from tests.spark.samples import customers, orders, text, work
 
 spark = SparkSession.builder.appName("medallion").getOrCreate()
 o = spark.read.parquet(orders())

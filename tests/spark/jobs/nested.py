@@ -2,8 +2,7 @@
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from ..samples import orders, work
+from tests.spark.samples import orders, work
 
 spark = SparkSession.builder.appName("nested").getOrCreate()
 o = spark.read.parquet(orders())

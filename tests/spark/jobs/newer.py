@@ -2,8 +2,7 @@
 
 # since: 4.2
 from pyspark.sql import SparkSession
-
-from ..samples import customers, orders, work
+from tests.spark.samples import customers, orders, work
 
 spark = SparkSession.builder.appName("newer").getOrCreate()
 spark.read.parquet(orders()).createOrReplaceTempView("o")

@@ -2,8 +2,7 @@
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from ..samples import customers, orders, work
+from tests.spark.samples import customers, orders, work
 
 spark = SparkSession.builder.appName("relations").getOrCreate()
 o = spark.read.parquet(orders())

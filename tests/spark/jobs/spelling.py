@@ -2,8 +2,7 @@
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from ..samples import customers, orders, work
+from tests.spark.samples import customers, orders, work
 
 spark = SparkSession.builder.appName("_Spelling_").getOrCreate()
 o = spark.read.parquet(orders())
@@ -13,9 +12,9 @@ out = f"{work()}/out"
 
 odd = o.select(F.col("order_id").alias("a.b"), F.col("status").alias("ünïcode"), F.col("day").alias("with space"))
 odd.write.parquet(f"{out}/odd")
-told = spark.read.parquet(f"{out}/odd")
-told.select("`a.b`", "ÜNÏCODE", F.col("with space").alias("ws")).write.parquet(f"{out}/chosen")
-told.select(F.struct("`a.b`", "ünïcode").alias("s")).select("s.`a.b`").write.parquet(f"{out}/member")
+odd = spark.read.parquet(f"{out}/odd")
+odd.select("`a.b`", "ÜNÏCODE", F.col("with space").alias("ws")).write.parquet(f"{out}/chosen")
+odd.select(F.struct("`a.b`", "ünïcode").alias("s")).select("s.`a.b`").write.parquet(f"{out}/member")
 both = o.join(c, o.customer_id == c.customer_id)
 both.select(o.customer_id.alias("l"), c.customer_id.alias("r"), "name").write.parquet(f"{out}/twice")
 x, y = o.alias("x"), o.alias("y")

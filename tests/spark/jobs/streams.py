@@ -3,8 +3,7 @@
 from typing import Any
 
 from pyspark.sql import SparkSession
-
-from ..samples import orders, work
+from tests.spark.samples import orders, work
 
 spark = SparkSession.builder.appName("streams").getOrCreate()
 o = spark.read.parquet(orders())

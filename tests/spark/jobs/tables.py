@@ -1,8 +1,7 @@
 """Tables of the session catalog, from CREATE to DROP; several INSERTs of one FROM; views."""
 
 from pyspark.sql import SparkSession
-
-from ..samples import customers, orders, work
+from tests.spark.samples import customers, orders, work
 
 spark = SparkSession.builder.appName("tables").getOrCreate()
 o = spark.read.parquet(orders())

@@ -2,8 +2,7 @@
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-
-from ..samples import customers, orders, work
+from tests.spark.samples import customers, orders, work
 
 spark = SparkSession.builder.appName("writes").getOrCreate()
 o = spark.read.parquet(orders())
@@ -21,8 +20,8 @@ spark.read.parquet(f"{out}/parted/day=2026-01-01").write.parquet(f"{out}/x%20y")
 spark.read.parquet(f"{out}/x%20y").write.parquet(f"{out}/a b")
 c.write.format("noop").mode("overwrite").save()
 o.where("amount > 3").localCheckpoint().groupBy("status").agg(F.sum("amount").alias("s")).write.parquet(f"{out}/cut")
-kept = c.cache()
-kept.count()
-kept.select("name").write.parquet(f"{out}/kept")
+cached = c.cache()
+cached.count()
+cached.select("name").write.parquet(f"{out}/kept")
 spark.range(3).write.parquet(f"{out}/made")
 spark.stop()

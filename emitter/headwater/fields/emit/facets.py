@@ -10,6 +10,7 @@ import attr
 from openlineage.client.generated import column_lineage_dataset, schema_dataset, tags_dataset
 from openlineage.client.generated.base import DatasetFacet
 
+from ...producer import own_schema
 from ..model.field_operations import DatasetField, DatasetRef
 from ..model.paths import unescape
 from ..model.schema import Schema, SchemaField
@@ -29,7 +30,7 @@ MAX_OPERATION_FIELDS = 20_000
 class _HeadwaterFacet(DatasetFacet):
     @classmethod
     def _get_schema(cls) -> str:
-        return f"urn:headwater:facets:1-0-0:{cls.__name__}"
+        return own_schema(cls.__name__)
 
 
 @attr.define

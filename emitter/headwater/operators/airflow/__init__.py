@@ -1,22 +1,15 @@
 """Lineage of Apache Airflow 2.10 and later, beside its OpenLineage provider or in place of it.
 
-Beside it: `lineage_run_id` and its fellows tell the ids that the provider gives, and
-`headwater.operators.emit_dataset_lineage` finds the task that runs here. In its place:
-`headwater.operators.airflow.plugin` listens itself, unless the provider does. Run ids, job names and parents are the
-provider's either way, so the graph joins what one has told with what the other tells.
+Beside it, ``lineage_run_id`` and the like return the provider's ids, and ``headwater.operators.emit_dataset_lineage`` finds
+the current task. In its place, ``headwater.operators.airflow.plugin`` has a listener, which is active unless the provider is.
+Run ids, job names and parents are the provider's in both cases, so the graph merges the events of both.
 
-Only the plugin module imports Airflow, and only Airflow loads that.
+Only the plugin module imports Airflow, and only Airflow loads that module.
 """
 
-from headwater.operators.airflow.facts import (
-    lineage_job_name,
-    lineage_job_namespace,
-    lineage_parent_id,
-    lineage_run_id,
-    task_run_of,
-)
-from headwater.operators.airflow.settings import AirflowSettings, provider_listens, read_settings
-from headwater.operators.airflow.tasks import AirflowTasks
+from .facts import lineage_job_name, lineage_job_namespace, lineage_parent_id, lineage_run_id, task_run_of
+from .settings import AirflowSettings, provider_listens, read_settings
+from .tasks import AirflowTasks
 
 __all__ = [
     "AirflowSettings",

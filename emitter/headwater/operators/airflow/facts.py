@@ -1,6 +1,6 @@
-"""What Airflow's task instances tell of their run, read by shape: the same for 2.10 and later and for 3.
+"""The runs of Airflow's task instances and DAG runs, read by attributes: for Airflow 2.10 and later, and 3.
 
-Ids, names and parents are those that Airflow's OpenLineage provider gives.
+Ids, names and parents are those of Airflow's OpenLineage provider.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from headwater.operators.plain import plain
-from headwater.operators.tasks import RunRef, TaskRun, task_run_id, workflow_run_id
+from ..contract.plain import plain
+from ..tasks import RunRef, TaskRun, task_run_id, workflow_run_id
 
 logger = logging.getLogger(__name__)
 
 LONGEST_DOCUMENT = 64 * 1024
-"""Bytes of a documentation text in UTF-8; the provider's bound."""
+"""The most bytes of a documentation text in UTF-8; the provider's limit."""
 
 _DOCUMENTS = (
     ("doc", "text/plain"),
@@ -32,7 +32,7 @@ _SCHEDULES = {"integration": "AIRFLOW", "processingType": "BATCH"}
 
 
 def task_run_of(ti: Any, namespace: str) -> TaskRun:
-    """The run of an Airflow task instance: of Airflow 3's task process, of Airflow 2's, or of its database."""
+    """Return the run of a task instance, of Airflow 3's task process, of Airflow 2, or of Airflow's database."""
     dag_run, dag, task, context = _surroundings(ti)
     parent = RunRef(dag_run_id(dag_run, ti.dag_id, namespace), namespace, ti.dag_id)
     return TaskRun(
@@ -40,7 +40,7 @@ def task_run_of(ti: Any, namespace: str) -> TaskRun:
         namespace=namespace,
         name=f"{ti.dag_id}.{ti.task_id}",
         parent=parent,
-        root=_told_run(getattr(dag_run, "conf", None)),
+        root=_referenced_run(getattr(dag_run, "conf", None)),
         started_at=getattr(ti, "start_date", None),
         nominal_start=_instant_or_none(getattr(dag_run, "data_interval_start", None)),
         nominal_end=_instant_or_none(getattr(dag_run, "data_interval_end", None)),
@@ -53,17 +53,16 @@ def task_run_of(ti: Any, namespace: str) -> TaskRun:
 
 
 def dag_run_of(dag_run: Any, namespace: str) -> TaskRun:
-    """The run of a DAG; its parent is what triggered it, if the trigger's ``conf`` tells (``{"openlineage":
-    {"parentRunId", …}}``)."""
+    """Return the run of a DAG; its parent is the one in the trigger's ``conf`` (``{"openlineage": {"parentRunId", …}}``)."""
     dag = getattr(dag_run, "dag", None)
     conf = getattr(dag_run, "conf", None)
-    parent = _told_run(conf, "parent")
+    parent = _referenced_run(conf, "parent")
     return TaskRun(
         run_id=dag_run_id(dag_run, dag_run.dag_id, namespace),
         namespace=namespace,
         name=dag_run.dag_id,
         parent=parent,
-        root=_told_run(conf, "rootParent") if parent else None,
+        root=_referenced_run(conf, "rootParent") if parent else None,
         started_at=getattr(dag_run, "start_date", None),
         nominal_start=_instant_or_none(getattr(dag_run, "data_interval_start", None)),
         nominal_end=_instant_or_none(getattr(dag_run, "data_interval_end", None)),
@@ -73,35 +72,35 @@ def dag_run_of(dag_run: Any, namespace: str) -> TaskRun:
 
 
 def dag_run_id(dag_run: Any, dag_id: str, namespace: str) -> str:
-    """The id of a DAG run; clearing it gives it another one."""
+    """Return the id of a DAG run; a cleared run has another id."""
     number = getattr(dag_run, "clear_number", 0) or 0
     return workflow_run_id(namespace=namespace, workflow=dag_id, clear_number=number, instant=_instant(dag_run))
 
 
 def lineage_job_namespace() -> str:
-    """The namespace of all jobs of this Airflow."""
-    from headwater.operators.airflow.settings import from_airflow  # settings read facts through the listener
+    """Return the namespace of all jobs of this Airflow."""
+    from .settings import from_airflow  # a circular import
 
     return from_airflow().namespace
 
 
 def lineage_job_name(task_instance: Any) -> str:
-    """The job of a task: ``dag_id.task_id``."""
+    """Return the job of a task: ``dag_id.task_id``."""
     return f"{task_instance.dag_id}.{task_instance.task_id}"
 
 
 def lineage_run_id(task_instance: Any) -> str:
-    """The run id of this attempt of a task, the one that the provider's events carry."""
+    """Return the run id of this attempt of a task, as in the provider's events."""
     return _run_id(task_instance, _surroundings(task_instance)[0], lineage_job_namespace())
 
 
 def lineage_parent_id(task_instance: Any) -> str:
-    """``namespace/job/run id`` of a task, as Spark and dbt take it for their parent."""
+    """Return ``namespace/job/run id`` of a task, the form of a parent in the settings of Spark and dbt."""
     return f"{lineage_job_namespace()}/{lineage_job_name(task_instance)}/{lineage_run_id(task_instance)}"
 
 
 def current_ti() -> Any:
-    """The task instance that runs in this context of Airflow, or None."""
+    """Return the task instance of the current Airflow context, or None."""
     for name in ("airflow.sdk", "airflow.operators.python"):
         module = sys.modules.get(name)
         getter = getattr(module, "get_current_context", None)
@@ -114,8 +113,7 @@ def current_ti() -> Any:
 
 
 def _surroundings(ti: Any) -> tuple[Any, Any, Any, Mapping[str, Any] | None]:
-    """DAG run, DAG, task, template context. Airflow 3's task process has them in the context only, the others as
-    attributes."""
+    """Return DAG run, DAG, task and template context; Airflow 3's task process has them in the context only."""
     dag_run = getattr(ti, "dag_run", None)
     task = getattr(ti, "task", None)
     if dag_run is not None:
@@ -136,7 +134,7 @@ def _run_id(ti: Any, dag_run: Any, namespace: str) -> str:
 
 
 def _instant(dag_run: Any) -> datetime:
-    """The logical date; a run of Airflow 3 that has none is known by when it was due."""
+    """Return the logical date; for a run of Airflow 3 without one the date when it was due."""
     given = getattr(dag_run, "logical_date", None) or getattr(dag_run, "run_after", None)
     instant = _instant_or_none(given)
     if instant is None:
@@ -153,9 +151,9 @@ def _instant_or_none(given: Any) -> datetime | None:
 
 
 def _resumed(ti: Any, task: Any, context: Mapping[str, Any] | None) -> bool:
-    """Whether this attempt has begun before: a deferred task goes on, a sensor in reschedule mode looks again."""
-    told = getattr(ti, "_ti_context_from_server", None)
-    if getattr(told, "next_method", None) or getattr(ti, "next_method", None):
+    """Return whether this attempt began earlier: a resumed deferred task, or a sensor in reschedule mode."""
+    given = getattr(ti, "_ti_context_from_server", None)
+    if getattr(given, "next_method", None) or getattr(ti, "next_method", None):
         return True
     if not getattr(task, "reschedule", False):
         return False
@@ -164,7 +162,7 @@ def _resumed(ti: Any, task: Any, context: Mapping[str, Any] | None) -> bool:
 
 
 def _reschedules(ti: Any) -> int:
-    """Airflow 2 keeps them in its database, and says so on the task instance's model."""
+    """Return the number of reschedules of an attempt, which Airflow 2 stores in its database."""
     getter = getattr(sys.modules.get("airflow.models.taskreschedule"), "TaskReschedule", None)
     find = getattr(getter, "stmt_for_task_instance", None)
     if find is None:
@@ -174,14 +172,13 @@ def _reschedules(ti: Any) -> int:
         return len(session.scalars(find(ti, descending=False)).all())
 
 
-def _told_run(conf: Any, *prefixes: str) -> RunRef | None:
-    """The run that a DAG run's ``conf`` names as its root (else its parent), if id, namespace and name are all
-    there."""
-    told = conf.get("openlineage") if isinstance(conf, Mapping) else None
-    if not isinstance(told, Mapping):
+def _referenced_run(conf: Any, *prefixes: str) -> RunRef | None:
+    """Return the run that a DAG run's ``conf`` names as its root, else as its parent, if all its parts are there."""
+    given = conf.get("openlineage") if isinstance(conf, Mapping) else None
+    if not isinstance(given, Mapping):
         return None
     for prefix in prefixes or ("rootParent", "parent"):
-        parts = [told.get(f"{prefix}{part}") for part in ("RunId", "JobNamespace", "JobName")]
+        parts = [given.get(f"{prefix}{part}") for part in ("RunId", "JobNamespace", "JobName")]
         if all(parts) and _is_uuid(parts[0]):
             return RunRef(*(str(part) for part in parts))
         if any(parts):
@@ -198,7 +195,7 @@ def _is_uuid(text: object) -> bool:
 
 
 def _about(task: Any, dag: Any) -> dict[str, Any]:
-    """Documentation, owners and tags: the task's, where it has none the DAG's."""
+    """Return the facets of documentation, owners and tags: the task's, else the DAG's."""
     facets: dict[str, Any] = {}
     document = _document(task, _DOCUMENTS) or _document(dag, _WORKFLOW_DOCUMENTS)
     if document:
@@ -222,7 +219,7 @@ def _document(of: Any, kinds: tuple[tuple[str, str], ...]) -> tuple[str, str] | 
 
 def _owners(task: Any, dag: Any) -> list[str]:
     owner = getattr(task, "owner", None)
-    # Airflow's default owner says nothing.
+    # Airflow's default owner is not a name.
     of = getattr(dag, "owner", None) or owner if owner in (None, "airflow") else owner
     return sorted({name.strip() for name in str(of or "").split(",") if name.strip()})
 
@@ -242,18 +239,18 @@ def _run_facets(ti: Any, dag_run: Any, dag: Any, task: Any) -> dict[str, Any]:
 
 def _dag_run_members(dag_run: Any) -> dict[str, Any]:
     members = {
-        name: _told(getattr(dag_run, name, None))
+        name: _json_value(getattr(dag_run, name, None))
         for name in ("run_id", "run_type", "logical_date", "run_after", "clear_number")
     }
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _told(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return plain(value) if isinstance(value, (str, int, datetime, timedelta)) else None
 
 
 def _runtime_outlets(context: Mapping[str, Any] | None) -> Iterator[Any]:
-    """Assets that the task attached while it ran (Airflow 3: ``outlet_events``)."""
+    """Yield the assets that the task added while it ran (Airflow 3: ``outlet_events``)."""
     events: Any = (context or {}).get("outlet_events") or {}
     for key in events:
         accessor = events[key]

@@ -1,7 +1,6 @@
-"""Airflow's secrets taken out of events before they leave: the values that it has registered, wherever they stand in
-a facet.
+"""Masking of Airflow's registered secrets in the facets of events.
 
-What can't be masked is left out: a facet is worth less than a password.
+A facet that cannot be masked is left out.
 """
 
 from __future__ import annotations
@@ -11,17 +10,16 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from headwater.operators.sink import EventSink
+from ..sink import EventSink
 
 logger = logging.getLogger(__name__)
 
 Mask: TypeAlias = Callable[[Any], Any]
-"""Gives a value back without secrets; may raise."""
+"""A function that returns a value without secrets; may raise."""
 
 
 class MaskingSink:
-    """Masks every facet of an event and hands it on; keys of runs, jobs and datasets stay, for lineage hangs on
-    them."""
+    """A sink that masks every facet of an event; the keys of runs, jobs and datasets are unchanged."""
 
     def __init__(self, sink: Callable[[], EventSink], mask: Mask) -> None:
         self._sink = sink
@@ -31,8 +29,8 @@ class MaskingSink:
         masked = {**event}
         for member in ("run", "job"):
             masked[member] = self._without_secrets(event[member], "facets")
-        masked["inputs"] = [self._without_secrets(each, "facets", "inputFacets") for each in event["inputs"]]
-        masked["outputs"] = [self._without_secrets(each, "facets", "outputFacets") for each in event["outputs"]]
+        masked["inputs"] = [self._without_secrets(dataset, "facets", "inputFacets") for dataset in event["inputs"]]
+        masked["outputs"] = [self._without_secrets(dataset, "facets", "outputFacets") for dataset in event["outputs"]]
         self._sink().emit(masked)
 
     def flush(self, timeout: float) -> bool:
@@ -41,32 +39,32 @@ class MaskingSink:
     def close(self, timeout: float) -> bool:
         return self._sink().close(timeout)
 
-    def _without_secrets(self, holder: dict[str, Any], *containers: str) -> dict[str, Any]:
-        masked = {**holder}
+    def _without_secrets(self, entity: dict[str, Any], *containers: str) -> dict[str, Any]:
+        masked = {**entity}
         for container in containers:
-            if container in holder:
-                facets = ((name, self._masked(name, facet)) for name, facet in holder[container].items())
+            if container in entity:
+                facets = ((name, self._masked(name, facet)) for name, facet in entity[container].items())
                 masked[container] = {name: facet for name, facet in facets if facet is not None}
         return masked
 
     def _masked(self, name: str, facet: dict[str, Any]) -> dict[str, Any] | None:
-        # References to other runs and the facet's own address are identities too.
+        # References to other runs and the facet's own address are keys, too.
         if name == "parent":
             return facet
         try:
             members = self._mask({key: value for key, value in facet.items() if not key.startswith("_")})
         except Exception as fault:  # noqa: BLE001  whatever the masker raises, the facet must not leave unmasked
-            logger.warning("facet %s can't be masked and is left out: %s", name, fault)
+            logger.warning("facet %s cannot be masked and is left out: %s", name, fault)
             return None
         return {**{key: value for key, value in facet.items() if key.startswith("_")}, **members}
 
 
 def airflow_mask() -> Mask:
-    """The masker of this Airflow, to any depth that a facet has."""
+    """Return the masker of this Airflow, for any depth of a facet."""
     for name in ("airflow.sdk.log", "airflow.sdk.execution_time.secrets_masker", "airflow.utils.log.secrets_masker"):
         try:
             redact: Any = importlib.import_module(name).redact
         except (ImportError, AttributeError):
             continue
         return lambda value: redact(value, max_depth=20)
-    raise ImportError("this Airflow has no secrets masker that is known here")
+    raise ImportError("no known secrets masker in this Airflow: use a supported release (docs/operators.md)")

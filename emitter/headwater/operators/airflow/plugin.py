@@ -1,11 +1,11 @@
-"""The Airflow plugin: listens to tasks and DAG runs where Airflow's own OpenLineage provider doesn't.
+"""The Airflow plugin: a listener of tasks and DAG runs, unless Airflow's own OpenLineage provider is active.
 
-Airflow finds it by the entry point ``airflow.plugins``, or by ``from headwater.operators.airflow.plugin import
-HeadwaterPlugin`` in a file of the plugins folder. Beside a provider that is switched on it stands aside: two
-listeners would send every event twice.
+Airflow loads it by the entry point ``airflow.plugins``, or by ``from headwater.operators.airflow.plugin import
+HeadwaterPlugin`` in a file of the plugins folder. It is inactive beside an active provider, as two
+listeners would emit every event twice.
 """
 
-# Airflow is never installed beside this project, for it pins what it needs to the day: mypy can't see it.
+# Airflow is never installed beside this project, because it pins its dependencies: mypy does not find it.
 # mypy: disable-error-code="import-not-found,untyped-decorator"
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from typing import Any
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
 
-from headwater.operators.airflow.masking import MaskingSink, airflow_mask
-from headwater.operators.airflow.settings import from_airflow, provider_listens
-from headwater.operators.airflow.tasks import AirflowTasks
-from headwater.operators.current import finders
-from headwater.operators.sink import default_sink
+from ..current import finders
+from ..sink import default_sink
+from .masking import MaskingSink, airflow_mask
+from .settings import from_airflow, provider_listens
+from .tasks import AirflowTasks
 
 logger = logging.getLogger(__name__)
 
 
 class AirflowListener:
-    """The hooks of Airflow's listener interface that `AirflowTasks` has an answer to; pluggy matches arguments by
-    name."""
+    """The hooks of Airflow's listener interface, implemented by ``AirflowTasks``; pluggy matches arguments by name."""
 
     def __init__(self, tasks: AirflowTasks) -> None:
         self._tasks = tasks
@@ -67,22 +66,22 @@ class AirflowListener:
 
 
 def _on_worker(ti: Any) -> bool:
-    """Airflow 3 hands its database's rows over where a state was set by hand; Airflow 2 has no other task instances."""
+    """Return whether a task instance runs here; Airflow 3 passes a database row for a state set by hand, Airflow 2 always."""
     major = int(importlib.import_module("airflow").__version__.split(".")[0])
     return major < 3 or hasattr(ti, "_ti_context_from_server")
 
 
 def _hook_assets() -> tuple[Iterable[Any], Iterable[Any]]:
-    """What Airflow's hooks told so far; before Airflow 3 assets were called datasets."""
+    """Return the assets of Airflow's hooks so far, called datasets before Airflow 3."""
     collector = _collector()
     if collector is None or not getattr(collector, "has_collected", False):
         return (), ()
     for name in ("asset", "dataset"):
         collected = getattr(collector, f"collected_{name}s", None)
         if collected is not None:
-            return [getattr(each, name) for each in collected.inputs], [
-                getattr(each, name) for each in collected.outputs
-            ]
+            sides = (collected.inputs, collected.outputs)
+            inputs, outputs = ([getattr(entry, name) for entry in side] for side in sides)
+            return inputs, outputs
     return (), ()
 
 
@@ -96,7 +95,7 @@ def _collector() -> Any:
 
 
 def _hook_readers() -> list[Any]:
-    """Airflow's hooks collect nothing unless some plugin says that it reads them."""
+    """Return the readers that make Airflow's hooks collect assets."""
     for name in ("airflow.sdk.lineage", "airflow.lineage.hook"):
         try:
             return [importlib.import_module(name).HookLineageReader]
@@ -108,9 +107,8 @@ def _hook_readers() -> list[Any]:
 def _listeners() -> list[Any]:
     settings = from_airflow()
     if settings.disabled or provider_listens():
-        logger.debug(
-            "headwater's listener stands aside: %s", "disabled" if settings.disabled else "the provider listens"
-        )
+        reason = "it is disabled" if settings.disabled else "the provider is active"
+        logger.debug("headwater's listener is inactive: %s", reason)
         return []
     listener = settings.listener(sink=MaskingSink(default_sink, airflow_mask()))
     tasks = AirflowTasks(settings, listener, on_worker=_on_worker, hook_assets=_hook_assets)
@@ -119,7 +117,7 @@ def _listeners() -> list[Any]:
 
 
 class HeadwaterPlugin(AirflowPlugin):  # type: ignore[misc,unused-ignore]
-    """What Airflow loads."""
+    """The plugin class that Airflow loads."""
 
     name = "headwater"
     listeners = _listeners()

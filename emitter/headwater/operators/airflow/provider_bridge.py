@@ -1,15 +1,15 @@
-"""Telling lineage from inside a task of an Airflow whose own provider listens."""
+"""Lineage emitted from inside a task of an Airflow whose own provider is active."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from headwater.operators.airflow.masking import MaskingSink, airflow_mask
-from headwater.operators.airflow.settings import from_airflow
-from headwater.operators.airflow.tasks import AirflowTasks
-from headwater.operators.current import CurrentTask
-from headwater.operators.sink import default_sink
+from ..current import CurrentTask
+from ..sink import default_sink
+from .masking import MaskingSink, airflow_mask
+from .settings import from_airflow
+from .tasks import AirflowTasks
 
 
 @cache
@@ -19,5 +19,5 @@ def _tasks() -> AirflowTasks:
 
 
 def find_current(ti: Any) -> CurrentTask | None:
-    """The Airflow task at work here, or the one of this task instance."""
+    """Return the current Airflow task, or the task of this task instance."""
     return _tasks().find_current(ti)

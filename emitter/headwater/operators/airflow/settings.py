@@ -1,4 +1,4 @@
-"""Settings of Airflow's ``[openlineage]`` section, those that its provider knows: one place to set for both."""
+"""Settings in Airflow's ``[openlineage]`` section, which its provider also reads."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from headwater.operators.bounded import Isolation
-from headwater.operators.collect import CustomFacets
-from headwater.operators.extractors import ExtractorRegistry
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.policy import EmissionPolicy
+from ..bounded import Isolation
+from ..collect import CustomFacets
+from ..contract.extractors import ExtractorRegistry
+from ..listener import TaskLineageListener
+from ..policy import EmissionPolicy
 
 logger = logging.getLogger(__name__)
 
 Read: TypeAlias = Callable[[str], str | None]
-"""The key of a setting of the section -> its value, None where it isn't set."""
+"""A function from a key of the section to its value, None where it is not set."""
 
 
 @dataclass(frozen=True, slots=True)
 class AirflowSettings:
-    """What of the section counts here; wrong values count as their defaults, with a warning."""
+    """The settings that apply to this listener; an invalid value is replaced by its default, with a warning."""
 
     namespace: str = "default"
     disabled: bool = False
@@ -36,12 +36,12 @@ class AirflowSettings:
     policy: EmissionPolicy = field(default_factory=EmissionPolicy)
 
     def listener(self, **more: Any) -> TaskLineageListener:
-        """A listener as these settings ask for; what can't be imported is left out with a warning."""
+        """Return a listener with these settings; functions that cannot be imported are left out with a warning."""
         functions = [_imported(path) for path in self.custom_facets]
         return TaskLineageListener(
             registry=ExtractorRegistry(paths=self.extractors),
             policy=self.policy,
-            custom_facets=[each for each in functions if each is not None],
+            custom_facets=[function for function in functions if function is not None],
             timeout=self.timeout,
             isolation=self.isolation,
             **more,
@@ -49,17 +49,17 @@ class AirflowSettings:
 
 
 def read_settings(read: Read, environ: Mapping[str, str]) -> AirflowSettings:
-    """Read the section; the environment's ``OPENLINEAGE_NAMESPACE`` counts where it is silent.
+    """Return the settings of the section, else those of the environment (``OPENLINEAGE_NAMESPACE`` and the like).
 
-    The section's own ``disabled`` is about the provider. This listener is on where ``HEADWATER_AIRFLOW_LISTENER`` says
-    so, and where that says nothing and ``HEADWATER_KAFKA_BOOTSTRAP_SERVERS`` is set; ``OPENLINEAGE_DISABLED`` is off.
+    The section's own ``disabled`` applies to the provider only. This listener is enabled by ``HEADWATER_AIRFLOW_LISTENER``,
+    without it by ``HEADWATER_KAFKA_BOOTSTRAP_SERVERS``, and disabled by ``OPENLINEAGE_DISABLED``.
 
-    Extraction is in a thread unless ``HEADWATER_AIRFLOW_ISOLATION`` is ``fork``: a child that is killed while it asks
-    Airflow's supervisor for an XCom would leave the answer in the task's own channel.
+    Extraction runs in a thread unless ``HEADWATER_AIRFLOW_ISOLATION`` is ``fork``: a child that is killed while it requests
+    an XCom from Airflow's supervisor would leave the response in the task's own connection.
     """
     return AirflowSettings(
         namespace=read("namespace") or environ.get("OPENLINEAGE_NAMESPACE") or "default",
-        disabled=not _wanted(environ),
+        disabled=not _enabled(environ),
         timeout=_seconds(read("execution_timeout")),
         isolation="fork" if environ.get("HEADWATER_AIRFLOW_ISOLATION") == "fork" else "thread",
         extractors=read("extractors") or environ.get("OPENLINEAGE_EXTRACTORS") or "",
@@ -69,14 +69,13 @@ def read_settings(read: Read, environ: Mapping[str, str]) -> AirflowSettings:
 
 
 def from_airflow() -> AirflowSettings:
-    """The settings of this Airflow; raises ImportError where there is none."""
+    """Return the settings of this Airflow; raise ImportError where there is none."""
     conf: Any = importlib.import_module("airflow.configuration").conf
     return read_settings(lambda key: conf.get("openlineage", key, fallback=None), os.environ)
 
 
 def provider_listens() -> bool:
-    """Whether Airflow's own provider is there and switched on: then it sends the events of tasks, and a second
-    listener must not."""
+    """Return whether Airflow's own provider is installed and enabled, and so emits the events of tasks."""
     try:
         if importlib.util.find_spec("airflow.providers.openlineage") is None:
             return False
@@ -90,16 +89,16 @@ def _imported(path: str) -> CustomFacets | None:
     try:
         function: CustomFacets = getattr(importlib.import_module(module), name)
     except Exception as fault:  # noqa: BLE001  importing runs foreign code
-        logger.warning("custom run facets of %s can't be used and are left out: %s", path, fault)
+        logger.warning("custom run facets of %s cannot be used and are left out: %s", path, fault)
         return None
     return function
 
 
-def _wanted(environ: Mapping[str, str]) -> bool:
+def _enabled(environ: Mapping[str, str]) -> bool:
     if _true(environ.get("OPENLINEAGE_DISABLED")):
         return False
-    asked = environ.get("HEADWATER_AIRFLOW_LISTENER")
-    return _true(asked) if asked else bool(environ.get("HEADWATER_KAFKA_BOOTSTRAP_SERVERS"))
+    listener = environ.get("HEADWATER_AIRFLOW_LISTENER")
+    return _true(listener) if listener else bool(environ.get("HEADWATER_KAFKA_BOOTSTRAP_SERVERS"))
 
 
 def _true(value: str | None) -> bool:
@@ -107,7 +106,7 @@ def _true(value: str | None) -> bool:
 
 
 def _list(value: str | None) -> list[str]:
-    return [each.strip() for each in (value or "").split(";") if each.strip()]
+    return [item.strip() for item in (value or "").split(";") if item.strip()]
 
 
 def _seconds(value: str | None) -> float:
@@ -116,7 +115,7 @@ def _seconds(value: str | None) -> float:
     except ValueError:
         seconds = 0.0
     if seconds <= 0:
-        logger.warning("execution_timeout %r is no number of seconds: 10 is used", value)
+        logger.warning("execution_timeout %r is not a positive number of seconds: 10 is used", value)
         return 10.0
     return seconds
 
@@ -125,5 +124,5 @@ def _rules(value: str | None) -> Any:
     try:
         return json.loads(value or "[]")
     except ValueError as fault:
-        logger.warning("emission_policy is no JSON (%s): everything is told", fault)
+        logger.warning("emission_policy is not JSON (%s): every task is emitted", fault)
         return []

@@ -1,47 +1,28 @@
-"""Airflow's listener hooks made calls of `TaskLineageListener`. Knows Airflow by the shape of what it hands over
-only."""
+"""Airflow's listener hooks as calls of ``TaskLineageListener``; Airflow's objects are read by attributes only."""
 
 from __future__ import annotations
 
-import functools
-import logging
 from collections.abc import Callable, Iterable
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
-from headwater.operators.airflow.facts import current_ti, dag_run_of, task_run_of
-from headwater.operators.airflow.settings import AirflowSettings
-from headwater.operators.annotations import annotated_dataset
-from headwater.operators.current import CurrentTask
-from headwater.operators.events import error_facet, task_event
-from headwater.operators.hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
-from headwater.operators.listener import TaskLineageListener
-from headwater.operators.task_lineage import TaskInstanceLineage
+from ..bounded import never_raises
+from ..contract.annotations import annotated_dataset
+from ..contract.task_lineage import TaskInstanceLineage
+from ..current import CurrentTask
+from ..events import error_facet, task_event
+from ..hooks import HookLineageCollector, collect_in_process, collecting, get_hook_collector
+from ..listener import TaskLineageListener
+from .facts import current_ti, dag_run_of, task_run_of
+from .settings import AirflowSettings
 
-logger = logging.getLogger(__name__)
-
-_P = ParamSpec("_P")
 FLUSH_SECONDS = 2.0
 
 
-def _never_raises(
-    method: Callable[Concatenate[AirflowTasks, _P], None],
-) -> Callable[Concatenate[AirflowTasks, _P], None]:
-    @functools.wraps(method)
-    def guarded(self: AirflowTasks, /, *args: _P.args, **kwargs: _P.kwargs) -> None:
-        try:
-            method(self, *args, **kwargs)
-        except Exception:
-            logger.warning("lineage: %s failed. This does not change the task.", method.__name__, exc_info=True)
-
-    return guarded
-
-
 class AirflowTasks:
-    """Tells the lineage of Airflow's tasks and DAG runs; no method raises.
+    """Emits the lineage of Airflow's tasks and DAG runs; no method raises.
 
-    ``on_worker`` says of a task instance whether it is at work in this process; one that isn't had its state set by
-    hand or by the scheduler, and nothing of its operator is asked. ``hook_assets`` gives the assets that Airflow's
-    own hooks told (AIP-62).
+    ``on_worker`` returns whether a task instance runs in this process; the state of any other was set by hand or by the
+    scheduler, and its operator is not called. ``hook_assets`` returns the assets of Airflow's own hooks (AIP-62).
     """
 
     def __init__(
@@ -54,20 +35,21 @@ class AirflowTasks:
     ) -> None:
         self._settings = settings
         self._listener = listener or settings.listener()
+        self.counts = self._listener.counts
         self._on_worker = on_worker
         self._hook_assets = hook_assets
-        self._told_before: set[tuple[str, str]] = set()
-        self._at_work: Any = None
+        self._earlier_assets: set[tuple[str, str]] = set()
+        self._running_ti: Any = None
 
-    @_never_raises
+    @never_raises
     def running(self, ti: Any) -> None:
-        """A task starts here: from now on hooks tell this task."""
-        self._at_work = ti
+        """Emit the start of a task, to which hooks report from now on."""
+        self._running_ti = ti
         collect_in_process(HookLineageCollector())
-        self._told_before = {(side, _uri(asset)) for side, asset in self._assets()}
+        self._earlier_assets = {(side, _uri(asset)) for side, asset in self._assets()}
         self._listener.task_started(self._run(ti), _operator(ti), ti)
 
-    @_never_raises
+    @never_raises
     def succeeded(self, ti: Any) -> None:
         if not self._on_worker(ti):
             self._listener.state_set_by_hand(self._run(ti), "success", _operator(ti))
@@ -76,13 +58,13 @@ class AirflowTasks:
             self._listener.task_succeeded(self._run(ti), _operator(ti), ti)
         self._ended()
 
-    @_never_raises
+    @never_raises
     def skipped(self, ti: Any) -> None:
         with collecting(self._hooks()):
             self._listener.task_skipped(self._run(ti), _operator(ti), ti)
         self._ended()
 
-    @_never_raises
+    @never_raises
     def failed(self, ti: Any, error: BaseException | str | None) -> None:
         if not self._on_worker(ti):
             self._listener.state_set_by_hand(self._run(ti), "failed", _operator(ti), error)
@@ -91,25 +73,25 @@ class AirflowTasks:
             self._listener.task_failed(self._run(ti), _operator(ti), ti, error)
         self._ended()
 
-    @_never_raises
+    @never_raises
     def dag_run_changed(self, dag_run: Any, kind: str, message: str = "") -> None:
-        """A DAG run started (``START``) or ended (``COMPLETE``, ``FAIL``)."""
+        """Emit the start (``START``) or end (``COMPLETE``, ``FAIL``) of a DAG run."""
         if self._settings.policy.for_workflow(dag_run.dag_id):
             run = dag_run_of(dag_run, self._settings.namespace)
             at = (run.started_at if kind == "START" else getattr(dag_run, "end_date", None)) or self._listener.now()
             late = error_facet(message) if kind == "FAIL" else {}
             self._listener.emit(task_event(kind, at, run, TaskInstanceLineage(), late))  # type: ignore[arg-type]
 
-    @_never_raises
+    @never_raises
     def stopping(self) -> None:
-        """This process of Airflow ends. If its task has not ended, it waits, and what hooks told so far goes now."""
-        if self._at_work is not None:
+        """Emit the datasets of hooks so far, if this process of Airflow ends before its task, which is deferred then."""
+        if self._running_ti is not None:
             with collecting(self._hooks()):
-                self._listener.task_deferred(self._run(self._at_work), _operator(self._at_work), self._at_work)
+                self._listener.task_deferred(self._run(self._running_ti), _operator(self._running_ti), self._running_ti)
         self._ended()
 
     def find_current(self, ti: Any) -> CurrentTask | None:
-        """The task at work here, or the one of this task instance, for `headwater.operators.emit_dataset_lineage`."""
+        """Return the current task, or the task of this task instance."""
         found = ti if ti is not None else current_ti()
         if found is None or not hasattr(found, "dag_id"):
             return None
@@ -119,16 +101,16 @@ class AirflowTasks:
         return task_run_of(ti, self._settings.namespace)
 
     def _ended(self) -> None:
-        """Airflow ends its task processes by ``os._exit``: what is not delivered now goes to disk, or is lost."""
-        self._at_work = None
+        """Deliver or spool the events, because Airflow ends its task processes by ``os._exit``."""
+        self._running_ti = None
         if not self._listener.flush(FLUSH_SECONDS):
             self._listener.close(FLUSH_SECONDS)
 
     def _hooks(self) -> HookLineageCollector:
-        """The collector of this task, with what Airflow's hooks told since it started."""
+        """Return the collector of this task, with the assets of Airflow's hooks since its start."""
         hooks = get_hook_collector()
         for side, asset in self._assets():
-            dataset = None if (side, _uri(asset)) in self._told_before else annotated_dataset(asset)
+            dataset = None if (side, _uri(asset)) in self._earlier_assets else annotated_dataset(asset)
             if dataset is not None:
                 (hooks.add_input if side == "input" else hooks.add_output)(dataset)
         return hooks

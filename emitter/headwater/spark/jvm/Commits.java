@@ -10,23 +10,23 @@ import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.spark.SparkContext;
 
 /**
- * Which version of a table a write made, for the formats that keep versions; Iceberg's classes are met by name alone, so any
- * exception may come of a release that has another shape. The program may have stopped Spark by now: nothing is asked of it.
+ * The versions that writes committed, for table formats with versions. Iceberg's classes are accessed by reflection, so a
+ * release with other methods may raise any exception. Spark may be stopped already, so its services are not used.
  */
 public class Commits {
   private static final int MOST_LATER = 100;
   private static final int MOST_FILES = 20000;
   private static final int MOST_LINES = 10;
 
-  /** The newest snapshot of an Iceberg table that was made in a span of time as {id, its summary}, else null. */
+  /** The newest snapshot of an Iceberg table committed in a span of time as {id, its summary}, or null. */
   public static Object[] iceberg(Object table, long first, long last) throws Exception {
-    Object held = told(table, "table");
-    Object snapshot = told(held, "currentSnapshot");
+    Object held = call(table, "table");
+    Object snapshot = call(held, "currentSnapshot");
     for (int later = 0; snapshot != null && later < MOST_LATER; later++) {
-      long made = ((Long) told(snapshot, "timestampMillis")).longValue();
+      long made = ((Long) call(snapshot, "timestampMillis")).longValue();
       if (made < first) return null;
-      if (made <= last) return new Object[] {told(snapshot, "snapshotId").toString(), told(snapshot, "summary")};
-      Object parent = told(snapshot, "parentId");
+      if (made <= last) return new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary")};
+      Object parent = call(snapshot, "parentId");
       if (parent == null) return null;
       Method before = held.getClass().getMethod("snapshot", new Class[] {Long.TYPE});
       snapshot = before.invoke(held, new Object[] {parent});
@@ -35,8 +35,8 @@ public class Commits {
   }
 
   /**
-   * The newest commit of the Delta table at a location that was made in a span of time as {version, its commitInfo as JSON},
-   * else null; the log's file names tell.
+   * The newest commit in a span of time of the Delta table at a location as {version, its commitInfo as JSON}, or
+   * null; the version is the log's file name.
    */
   public static Object[] delta(SparkContext context, String location, long first, long last) throws Exception {
     Path folder = new Path(location, "_delta_log");
@@ -48,7 +48,7 @@ public class Commits {
       FileStatus file = (FileStatus) files.next();
       String name = file.getPath().getName();
       long made = file.getModificationTime();
-      // A store that counts whole seconds has rounded the time down.
+      // A store with a resolution of one second rounds the time down.
       long earliest = made % 1000 == 0 ? first / 1000 * 1000 : first;
       boolean fits = made >= earliest && made <= last && name.matches("[0-9]{20}[.]json");
       if (fits && name.compareTo(newest) > 0) newest = name;
@@ -57,7 +57,7 @@ public class Commits {
     return new Object[] {Long.toString(Long.parseLong(newest.substring(0, 20))), info(system, new Path(folder, newest))};
   }
 
-  /** The line of a commit that tells about the commit itself, one of the first; null where it is not among them. */
+  /** The commitInfo line of a commit, which is one of the first lines; null where it is not. */
   private static String info(FileSystem system, Path commit) throws Exception {
     BufferedReader lines = new BufferedReader(new InputStreamReader(system.open(commit), "UTF-8"));
     try {
@@ -71,9 +71,9 @@ public class Commits {
     }
   }
 
-  private static Object told(Object holder, String name) throws Exception {
-    Method method = holder.getClass().getMethod(name, new Class[0]);
-    method.setAccessible(true); // public methods of classes that are not
-    return method.invoke(holder, new Object[0]);
+  private static Object call(Object target, String name) throws Exception {
+    Method method = target.getClass().getMethod(name, new Class[0]);
+    method.setAccessible(true); // a public method of a class that is not public
+    return method.invoke(target, new Object[0]);
   }
 }

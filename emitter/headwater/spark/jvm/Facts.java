@@ -26,7 +26,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.util.AccumulatorV2;
 
-/** What a run did, read from Spark's own counters: no job is run, no file is opened. */
+/** The results of a run, from Spark's own counters: no job is run, no file is opened. */
 public class Facts {
   private static final int MOST_NODES = 20000;
   private static final int LONGEST_TRACE = 20000;
@@ -101,7 +101,7 @@ public class Facts {
     return null;
   }
 
-  /** A failure's stack trace, its end left out where it is long. */
+  /** An exception's stack trace, truncated to LONGEST_TRACE characters. */
   public static String stack(Throwable failure) {
     StringWriter text = new StringWriter();
     failure.printStackTrace(new PrintWriter(text, true));
@@ -123,7 +123,7 @@ public class Facts {
     return map;
   }
 
-  /** A job that no SQL execution started: what its RDDs read, where it writes, and how its RDDs are called. */
+  /** A job: its stages, its SQL execution, and of an RDD action its RDDs, its output folder and the names of its RDDs. */
   public static Map job(SparkListenerJobStart event, ActiveJob job) {
     LinkedHashMap map = new LinkedHashMap();
     map.put("job", Integer.valueOf(event.jobId()));
@@ -142,7 +142,7 @@ public class Facts {
     Stage last = job.finalStage();
     ArrayList rdds = new ArrayList();
     List chain = Leaves.chain(last.rdd());
-    for (int i = 0; i < chain.size(); i++) rdds.add(Leaves.one((RDD) chain.get(i)));
+    for (int i = 0; i < chain.size(); i++) rdds.add(Leaves.single((RDD) chain.get(i)));
     map.put("rdds", rdds);
     map.put("kinds", Leaves.kinds(last.rdd(), LONGEST_NAME, DEEPEST_NAME));
     map.put("stage", Integer.valueOf(last.id()));
@@ -150,7 +150,7 @@ public class Facts {
     return map;
   }
 
-  /** The output folder of the Hadoop configuration that a job's function has closed over, else null. */
+  /** The output folder of the Hadoop configuration in the closure of a job's function, or null. */
   private static String output(Object held, int depth, int[] budget) {
     if (held == null || depth == 0 || --budget[0] < 0) return null;
     if (held instanceof JobConf) return ((JobConf) held).get("mapreduce.output.fileoutputformat.outputdir");

@@ -32,7 +32,7 @@ import org.apache.spark.sql.execution.datasources.v2.FileTable;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.DataSourceRegister;
 
-/** Describes what stands at the leaves of a plan (relations, tables, RDDs) as maps of plain values. */
+/** Describes the leaves of a plan (relations, tables, RDDs) as maps of plain values. */
 public class Leaves {
   private static final int MOST_RDDS = 10000;
   private static final int MOST_PATHS = 10000;
@@ -41,7 +41,7 @@ public class Leaves {
     return value instanceof Path || value instanceof URI || value instanceof JoinType;
   }
 
-  /** A URI as the path that it stands for: only a URI is escaped, so nothing is to be unescaped later. */
+  /** A value as text; a URI as its unescaped path. */
   public static String text(Object value) {
     return value instanceof URI ? new Path((URI) value).toString() : value.toString();
   }
@@ -59,7 +59,7 @@ public class Leaves {
       try {
         return table((Table) value);
       } catch (RuntimeException unfit) {
-        return other(value); // sinks of the first streaming API are tables in name only
+        return other(value); // sinks of the first streaming API implement Table, but none of its methods
       }
     }
     if (value instanceof CatalogPlugin) return made("catalog", value, "name", ((CatalogPlugin) value).name());
@@ -68,7 +68,7 @@ public class Leaves {
     return other(value);
   }
 
-  /** A relation or table of a library: its constructor's fields that are plain, found by reflection (Kafka's topics). */
+  /** A library's relation or table: its fields with plain values, by reflection (Kafka's topics). */
   private static Map other(Object value) {
     Map map = made("relation", value, null, null);
     java.lang.reflect.Field[] fields = value.getClass().getDeclaredFields();
@@ -103,7 +103,7 @@ public class Leaves {
     return map;
   }
 
-  /** The paths that were asked for; of several files the folders that they lie in, as a pattern expands to files. */
+  /** The paths of a read; for several files their folders, as a pattern expands to files. */
   private static Object places(HadoopFsRelation relation) {
     scala.collection.Iterable roots = (scala.collection.Iterable) (Object) relation.location().rootPaths();
     if (roots.size() < 2 || !(relation.location() instanceof PartitioningAwareFileIndex)) return roots;
@@ -119,7 +119,7 @@ public class Leaves {
     return found.toArray();
   }
 
-  /** The version of the Delta table that is read, else null. */
+  /** The version of the Delta table that is read, or null. */
   private static Object version(Object location) {
     if (!location.getClass().getName().startsWith("org.apache.spark.sql.delta.")) return null;
     try {
@@ -155,7 +155,7 @@ public class Leaves {
     return map;
   }
 
-  /** The snapshot of an Iceberg table that is read, the current one or an earlier; null where it can't tell. */
+  /** The snapshot of an Iceberg table that is read, the current one or an earlier; null if it is not available. */
   private static Object snapshot(Table value) {
     try {
       return value.getClass().getMethod("snapshotId", new Class[0]).invoke(value, new Object[0]);
@@ -164,16 +164,16 @@ public class Leaves {
     }
   }
 
-  /** A table's columns; null where it can't tell them. */
+  /** A table's columns; null if they are not available. */
   private static Object schema(Table value) {
     try {
       return value.schema();
-    } catch (RuntimeException untold) {
+    } catch (RuntimeException unavailable) {
       return null;
     }
   }
 
-  /** The files that an RDD reads, found through its dependencies, and the columns where a file scan knows them. */
+  /** The files that an RDD and its dependencies read, and the columns of file scans. */
   static Map rdd(RDD root) {
     LinkedHashSet paths = new LinkedHashSet();
     LinkedHashSet files = new LinkedHashSet();
@@ -183,13 +183,13 @@ public class Leaves {
     return described("rdd", root, paths, files, columns);
   }
 
-  /** What one RDD of a chain reads itself. */
-  static Map one(RDD rdd) {
+  /** The files that an RDD reads itself, without its dependencies. */
+  static Map single(RDD rdd) {
     LinkedHashSet paths = new LinkedHashSet();
     LinkedHashSet files = new LinkedHashSet();
     LinkedHashSet columns = new LinkedHashSet();
     readBy(rdd, paths, files, columns);
-    Map map = described("one", rdd, paths, files, columns);
+    Map map = described("rdd", rdd, paths, files, columns);
     map.put("id", Integer.valueOf(rdd.id()));
     map.put("name", rdd.name());
     return map;
@@ -213,7 +213,7 @@ public class Leaves {
     }
   }
 
-  /** The kinds of an RDD and of those below it, depth first, a kind once in a row; no longer than is asked for. */
+  /** The kinds of an RDD and of its dependencies, depth first, without repetitions; about {@code longest} characters at most. */
   public static String kinds(RDD rdd, int longest, int depth) {
     String type = rdd.getClass().getName();
     String own = type.substring(type.lastIndexOf('.') + 1).replaceAll("RDD\\d*$", "");
@@ -227,7 +227,7 @@ public class Leaves {
     return below.toString().startsWith(own) ? below.toString() : own + " " + below;
   }
 
-  /** An RDD and all RDDs that it depends on, each once. */
+  /** An RDD and all its dependencies, each once. */
   public static List chain(RDD root) {
     ArrayList found = new ArrayList();
     HashSet seen = new HashSet();

@@ -23,8 +23,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.types.DataType;
 
 /**
- * Writes a query plan as JSON in one go: every node with its output, its constructor fields and its expressions.
- * What is beyond the budget of values or the time limit is left out, and the text says so ("cut").
+ * Writes a query plan as JSON in one call: every node with its output, its constructor fields and its expressions.
+ * Nodes above the limit of values or of time are left out; "truncated" then names the limit.
  */
 public class PlanReader {
   private static final int DEEPEST = 100;
@@ -38,7 +38,7 @@ public class PlanReader {
   private long deadline;
   private int budget;
   private int nesting = 0;
-  private String cut = null;
+  private String truncated = null;
 
   public PlanReader(int budget, long millis) {
     this.budget = budget;
@@ -53,11 +53,11 @@ public class PlanReader {
     try {
       node((QueryPlan) plan);
     } catch (StackOverflowError error) {
-      cut = "depth";
+      truncated = "depth";
     }
-    if (cut != null) leaves((QueryPlan) plan);
-    StringBuilder out = new StringBuilder("{\"cut\":");
-    string(out, cut);
+    if (truncated != null) leaves((QueryPlan) plan);
+    StringBuilder out = new StringBuilder("{\"truncated\":");
+    string(out, truncated);
     out.append(",\"leaves\":").append(leaves);
     out.append(",\"nodes\":[");
     for (int i = 0; i < texts.size(); i++) {
@@ -67,10 +67,10 @@ public class PlanReader {
     return out.append("]}").toString();
   }
 
-  /** The leaves of a plan that is beyond the limits, told within limits of their own: what a query reads is in them. */
+  /** The leaves of a truncated plan, read within limits of their own: they contain what a query reads. */
   private void leaves(QueryPlan plan) {
-    String beyond = cut;
-    cut = null;
+    String limit = truncated;
+    truncated = null;
     budget = LEAVES_VALUES;
     deadline = System.currentTimeMillis() + LEAVES_MILLIS;
     ArrayList waiting = new ArrayList();
@@ -79,15 +79,15 @@ public class PlanReader {
       QueryPlan next = (QueryPlan) waiting.remove(waiting.size() - 1);
       scala.collection.Iterator children = ((scala.collection.Iterable) (Object) next.children()).iterator();
       if (!children.hasNext()) {
-        indexes.remove(next); // it may have been told in part
-        leaves.add(0, Integer.valueOf(node(next))); // the last child is gone into first
+        indexes.remove(next); // it may have been written in part
+        leaves.add(0, Integer.valueOf(node(next))); // the last child is visited first
       }
       while (children.hasNext()) waiting.add(children.next());
     }
-    cut = beyond;
+    truncated = limit;
   }
 
-  /** Any value as JSON, as it would stand in a node's fields. */
+  /** Any value as JSON, in the form of a node's fields. */
   public String value(Object held) {
     StringBuilder out = new StringBuilder();
     any(out, held, 0);
@@ -95,10 +95,10 @@ public class PlanReader {
   }
 
   private boolean spent() {
-    if (cut != null) return true;
-    if (--budget < 0) cut = "size";
-    else if ((budget & 255) == 0 && System.currentTimeMillis() > deadline) cut = "time";
-    return cut != null;
+    if (truncated != null) return true;
+    if (--budget < 0) truncated = "size";
+    else if ((budget & 255) == 0 && System.currentTimeMillis() > deadline) truncated = "time";
+    return truncated != null;
   }
 
   private int node(QueryPlan plan) {
@@ -114,7 +114,7 @@ public class PlanReader {
     string(out, plan.getClass().getName());
     scala.collection.Iterator children = ((scala.collection.Iterable) (Object) plan.children()).iterator();
     boolean leaf = !children.hasNext();
-    // What a command writes, and the columns that it writes, are told even where its query is beyond the limits.
+    // A command's target and columns come first, so that they are written even if its query is above the limits.
     out.append(",\"output\":");
     output(out, plan);
     out.append(",\"children\":[");
@@ -136,7 +136,7 @@ public class PlanReader {
     return index;
   }
 
-  /** The columns of a node: all of them, or none where the limits come in between. */
+  /** The columns of a node: all of them, or none if a limit is reached on the way. */
   private void output(StringBuilder out, QueryPlan plan) {
     scala.collection.Iterator attributes;
     try {
@@ -151,7 +151,7 @@ public class PlanReader {
       if (!first) out.append(',');
       attribute(out, (Attribute) attributes.next());
     }
-    if (cut != null) out.setLength(before + 1);
+    if (truncated != null) out.setLength(before + 1);
     out.append(']');
   }
 
@@ -306,22 +306,22 @@ public class PlanReader {
       return;
     }
     if (++nesting > DEEPEST) collapsed(out, value);
-    else told(out, value);
+    else plain(out, value);
     nesting--;
   }
 
-  /** What lies too deep is told by the columns that it refers to. */
+  /** An expression below the deepest level, as the columns that it refers to. */
   private void collapsed(StringBuilder out, Expression value) {
     out.append("{\"e\":\"Collapsed\",\"of\":[");
     scala.collection.Iterator references = ((scala.collection.Iterable) (Object) value.references()).iterator();
     for (boolean first = true; references.hasNext() && !spent(); first = false) {
       if (!first) out.append(',');
-      told(out, (Expression) references.next());
+      plain(out, (Expression) references.next());
     }
     out.append("]}");
   }
 
-  private void told(StringBuilder out, Expression value) {
+  private void plain(StringBuilder out, Expression value) {
     String type = value.getClass().getName();
     out.append("{\"e\":");
     string(out, type.substring(type.lastIndexOf('.') + 1));

@@ -9,7 +9,7 @@ import java.util.HashMap;
 public class Products {
   private static final HashMap FIELDS = new HashMap();
 
-  /** Names by place: scalac writes the fields first and in order, and each is checked against its value. */
+  /** Names by position: scalac writes the constructor's fields first and in order; each is checked against its value. */
   static String[] names(scala.Product value) {
     Field[] fields = fields(value.getClass());
     String[] names = new String[value.productArity()];

@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
 
-/** Puts the few listener events that lineage needs on a bounded queue, by reference, and does nothing else on the bus. */
+/** Adds the listener events that lineage needs to a bounded queue, by reference, and does nothing else on the bus. */
 public class Tap extends SparkListener {
   private final LinkedBlockingQueue queue;
   private final SparkContext context;
@@ -30,36 +30,36 @@ public class Tap extends SparkListener {
     this.queue = new LinkedBlockingQueue(capacity);
   }
 
-  /** How many events found the queue full. */
+  /** The number of events that were dropped because the queue was full. */
   public long dropped() {
     return dropped.get();
   }
 
-  private void put(String kind, Object event, Object extra) {
+  private void add(String kind, Object event, Object extra) {
     Object[] item = new Object[] {kind, Long.valueOf(System.currentTimeMillis()), event, extra};
     if (!queue.offer(item)) dropped.incrementAndGet();
   }
 
-  /** The next event as {kind, clock in ms, event, extra}, or null when none came in time. */
+  /** The next event as {kind, clock in ms, event, extra}, or null if there is none in time. */
   public Object[] poll(long millis) throws InterruptedException {
     return (Object[]) queue.poll(millis, TimeUnit.MILLISECONDS);
   }
 
   public void onOtherEvent(SparkListenerEvent event) {
     if (event instanceof SparkListenerSQLExecutionStart) {
-      // The map of running executions forgets an execution at its end, so its plan is taken hold of here.
-      put("sqlStart", event, SQLExecution.getQueryExecution(((SparkListenerSQLExecutionStart) event).executionId()));
+      // An execution leaves the map of running executions at its end, so its plan is referenced here.
+      add("sqlStart", event, SQLExecution.getQueryExecution(((SparkListenerSQLExecutionStart) event).executionId()));
     } else if (event instanceof SparkListenerSQLExecutionEnd) {
-      put("sqlEnd", event, ((SparkListenerSQLExecutionEnd) event).qe());
+      add("sqlEnd", event, ((SparkListenerSQLExecutionEnd) event).qe());
     } else if (event instanceof StreamingQueryListener.QueryStartedEvent) {
-      // A query that ends soon is forgotten by its manager, so it is taken hold of here.
+      // A query that ends leaves its manager, so it is referenced here.
       scala.Option session = SparkSession.getDefaultSession();
       Object query = session.isDefined() ? ((SparkSession) session.get()).streams().get(((StreamingQueryListener.QueryStartedEvent) event).id()) : null;
-      put("streamStart", event, query);
+      add("streamStart", event, query);
     } else if (event instanceof StreamingQueryListener.QueryProgressEvent) {
-      put("streamProgress", event, null);
+      add("streamProgress", event, null);
     } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
-      put("streamEnd", event, null);
+      add("streamEnd", event, null);
     }
   }
 
@@ -71,19 +71,19 @@ public class Tap extends SparkListener {
       scala.Option found = context.dagScheduler().jobIdToActiveJob().get(Integer.valueOf(event.jobId()));
       if (found.isDefined()) job = (ActiveJob) found.get();
     }
-    put("jobStart", event, job);
+    add("jobStart", event, job);
   }
 
   public void onJobEnd(SparkListenerJobEnd event) {
     Object failure = event.jobResult() instanceof JobFailed ? ((JobFailed) event.jobResult()).exception() : null;
-    put("jobEnd", event, failure);
+    add("jobEnd", event, failure);
   }
 
   public void onStageCompleted(SparkListenerStageCompleted event) {
-    put("stageEnd", event, null);
+    add("stageEnd", event, null);
   }
 
   public void onApplicationEnd(SparkListenerApplicationEnd event) {
-    put("applicationEnd", event, null);
+    add("applicationEnd", event, null);
   }
 }

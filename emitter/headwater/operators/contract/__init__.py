@@ -1,0 +1,1 @@
+"""What an operator returns about its lineage, and how that is read."""

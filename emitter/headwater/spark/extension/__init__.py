@@ -1,0 +1,1 @@
+"""The extension API of libraries, and how their extensions are loaded and applied."""

@@ -1,0 +1,299 @@
+"""The driver's JVM: the only module that calls py4j.
+
+The Java classes of this package are compiled inside the driver by Janino, the compiler of Spark's code generation. So no jar
+is needed, and the names that they use are checked against the Spark release that runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+from ..datasets.commits import Commit, commit
+from ..datasets.tables import Address
+from ..plan import model as plans
+from ..plan.model import Plan
+
+_UNITS = ("Tap", "PlanReader", "Products", "Leaves", "Facts", "Commits")
+_QUEUE = "headwater"
+
+JavaObject = Any
+"""A py4j reference."""
+
+
+# Imported at use: a program must run, without lineage, where neither py4j nor the classic PySpark is installed.
+def _java_errors() -> tuple[type[BaseException], ...]:
+    """Return the types of a Java exception: py4j's error, or PySpark's own for exceptions that it knows."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors.exceptions.captured import CapturedException
+
+    return Py4JJavaError, CapturedException
+
+
+def _py4j_errors() -> tuple[type[BaseException], ...]:
+    """Return the types of Java exceptions and of py4j's errors for missing methods and classes."""
+    from py4j.protocol import Py4JError
+
+    return *_java_errors(), Py4JError
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """The most values and milliseconds of reading one plan."""
+
+    values: int = 60_000
+    milliseconds: int = 2_000
+
+
+def _source() -> str:
+    """Return all classes as a single compilation unit, as Janino compiles one unit at a time."""
+    imports: set[str] = set()
+    bodies: list[str] = []
+    for unit in _UNITS:
+        for line in files(__package__).joinpath(f"{unit}.java").read_text("utf-8").splitlines():
+            if line.startswith("import "):
+                imports.add(line)
+            elif not line.startswith("package "):
+                bodies.append(line)
+    return "\n".join(["package headwater.jvm;", *sorted(imports), *bodies])
+
+
+# Compiled once per JVM: py4j caches methods by class name, and would call those of the earlier classes.
+_loaders: dict[int, tuple[JavaObject, JavaObject]] = {}
+
+
+def _compiled(gateway: JavaObject) -> JavaObject:
+    known = _loaders.get(id(gateway))
+    if known is not None and known[0] is gateway:
+        return known[1]
+    jvm = gateway.jvm
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
+    compiler.cook(_source())
+    _loaders[id(gateway)] = (gateway, compiler.getClassLoader())
+    return _loaders[id(gateway)][1]
+
+
+@dataclass(slots=True)
+class Driver:
+    """The JVM of a session; every method may raise py4j's errors."""
+
+    context: JavaObject
+    gateway: JavaObject
+    tap: JavaObject
+    loader: JavaObject
+    limits: PlanLimits = field(default_factory=PlanLimits)
+    _session: JavaObject | None = None
+
+    @classmethod
+    def attach(cls, context: Any, session: JavaObject | None = None, capacity: int = 10_000) -> Driver:
+        """Compile the classes and register the tap on its own listener queue, so that it does not delay other listeners."""
+        gateway = context._gateway
+        loader = _compiled(gateway)
+        java = context._jsc.sc()
+        driver = cls(java, gateway, None, loader, _session=session)
+        driver.tap = driver._new("Tap", ("org.apache.spark.SparkContext", "int"), (java, capacity))
+        java.listenerBus().addToQueue(driver.tap, _QUEUE)
+        return driver
+
+    @property
+    def session(self) -> JavaObject:
+        """Return the program's session, or None before it has one; never create a session."""
+        if self._session is None:
+            default = self.gateway.jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
+            self._session = default.get() if default.isDefined() else None
+        return self._session
+
+    def _class(self, name: str) -> JavaObject:
+        return self.loader.loadClass(f"headwater.jvm.{name}")
+
+    def _new(self, name: str, types: tuple[str, ...], values: tuple[Any, ...]) -> JavaObject:
+        jvm = self.gateway.jvm
+        primitive = {"int": jvm.java.lang.Integer, "long": jvm.java.lang.Long}
+        kinds = self.gateway.new_array(jvm.Class, len(types))
+        for i, kind in enumerate(types):
+            kinds[i] = primitive[kind].TYPE if kind in primitive else jvm.Class.forName(kind)
+        longs = [jvm.java.lang.Long.valueOf(v) if k == "long" else v for k, v in zip(types, values, strict=True)]
+        return self._class(name).getDeclaredConstructor(kinds).newInstance(self._array(jvm.Object, longs))
+
+    def _static(self, name: str, method: str, *values: Any) -> Any:
+        found = next(m for m in self._class(name).getDeclaredMethods() if m.getName() == method)
+        return found.invoke(None, self._array(self.gateway.jvm.Object, values))
+
+    def _array(self, kind: JavaObject, values: Sequence[Any]) -> JavaObject:
+        array = self.gateway.new_array(kind, len(values))
+        for i, value in enumerate(values):
+            array[i] = value
+        return array
+
+    def poll(self, milliseconds: int) -> JavaObject | None:
+        """Return the next listener event as an array of kind, clock, event, extra; None if there is none in time."""
+        return self.tap.poll(milliseconds)
+
+    def dropped(self) -> int:
+        """Return the number of listener events that were dropped because the queue was full."""
+        return int(self.tap.dropped())
+
+    def analyzed(self, execution: JavaObject) -> JavaObject | None:
+        """Return an execution's analysed plan; None where the analysis failed, as Spark raises that error to the job."""
+        try:
+            return execution.analyzed()
+        except _java_errors():
+            return None
+
+    def reader(self) -> JavaObject:
+        return self._new("PlanReader", ("int", "long"), (self.limits.values, self.limits.milliseconds))
+
+    def plan(self, logical: JavaObject) -> Plan:
+        """Return a logical plan, read in one call."""
+        return plans.parse(self.reader().read(logical))
+
+    def plan_and_nodes(self, logical: JavaObject) -> tuple[Plan, Callable[[int], JavaObject]]:
+        """Return a logical plan, and a function that returns the py4j reference of a node by its index."""
+        reader = self.reader()
+        return plans.parse(reader.read(logical)), reader.node
+
+    def value(self, held: JavaObject) -> Any:
+        """Return a JVM value as plain Python values, in the form of a plan node's fields."""
+        return json.loads(self.reader().value(held))
+
+    def metrics(self, execution: JavaObject) -> list[dict[str, Any]]:
+        """Return the counters of the nodes that scanned or wrote, outermost first."""
+        return list(self.value(self._static("Facts", "metrics", execution)))
+
+    def metrics_so_far(self, execution: JavaObject) -> list[dict[str, Any]]:
+        """Return the counters of an execution that failed; none where it failed before it had a plan."""
+        try:
+            return self.metrics(execution)
+        except _java_errors():
+            return []
+
+    def job(self, event: JavaObject, active: JavaObject | None) -> dict[str, Any]:
+        """Return the RDDs, stages and output folder of a job, as ``Facts.java`` describes them."""
+        return dict(self.value(self._static("Facts", "job", event, active)))
+
+    def stream(self, query: JavaObject) -> tuple[Plan | None, dict[str, Any], dict[str, str]]:
+        """Return a streaming query's analysed plan, its sink and its options."""
+        held = self._static("Facts", "stream", query)
+        if held is None:
+            return None, {}, {}
+        return self.plan(held[0]), dict(self.value(held[1]) or {}), dict(self.value(held[2]) or {})
+
+    def error(self, failure: JavaObject) -> tuple[str, str]:
+        """Return the message and stack trace of a Java exception."""
+        message = failure.getMessage()
+        return str(failure if message is None else message), str(self._static("Facts", "stack", failure))
+
+    def stage(self, info: JavaObject) -> dict[str, Any]:
+        """Return the task metrics of a finished stage."""
+        return dict(self.value(self._static("Facts", "stage", info)))
+
+
+@dataclass(slots=True)
+class SessionCatalog:
+    """The ``Catalog`` port over a live session."""
+
+    driver: Driver
+    _cached: tuple[str | None, str | None, bool, bool] | None = None
+
+    @classmethod
+    def of(cls, driver: Driver) -> SessionCatalog:
+        return cls(driver)
+
+    def _settings(self) -> tuple[str | None, str | None, bool, bool]:
+        """Return warehouse, metastore, hive and case_sensitive, read from the session once."""
+        if self._cached is None:
+            conf, started = self.driver.session.sessionState().conf(), self.driver.context.getConf()
+            hive = started.get("spark.sql.catalogImplementation", "in-memory") == "hive"
+            metastore = _metastore(started) if hive else None
+            self._cached = (str(conf.warehousePath()), metastore, hive, bool(conf.caseSensitiveAnalysis()))
+        return self._cached
+
+    @property
+    def warehouse(self) -> str | None:
+        return self._settings()[0]
+
+    @property
+    def metastore(self) -> str | None:
+        return self._settings()[1]
+
+    @property
+    def hive(self) -> bool:
+        return self._settings()[2]
+
+    @property
+    def case_sensitive(self) -> bool:
+        return self._settings()[3]
+
+    def _catalog(self) -> JavaObject:
+        return self.driver.session.sessionState().catalog()
+
+    def _identifier(self, database: str | None, table: str) -> JavaObject:
+        jvm = self.driver.gateway.jvm
+        option = jvm.scala.Option.apply(database)
+        return jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, option)
+
+    def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
+        identifier = self._identifier(database, table)
+        if not self._catalog().tableExists(identifier):
+            return None
+        return self._loaded_value(lambda: self._catalog().getTableMetadata(identifier))
+
+    def _loaded_value(self, load: Callable[[], JavaObject | None]) -> Mapping[str, Any] | None:
+        """Return a table; None if the program, which runs at the same time, has dropped or renamed it."""
+        try:
+            held = load()
+        except _java_errors():
+            held = None
+        if held is None:
+            return None
+        found: Mapping[str, Any] = self.driver.value(held)
+        return found
+
+    def default_location(self, database: str | None, table: str) -> str | None:
+        uri = self._catalog().defaultTablePath(self._identifier(database, table))
+        return str(self.driver.gateway.jvm.org.apache.hadoop.fs.Path(uri).toString())
+
+    def current_database(self) -> str:
+        return str(self._catalog().getCurrentDatabase())
+
+    def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
+        return self._loaded_value(lambda: self._loaded(catalog, namespace, table))
+
+    def _loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> JavaObject | None:
+        jvm = self.driver.gateway.jvm
+        plugin = self.driver.session.sessionState().catalogManager().catalog(catalog or "spark_catalog")
+        parts = self.driver._array(jvm.String, namespace)
+        identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(parts, table)
+        return plugin.loadTable(identifier) if plugin.tableExists(identifier) else None
+
+    def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
+        try:
+            if file_format == "delta":
+                found = self.driver._static("Commits", "delta", self.driver.context, table.location, first, last)
+            else:
+                held = self._loaded(table.catalog, table.namespace, table.name or "")
+                found = None if held is None else self.driver._static("Commits", "iceberg", held, first, last)
+        except _py4j_errors():
+            return None  # dropped since, or of a release with another form of versions
+        return None if found is None else commit(str(found[0]), self.driver.value(found[1]))
+
+    def catalog_conf(self, catalog: str) -> Mapping[str, str]:
+        prefix = f"spark.sql.catalog.{catalog}."
+        found = self.driver.value(self.driver.session.conf().getAll())
+        return {key[len(prefix) :]: value for key, value in found.items() if key.startswith(prefix)}
+
+    def parse(self, sql: str) -> Plan | None:
+        try:
+            return self.driver.plan(self.driver.session.sessionState().sqlParser().parsePlan(sql))
+        except _py4j_errors():
+            return None  # another database's dialect, whose table names are not known here
+
+
+def _metastore(conf: JavaObject) -> str | None:
+    uris = conf.get("spark.hadoop.hive.metastore.uris", conf.get("spark.sql.hive.metastore.uris", ""))
+    first = uris.split(",")[0].strip()
+    return first.replace("thrift://", "hive://") if first else None

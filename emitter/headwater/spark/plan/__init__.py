@@ -1,0 +1,1 @@
+"""Query plans as values, and the column lineage that follows from them."""

@@ -1,0 +1,1 @@
+"""Runs of one Spark application, and the events about them."""

@@ -1,0 +1,77 @@
+"""RDD actions: jobs that no SQL execution started; each is a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from openlineage.client.uuid import generate_new_uuid
+
+from ..datasets import facets
+from ..datasets.names import snake_case
+from ..extension.loading import Extensions
+from ..extension.views import ActiveJob, StageInfo
+from .events import Event, EventFactory, Subject
+from .listener_events import JobEnded, JobStarted
+
+LONGEST_NAME = 100
+"""The most characters of an RDD job's name, which consists of the kinds of its RDDs."""
+
+
+@dataclass(slots=True)
+class RddRun:
+    """The state of an RDD action; ``events`` are the arguments of builders."""
+
+    subject: Subject
+    events: list[Any]
+
+
+@dataclass(slots=True)
+class RddJobs:
+    """The running RDD actions, whose inputs and outputs come from builders only."""
+
+    factory: EventFactory
+    extensions: Extensions
+    emit: Callable[[Event], None]
+    _running: dict[int, RddRun] = field(default_factory=dict)
+
+    def started(self, signal: JobStarted) -> None:
+        """Emit START of a job that reads or writes files; schema inference by Spark itself is ignored."""
+        job = signal.job
+        events: list[Any] = [job, job.final_stage, *job.final_stage.rdds]
+        parts = self.extensions.parts(events)
+        if _is_inference(job.call_site) or not (parts.inputs or parts.outputs):
+            return
+        subject = Subject(str(generate_new_uuid()), f"{self.factory.name}.{_name(job)}", kind="RDD_JOB")
+        self._running[job.job_id] = RddRun(subject, events)
+        self.emit(self.factory.run(subject, "START", signal.at, parts, {}))
+
+    def any(self) -> bool:
+        """Return whether any RDD action runs."""
+        return bool(self._running)
+
+    def stage_ended(self, info: StageInfo) -> None:
+        """Add a stage's metrics to its job."""
+        for run in self._running.values():
+            if info.stage_id in run.events[0].stage_ids:
+                run.events.append(info)
+
+    def ended(self, signal: JobEnded) -> None:
+        """Emit COMPLETE or FAIL."""
+        run = self._running.pop(signal.job, None)
+        if run is None:
+            return
+        extra = facets.error_message(signal.error)
+        kind = "COMPLETE" if signal.error is None else "FAIL"
+        self.emit(self.factory.run(run.subject, kind, signal.at, self.extensions.parts(run.events), extra))
+
+
+def _name(job: ActiveJob) -> str:
+    """Return the job's name: the kinds of its RDDs, from the last to the first."""
+    return snake_case(job.kinds)[:LONGEST_NAME].rstrip("_")
+
+
+def _is_inference(site: str) -> bool:
+    first = site.lstrip().partition("\n")[0]
+    return any(call in first for call in ("DataFrameReader.", "DataStreamReader.", "SparkSession.sql(", ".delta."))

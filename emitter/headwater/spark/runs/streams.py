@@ -1,0 +1,109 @@
+"""Streaming queries: each start of a query is one run, with any number of micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..datasets import facets
+from ..datasets.catalog_tables import kafka
+from ..datasets.names import job_suffix
+from ..datasets.tables import Dataset, at_location, merged
+from ..plan.model import schema_fields
+from .events import Event, EventFactory, Subject
+from .extraction import Extraction, Frame, PlanLineage
+from .listener_events import ExecutionStarted, StreamEnded, StreamProgressed, StreamStarted
+from .plan_context import PlanReaders
+
+RUNNING_EVERY_MS = 60_000
+"""The least time between two RUNNING events of a query."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """The state of a streaming query's run; ``frame`` is the query's result, which foreachBatch receives."""
+
+    subject: Subject
+    lineage: PlanLineage
+    frame: Frame | None
+    last_event_at: int
+
+
+@dataclass(slots=True)
+class Streams:
+    """The running streaming queries."""
+
+    factory: EventFactory
+    readers: PlanReaders
+    emit: Callable[[Event], None]
+    _running: dict[str, Stream] = field(default_factory=dict)
+
+    def started(self, signal: StreamStarted) -> None:
+        """Emit a query's START."""
+        lineage, frame = PlanLineage(), None
+        if signal.plan is not None:
+            extraction = Extraction(signal.plan, self.readers.of(signal.plan))
+            lineage, frame = _lineage(extraction, signal), extraction.frame()
+        suffix = signal.name or f"streaming_query.{lineage.suffix}".rstrip(".")
+        subject = Subject(signal.run, f"{self.factory.name}.{suffix}", processing="STREAMING")
+        self._running[signal.run] = Stream(subject, lineage, frame, signal.at)
+        self._emit(self._running[signal.run], "START", signal.at, {})
+
+    def execution(self, signal: ExecutionStarted) -> bool:
+        """Add what a micro-batch writes; return whether the execution belongs to a running query."""
+        stream = self._running.get(signal.stream or "")
+        if stream is None:
+            return False
+        if signal.plan is None or signal.plan.root is None or not signal.plan.root.command:
+            return True  # the micro-batch itself, whose lineage is that of its query
+        frames = [] if stream.frame is None else [stream.frame]
+        batch = Extraction(signal.plan, self.readers.of(signal.plan, signal.node), frames).lineage()
+        known = stream.lineage
+        if batch.outputs and not {d.key for d in batch.outputs} <= {d.key for d in known.outputs}:
+            inputs, outputs = (*known.inputs, *batch.inputs), (*known.outputs, *batch.outputs)
+            stream.lineage = replace(known, inputs=merged(inputs), outputs=merged(outputs))
+            self._emit(stream, "RUNNING", signal.at, {})
+        return True
+
+    def progressed(self, signal: StreamProgressed) -> None:
+        """Emit RUNNING, at most once in ``RUNNING_EVERY_MS``."""
+        stream = self._running.get(signal.run)
+        if stream is not None and signal.at - stream.last_event_at >= RUNNING_EVERY_MS:
+            self._emit(stream, "RUNNING", signal.at, {})
+
+    def ended(self, signal: StreamEnded) -> None:
+        """Emit COMPLETE or FAIL."""
+        stream = self._running.pop(signal.run, None)
+        if stream is not None:
+            extra = facets.error_message(signal.error)
+            self._emit(stream, "COMPLETE" if signal.error is None else "FAIL", signal.at, extra)
+
+    def _emit(self, stream: Stream, kind: str, at: int, extra: dict[str, facets.Facet]) -> None:
+        stream.last_event_at = at
+        parts = self.readers.extensions.parts((), stream.lineage.inputs, stream.lineage.outputs)
+        self.emit(self.factory.run(stream.subject, kind, at, parts, extra))
+
+
+def _lineage(extraction: Extraction, signal: StreamStarted) -> PlanLineage:
+    inputs = extraction.lineage().inputs
+    root = extraction.plan.root
+    fields = [] if root is None else schema_fields(root.output)
+    outputs = [extraction.with_query_columns(dataset) for dataset in _sink(signal, fields)]
+    suffix = job_suffix(outputs[0].key, None) if len(outputs) == 1 else ""
+    return PlanLineage(inputs, tuple(outputs), suffix)
+
+
+def _sink(signal: StreamStarted, fields: list[dict[str, Any]]) -> list[Dataset]:
+    """Return the datasets of a query's sink; those of foreach and foreachBatch follow from their own executions."""
+    kind = str(signal.sink.get("class", "")).rpartition(".")[2]
+    options = {str(k).lower(): str(v) for k, v in signal.options.items() if not isinstance(v, Mapping)}
+    if kind.startswith("Kafka"):
+        return kafka({k: v for k, v in options.items() if k in {"topic", "kafka.bootstrap.servers"}}, fields)
+    if kind == "MemorySink" and signal.name:
+        return [Dataset("inmemory://", signal.name).having(schema=facets.schema(fields))]
+    properties = signal.sink.get("properties")
+    location = signal.sink.get("path") or (properties or {}).get("location") or options.get("path")
+    if location and not kind.startswith(("ForeachBatch", "ForeachWriter", "Console")):
+        return [at_location(str(location), fields)]
+    return []
