@@ -8,13 +8,13 @@ from headwater_avro.errors import EventRejected
 from headwater_consumer.horizon_split import part
 from headwater_consumer.kafka.messages import Message
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, GraphWriter
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.dump import Scanner, dump
 from headwater_graph.rules.coalesce import Coalescer, unpack_sources
 from headwater_graph.store.port import Store
 
 
-def feed(store: Store, messages: Iterable[bytes], limits: Limits | None = None) -> BatchReport:
+def feed(store: Store, messages: Iterable[bytes], limits: TransactionLimits | None = None) -> BatchReport:
     """Write one batch of messages; those that can't be used are left out."""
     coalescer = Coalescer()
     told = [Message("told", 0, at, -1, None, message, ()) for at, message in enumerate(messages)]

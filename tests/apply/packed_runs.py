@@ -10,7 +10,7 @@ from typing import Any
 from headwater_avro.events import COMPLETE
 from headwater_avro.names import Key
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, GraphWriter
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.rebuild import SWEEPS
 from headwater_graph.model.records import Facets, Listing, Naming, RunRecord, pack
 from headwater_graph.model.values import Statement
@@ -71,7 +71,7 @@ def _listings(side: Side, time: int) -> dict[Key, Listing]:
     return {key: Listing(time, time, COMPLETE, _instances(facets, time), {}) for key, facets in side.items()}
 
 
-def write(store: Store, rows: Iterable[Row], limits: Limits | None = None) -> BatchReport:
+def write(store: Store, rows: Iterable[Row], limits: TransactionLimits | None = None) -> BatchReport:
     return GraphWriter(store, limits).apply(rows, BatchPosition("test", 0, {}))
 
 

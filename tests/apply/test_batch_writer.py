@@ -12,7 +12,7 @@ import pytest
 
 from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted, StoreRefused
 from headwater_graph.apply.batch_writer import FINE_BEFORE_GROWING, BatchPosition, GraphWriter
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.model.values import Statement
 from headwater_graph.rules.coalesce import Coalescer, Row
 from headwater_graph.store.writer_node import CommittedOffsets
@@ -118,10 +118,10 @@ def test_what_was_prepared_may_be_written_again() -> None:
             raise fault
 
     store, given = TroubledStore(trouble), rows("a", "b", "c")
-    writer = GraphWriter(store, Limits(runs=2))
+    writer = GraphWriter(store, TransactionLimits(runs=2))
     prepared = writer.prepare(given)
     # What one transaction takes is worked out ahead, what waits behind it is not.
-    assert [(len(portion.rows), portion.ahead is not None) for portion in prepared] == [(2, True), (1, False)]
+    assert [(len(portion.rows), portion.prepared is not None) for portion in prepared] == [(2, True), (1, False)]
     for _ in range(2):
         assert writer.write(prepared, POSITION).marked
         assert dumped(store) == graph_of(given)
@@ -138,7 +138,7 @@ def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
 
     store = TroubledStore(trouble)
     given = rows(*"abcdefgh")
-    assert GraphWriter(store, Limits(runs=8)).apply(given, POSITION).refused == []
+    assert GraphWriter(store, TransactionLimits(runs=8)).apply(given, POSITION).refused == []
     assert max(sizes) == 8
     assert dumped(store) == graph_of(given)
 
@@ -152,7 +152,7 @@ def test_transactions_made_smaller_stay_so_for_a_while_and_then_grow_back() -> N
             if len(sizes) == 1:
                 raise StoreExhausted("out of memory")
 
-    writer = GraphWriter(TroubledStore(trouble), Limits(runs=8))
+    writer = GraphWriter(TroubledStore(trouble), TransactionLimits(runs=8))
     for batch in range(FINE_BEFORE_GROWING + 2):
         writer.apply(rows(*(f"{batch}-{number}" for number in range(8))), POSITION)
     assert sizes == [8, *[4, 4] * FINE_BEFORE_GROWING, 8, 8]
@@ -217,7 +217,7 @@ def test_the_transaction_that_brings_the_last_of_a_batch_says_its_offsets(runs: 
             marked.append((len(self.tables["Run"]), offsets_in(self)))
 
     store = Seen()
-    GraphWriter(store, Limits(runs=runs)).apply(rows(*"abcd"), POSITION)
+    GraphWriter(store, TransactionLimits(runs=runs)).apply(rows(*"abcd"), POSITION)
     assert {count for count, offsets in marked if offsets} == {4}
     assert {count for count, offsets in marked if not offsets} <= {0, 1, 2, 3}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.store.neo4j_store import Neo4jStore
@@ -51,14 +51,14 @@ def test_transactions_stay_within_their_limit_and_the_graph_is_right(
 @pytest.mark.chaos
 @pytest.mark.parametrize(("shape", "size"), [(READERS, 100_000), (SPLIT, 100_000), (COLUMNS, 1_500_000)], ids=str)
 def test_transactions_stay_within_their_limit_at_full_size(graph: Neo4jStore, shape: Shape, size: int) -> None:
-    settled_within_limits(graph, shape, size, Limits().rows)
+    settled_within_limits(graph, shape, size, TransactionLimits().rows)
 
 
 def settled_within_limits(graph: Neo4jStore, shape: Shape, size: int, rows: int) -> None:
     built(graph, shape, size)
     watched = Watched(graph)
     begin = time.perf_counter()
-    write(watched, [shape.late(size)], Limits(rows=rows))
+    write(watched, [shape.late(size)], TransactionLimits(rows=rows))
     print(f"\n{shape.name}, {size}: {len(watched.rows)} transactions in {time.perf_counter() - begin:.1f} s,", end=" ")
     print(f"of at most {max(watched.rows)} rows")
     assert len([written for written in watched.rows if written]) >= size // rows
@@ -72,7 +72,7 @@ def test_a_writer_killed_in_the_middle_of_draining_leaves_what_the_next_one_fini
 ) -> None:
     built(graph, shape, size)
     killed_half_way(graph, servers, [str(SHAPES.index(shape)), str(size), str(rows)])
-    write(graph, [shape.late(size)], Limits(rows=rows))
+    write(graph, [shape.late(size)], TransactionLimits(rows=rows))
     assert list(islice(check(graph), 10)) == []
 
 
@@ -82,7 +82,7 @@ def test_a_writer_killed_at_full_size_leaves_what_the_next_one_finishes(
     graph: Neo4jStore, servers: Servers, shape: Shape, size: int
 ) -> None:
     built(graph, shape, size)
-    killed_half_way(graph, servers, [str(SHAPES.index(shape)), str(size), str(Limits().rows)])
+    killed_half_way(graph, servers, [str(SHAPES.index(shape)), str(size), str(TransactionLimits().rows)])
     write(graph, [shape.late(size)])
     assert list(islice(check(graph), 10)) == []
 

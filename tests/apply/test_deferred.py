@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 
 from ..fake_graph.store import FakeStore, FakeTransaction
@@ -16,7 +16,7 @@ from .packed_runs import Watched, write
 from .shapes import SHAPES, Shape
 
 SIZE = 60
-LIMITS = Limits(runs=10, rows=7)
+LIMITS = TransactionLimits(runs=10, rows=7)
 ROWS_EACH = 4
 """How many rows a transaction writes at most for each unit of its limit: a read is cut, put, and what it left dropped."""
 BESIDES = 40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 
 from ..fake_graph.store import FakeStore
 from .packed_runs import Watched, history, run, side, write
@@ -54,6 +54,6 @@ def test_a_late_run_reads_at_most_four_times_what_lies_before_the_agreement(gap:
 
 def test_what_one_transaction_reads_stays_within_its_rows() -> None:
     store = Watched(history(STORED))
-    write(store, [run("late", 1, side("in"), side("other"))], Limits(rows=50))
+    write(store, [run("late", 1, side("in"), side("other"))], TransactionLimits(rows=50))
     assert max(store.items) <= 50
     assert sum(store.items) >= STORED - 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headwater_avro.errors import ConfigError
 from headwater_avro.names import key_hash
 from headwater_graph.apply.deferred import REBUILD
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import Difference, check, differences
 from headwater_graph.audit.dump import dump
 from headwater_graph.audit.rebuild import rebuild
@@ -27,7 +27,7 @@ from ..golden.cases import Case, all_cases
 from ..laws import model
 from ..laws.strategies import deliveries, event_sets
 
-LIMITS = tuple(Limits(runs=runs, rows=rows) for runs in (1, 3, 5_000) for rows in (1, 2, 10_000))
+LIMITS = tuple(TransactionLimits(runs=runs, rows=rows) for runs in (1, 3, 5_000) for rows in (1, 2, 10_000))
 
 
 def rederived(store: FakeStore) -> bytes:

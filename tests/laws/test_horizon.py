@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headwater_avro.canonical import parsed
 from headwater_avro.errors import ConfigError
 from headwater_avro.times import parse_time
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.retention.retain import retain, would_remove
@@ -31,7 +31,13 @@ HORIZONS = (
     "2026-01-01T00:00:03Z",
     "2026-01-01T00:00:04Z",
 )
-LIMITS = (Limits(), Limits(), Limits(rows=1), Limits(rows=2), Limits(runs=1, rows=3))
+LIMITS = (
+    TransactionLimits(),
+    TransactionLimits(),
+    TransactionLimits(rows=1),
+    TransactionLimits(rows=2),
+    TransactionLimits(runs=1, rows=3),
+)
 
 
 def time_of(horizon: str) -> int:

@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from headwater_avro.times import parse_time
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.retention.retain import retain, would_remove
@@ -36,7 +36,7 @@ def graph(servers: Servers) -> Iterator[Neo4jStore]:
 @given(data=st.data())
 def test_any_delivery_gives_the_dump_of_the_whole_set_at_once_in_neo4j(data: st.DataObject, graph: Neo4jStore) -> None:
     messages = data.draw(event_sets())
-    limits = data.draw(st.sampled_from((Limits(), Limits(), Limits(rows=2))))
+    limits = data.draw(st.sampled_from((TransactionLimits(), TransactionLimits(), TransactionLimits(rows=2))))
     emptied(graph)
     for batch in data.draw(deliveries(messages)):
         feed(graph, batch, limits)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 
 from ..fake_graph.store import FakeStore
 from ..feeding import differences, dumped, feed
 from .model import dump as model_dump
 from .strategies import deliveries, event_sets
 
-PLENTY = Limits()
+PLENTY = TransactionLimits()
 # So little that nearly everything a late event changes is owed, and done by later transactions.
-SCARCE = (Limits(rows=1), Limits(rows=2), Limits(runs=1, rows=3))
+SCARCE = (TransactionLimits(rows=1), TransactionLimits(rows=2), TransactionLimits(runs=1, rows=3))
 
 
 @settings(max_examples=1000)

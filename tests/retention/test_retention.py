@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.retention.removal import begin_retention
@@ -19,7 +19,7 @@ from ..apply.test_deferred import Killed, Mortal
 from ..fake_graph.store import FakeStore, FakeTransaction
 from ..feeding import dumped, feed
 
-SMALL = Limits(runs=5, rows=20)
+SMALL = TransactionLimits(runs=5, rows=20)
 RUNS = 60
 HORIZON = START + 50 * 1_000_000
 LATE = json.dumps(

@@ -17,12 +17,12 @@ import msgspec
 from headwater_avro.collection import collection_paused
 from headwater_avro.errors import RejectionCode, StoreBusy, StoreExhausted, StoreRefused
 from headwater_graph.apply.deferred import RetentionUnfinished
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.merged import Portion, portions
 from headwater_graph.apply.transaction import ApplyResult, apply_batch, run_deferred
 from headwater_graph.model.values import Statement
 from headwater_graph.rules.coalesce import Kind, Row
-from headwater_graph.rules.horizon import Beyond
+from headwater_graph.rules.horizon import HorizonRejection
 from headwater_graph.store.port import Store
 
 logger = logging.getLogger("headwater.consumer")
@@ -121,9 +121,9 @@ class _Progress:
     split_runs: list[SplitRun] = field(default_factory=list)
     marked: bool = False
 
-    def lies_beyond(self, portion: Iterable[Row], beyond: Iterable[Beyond]) -> None:
+    def add_rejected(self, portion: Iterable[Row], rejected: Iterable[HorizonRejection]) -> None:
         """Note what of a portion lies before the horizon; a run may be told by several of its rows."""
-        found = {(one.kind, one.key): one for one in beyond}
+        found = {(one.kind, one.key): one for one in rejected}
         for kind, key, _, sources in portion if found else ():
             one = found.get((kind, key.decode()))
             if one is not None and one.bound is not None:
@@ -143,9 +143,9 @@ class _Progress:
 class GraphWriter:
     """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back."""
 
-    def __init__(self, store: Store, limits: Limits | None = None) -> None:
+    def __init__(self, store: Store, limits: TransactionLimits | None = None) -> None:
         self.store = store
-        self._limits = limits or Limits()
+        self._limits = limits or TransactionLimits()
         self._now = self._limits
         self._fine = 0
 
@@ -157,7 +157,7 @@ class GraphWriter:
         with collection_paused():
             prepared = [Portion(part) for part in portions(rows, self._now.runs, self._now.bytes)]
             if prepared:
-                prepared[0].ahead = prepared[0].told()
+                prepared[0].prepared = prepared[0].merged()
         return prepared
 
     def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
@@ -266,17 +266,17 @@ class GraphWriter:
 
     def _apply_portion(self, portion: Portion, progress: _Progress, mark: tuple[Statement, ...]) -> bool:
         with progress.phase("join"):
-            incoming = portion.told()
+            incoming = portion.merged()
         try:
             with progress.phase("write"), self.store.transaction() as tx:
                 applied = apply_batch(tx, incoming, self._now)
-                marked = bool(mark) and not (applied.beyond or progress.refused or progress.split_runs)
+                marked = bool(mark) and not (applied.rejected or progress.refused or progress.split_runs)
                 tx.write(mark if marked else ())
         except RetentionUnfinished:
             self.run_all_deferred(progress)
             raise
-        progress.lies_beyond(portion.rows, applied.beyond)
-        progress.applied += replace(applied, beyond=())
+        progress.add_rejected(portion.rows, applied.rejected)
+        progress.applied += replace(applied, rejected=())
         progress.marked = marked
         return True
 

@@ -1,4 +1,4 @@
-"""The store's keys of what has a name: hashes, since a name may be longer than an index takes."""
+"""The unique property ``key`` of nodes: a digest, because a name may be longer than an index entry may be."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ from functools import lru_cache
 
 from headwater_avro.names import Key, key_hash
 
-_REMEMBERED = 32_768
-"""Hashes kept: jobs and datasets are named by one run after another."""
+_CACHED = 32_768
+"""Digests that are cached: run after run names the same jobs and datasets."""
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED)
 def job_hash(key: Key) -> str:
-    """Return the store's key of a job."""
+    """Return the node key of a job."""
     return key_hash("job", *key)
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_CACHED)
 def dataset_hash(key: Key) -> str:
-    """Return the store's key of a dataset."""
+    """Return the node key of a dataset."""
     return key_hash("dataset", *key)
 
 
 def run_hash(run_id: str) -> str:
-    """Return the store's key of a run."""
+    """Return the node key of a run."""
     return key_hash("run", run_id)
+
+
+def event_hash(text: str) -> str:
+    """Return the node key of a JobEvent, given its canonical JSON."""
+    return key_hash.__wrapped__("event", text)  # Not cached: an event can be large, and each has a key of its own.

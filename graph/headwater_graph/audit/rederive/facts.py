@@ -23,9 +23,11 @@ from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.model.values import JobVersion, Moment, RetainedRead, Row
 from headwater_graph.rules import facets as read
-from headwater_graph.rules.job_versions import Item, item_of_event, item_of_run
+from headwater_graph.rules.dataset_versions import version_content
+from headwater_graph.rules.job_events import read_job_event
+from headwater_graph.rules.job_versions import FoldItem, item_of_event, item_of_run
 from headwater_graph.rules.merge import dataset_of, sides_of
-from headwater_graph.rules.runs import Run, read_run
+from headwater_graph.rules.runs import RunReading, read_run
 from headwater_graph.store.port import Scans
 
 Stands: TypeAlias = tuple[str, bool]
@@ -39,7 +41,7 @@ class SourceItem(Struct, array_like=True):
     for a run.
     """
 
-    item: Item
+    item: FoldItem
     entries: bool = False
     columns: list[Key] = field(default_factory=list)
     gone: bool = False
@@ -174,7 +176,7 @@ class Facts:
         self._name_datasets([*record.inputs, *record.outputs])
         if run.parent.run_id is not None:
             self.of_runs.add((run_hash(run.parent.run_id), PARENT), [run.parent.run_id])
-        item, lineage_source = item_of_run(run), lineage_source_of_run(run, record)
+        item, lineage_source = item_of_run(run), lineage_source_of_run(run)
         if item is not None and lineage_source is not None:
             self._add_item(item, lineage_source, (run.state, run.streaming))
             self._add_points(run, item.moment)
@@ -183,9 +185,10 @@ class Facts:
         inputs, outputs = sides_of(event)
         self._name_jobs([event.job])
         self._name_datasets([*inputs, *outputs])
-        self._add_item(item_of_event(event), lineage_source_of_event(event))
+        reading = read_job_event(event)
+        self._add_item(item_of_event(reading), lineage_source_of_event(reading))
 
-    def _add_item(self, item: Item, lineage_source: LineageSource, stands: Stands | None = None) -> None:
+    def _add_item(self, item: FoldItem, lineage_source: LineageSource, stands: Stands | None = None) -> None:
         self._put_item(
             SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), stands=stands), "b"
         )
@@ -194,7 +197,7 @@ class Facts:
         # At one moment a kept version comes first: what its maker still tells is told within it.
         self.items.add((job_hash(told.item.job), *moment_parts(told.item.moment), order), told)
 
-    def _add_points(self, run: Run, moment: Moment) -> None:
+    def _add_points(self, run: RunReading, moment: Moment) -> None:
         for dataset, write in run.writes.items():
             id_ = dataset_version_id(dataset, run.id)
             made = (write.time, run.id)
@@ -207,17 +210,17 @@ class Facts:
 
     def _add_dataset_event(self, event: DatasetEvent) -> None:
         """Specification 5.4: only those that made a version are kept."""
-        facets = dataset_of(event).facets
+        content = version_content(event.time, dataset_of(event).facets)
         self._name_datasets([event.dataset])
         point = Point(
             event.dataset,
             (event.time, event.text),
             None,
-            read.external_version(read.living(facets, "version")),
+            content.external,
             dataset_event_version_id(event.dataset, event.text),
             None,
-            read.schema_of(read.living(facets, "schema")),
-            read.says_drop(facets),
+            content.schema,
+            content.drops,
         )
         self._add_point(point, WROTE)
 
@@ -226,8 +229,8 @@ class Facts:
         self.timeline.add((dataset_hash(point.dataset), *moment_parts(point.moment), kind), point)
 
 
-def _bare_item(job: Key, moment: Moment, run_id: str | None, *, failed: bool = False) -> Item:
-    return Item(job, moment, run_id, (), (), known=False, failed=failed, code=None)
+def _bare_item(job: Key, moment: Moment, run_id: str | None, *, failed: bool = False) -> FoldItem:
+    return FoldItem(job, moment, run_id, (), (), known=False, failed=failed, code=None)
 
 
 def _key(listed: Iterable[str]) -> Key:

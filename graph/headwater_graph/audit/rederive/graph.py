@@ -29,7 +29,7 @@ from headwater_graph.audit.rederive.spill import Spill, SpillKey, moment_parts
 from headwater_graph.audit.rederive.timelines import Timeline, timeline_of
 from headwater_graph.model.node_keys import job_hash, run_hash
 from headwater_graph.model.values import EARLIEST, JobVersion, Moment, Row
-from headwater_graph.rules.dataset_versions import unmade_id
+from headwater_graph.rules.dataset_versions import unwritten_version_id
 from headwater_graph.store.port import Scans
 
 
@@ -128,7 +128,7 @@ class RederivedGraph:
     def _keep_timeline(self, line: Timeline) -> None:
         for point in line.made:
             self._keep_version(point, point.id or "", point.moment)
-        past = unmade_id(line.dataset, line.past.external) if line.past else None
+        past = unwritten_version_id(line.dataset, line.past.external) if line.past else None
         for id_, external in line.unmade.items():
             point = Point(line.dataset, EARLIEST, None, external, kept=id_ == past)
             self._keep_version(point, id_, None)
@@ -214,7 +214,7 @@ class RederivedGraph:
                 "lineageUnknown": version.unknown,
                 "lineage": canonical(sides),
                 "runs": row.runs,
-                "keptNumber": version.kept.number if version.kept else None,
+                "keptNumber": version.retained.number if version.retained else None,
             }
 
     def _dataset_versions(self) -> Iterator[Row]:

@@ -117,9 +117,8 @@ def _runs(graph: RederivedGraph) -> Iterator[Row]:
             made = any(len(part) > 1 for part in told)
             yield {"id": id_, "placeholder": True, "removed": bool(told), "made": made}
             continue
-        record = unpack(packed, RunRecord)
-        run = read_run(id_, record)
-        row = run_row(run, record)
+        run = read_run(id_, unpack(packed, RunRecord))
+        row = run_row(run, packed)
         yield _shortened({name: row[name] for name in _OF_RUN}) | {
             "id": id_,
             "job": row["job"],
@@ -146,7 +145,7 @@ def _job_versions(graph: RederivedGraph) -> Iterator[Row]:
             "lastRunAt": row.last[1] if row.last else None,
             "lastRunState": row.stands[0] if row.stands else None,
             "lastRunStreaming": row.stands[1] if row.stands else None,
-            "keptNumber": version.kept.number if version.kept else None,
+            "keptNumber": version.retained.number if version.retained else None,
         }
 
 
