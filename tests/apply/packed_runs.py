@@ -1,4 +1,4 @@
-"""Runs told to the writer as packed records: no message is parsed, so that big graphs are made fast."""
+"""Runs as packed records for the writer: no message is parsed, so that large graphs are made fast."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(
     code: str | None = None,
     facets: dict[str, bytes] | None = None,
 ) -> Row:
-    """A run that completed at a second, as the coalescer hands it to the writer."""
+    """A run that completed at a second, as a row of the coalescer."""
     time = START + int(second * SECOND)
     located = {"sourceCodeLocation": b'{"version":"%b"}' % code.encode()} if code else {}
     record = RunRecord(

@@ -1,4 +1,4 @@
-"""Late events that change much: what is there before, the late event, and how many rows of the graph it concerns."""
+"""Late events that change much: what is there before, and the late event."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def _readers(size: int) -> Iterator[Row]:
 
 
 def _named_readers(size: int) -> Iterator[Row]:
-    told = {dataset("in"): {"version": b'{"datasetVersion":"7"}'}}
-    return (run(f"r{at:06}", 10 + at, told, {}) for at in range(size))
+    named = {dataset("in"): {"version": b'{"datasetVersion":"7"}'}}
+    return (run(f"r{at:06}", 10 + at, named, {}) for at in range(size))
 
 
-def _one_version(size: int) -> Iterator[Row]:
+def _same_version(size: int) -> Iterator[Row]:
     return (run(f"r{at:06}", 10 + at, side("in"), side("out")) for at in range(size))
 
 
@@ -68,10 +68,10 @@ SHAPES = (
     ),
     Shape(
         "a late run that splits a version of many runs",
-        _one_version,
+        _same_version,
         lambda _: run("late", 11.5, side(), side("other")),
     ),
-    Shape("a late run before a version of many runs", _one_version, lambda _: run("late", 1, side("in"), side("out"))),
+    Shape("a late run before a version of many runs", _same_version, lambda _: run("late", 1, side("in"), side("out"))),
     Shape(
         "a late run with the code of many runs",
         _without_code,

@@ -1,4 +1,4 @@
-"""The writer's patience: what is in the way is tried again, what is too much is made smaller, what is refused is found."""
+"""The writer repeats busy transactions, divides those that are too large, and finds what the store refuses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TroubledTransaction(FakeTransaction):
 
 
 class TroubledStore(FakeStore):
-    """A store whose writes meet trouble."""
+    """A store whose writes raise errors."""
 
     def __init__(self, trouble: Callable[[tuple[Statement, ...]], None]) -> None:
         super().__init__()
@@ -92,12 +92,12 @@ def test_a_refused_record_is_found_and_the_others_are_written() -> None:
     store = TroubledStore(trouble)
     given = rows("a", "b", "poison", "c", "d")
     report = GraphWriter(store).apply(given, POSITION)
-    assert [(one.key, one.code) for one in report.refused] == [(b"poison", "store_refused")]
+    assert [(row.key, row.code) for row in report.refused] == [(b"poison", "store_refused")]
     assert report.refused[0].sources == next(row[3] for row in given if row[1] == b"poison")
     assert dumped(store) == graph_of([row for row in given if row[1] != b"poison"])
 
 
-def test_a_transaction_in_the_way_is_waited_for() -> None:
+def test_a_busy_transaction_is_repeated() -> None:
     left = iter([StoreBusy("deadlock"), StoreBusy("deadlock")])
 
     def trouble(_statements: tuple[Statement, ...]) -> None:
@@ -110,7 +110,7 @@ def test_a_transaction_in_the_way_is_waited_for() -> None:
     assert dumped(store) == graph_of(given)
 
 
-def test_what_was_prepared_may_be_written_again() -> None:
+def test_a_prepared_batch_can_be_written_again() -> None:
     left = iter([StoreBusy("deadlock")])
 
     def trouble(_statements: tuple[Statement, ...]) -> None:
@@ -120,14 +120,14 @@ def test_what_was_prepared_may_be_written_again() -> None:
     store, given = TroubledStore(trouble), rows("a", "b", "c")
     writer = GraphWriter(store, TransactionLimits(runs=2))
     prepared = writer.prepare(given)
-    # What one transaction takes is worked out ahead, what waits behind it is not.
+    # Only the content of the first transaction is computed in advance.
     assert [(len(portion.rows), portion.prepared is not None) for portion in prepared] == [(2, True), (1, False)]
     for _ in range(2):
         assert writer.write(prepared, POSITION).marked
         assert dumped(store) == graph_of(given)
 
 
-def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
+def test_a_batch_too_large_for_the_store_is_written_in_smaller_transactions() -> None:
     sizes = []
 
     def trouble(statements: tuple[Statement, ...]) -> None:
@@ -143,7 +143,7 @@ def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
     assert dumped(store) == graph_of(given)
 
 
-def test_transactions_made_smaller_stay_so_for_a_while_and_then_grow_back() -> None:
+def test_smaller_transactions_grow_back_after_a_while() -> None:
     sizes: list[int] = []
 
     def trouble(statements: tuple[Statement, ...]) -> None:
@@ -158,7 +158,7 @@ def test_transactions_made_smaller_stay_so_for_a_while_and_then_grow_back() -> N
     assert sizes == [8, *[4, 4] * FINE_BEFORE_GROWING, 8, 8]
 
 
-def test_a_store_that_can_do_nothing_at_all_is_an_error_and_no_dead_letter() -> None:
+def test_a_store_without_memory_for_anything_is_an_error_and_not_a_dead_letter() -> None:
     def trouble(_statements: tuple[Statement, ...]) -> None:
         raise StoreExhausted("out of memory")
 
@@ -166,7 +166,7 @@ def test_a_store_that_can_do_nothing_at_all_is_an_error_and_no_dead_letter() -> 
         GraphWriter(TroubledStore(trouble)).apply(rows("a"), POSITION)
 
 
-def test_a_store_that_is_away_leaves_the_batch_to_be_applied_again() -> None:
+def test_a_batch_can_be_applied_again_after_the_store_was_unavailable() -> None:
     away = iter([ServerUnavailable("Neo4j", "bolt://x", "start it")])
 
     def trouble(_statements: tuple[Statement, ...]) -> None:
@@ -185,7 +185,7 @@ def test_a_store_that_is_away_leaves_the_batch_to_be_applied_again() -> None:
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
-def test_a_batch_of_dead_letters_alone_tells_its_offsets_too() -> None:
+def test_a_batch_of_only_dead_letters_commits_its_offsets() -> None:
     store = FakeStore()
     assert GraphWriter(store).apply([], POSITION).marked
     assert offsets_in(store) == '{"t":{"0":3}}'
@@ -199,14 +199,14 @@ def test_of_a_batch_with_something_refused_the_offsets_are_not_in_before_its_dea
     store = TroubledStore(trouble)
     writer = GraphWriter(store)
     report = writer.apply(rows("a", "bad", "c"), POSITION)
-    assert [one.key for one in report.refused] == [b"bad"]
+    assert [row.key for row in report.refused] == [b"bad"]
     assert (report.marked, offsets_in(store)) == (False, None)
     writer.mark(POSITION)
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
 @pytest.mark.parametrize("runs", [1, 2, 100])
-def test_the_transaction_that_brings_the_last_of_a_batch_says_its_offsets(runs: int) -> None:
+def test_the_last_transaction_of_a_batch_commits_its_offsets(runs: int) -> None:
     marked = []
 
     class Seen(FakeStore):
@@ -222,14 +222,14 @@ def test_the_transaction_that_brings_the_last_of_a_batch_says_its_offsets(runs: 
     assert {count for count, offsets in marked if not offsets} <= {0, 1, 2, 3}
 
 
-def test_a_position_without_offsets_leaves_those_of_before() -> None:
+def test_a_position_without_offsets_leaves_the_committed_offsets() -> None:
     store = FakeStore()
     GraphWriter(store).apply(rows("a"), POSITION)
     assert not GraphWriter(store).apply(rows("b"), replace(POSITION, offsets={})).marked
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
-def test_a_store_that_refuses_even_nothing_is_an_error() -> None:
+def test_a_store_that_refuses_an_empty_batch_is_an_error() -> None:
     class RefusingStore(FakeStore):
         @contextmanager
         def transaction(self) -> Iterator[FakeTransaction]:
@@ -242,7 +242,7 @@ def test_a_store_that_refuses_even_nothing_is_an_error() -> None:
 
 
 @pytest.mark.end_to_end
-def test_the_graph_knows_the_offsets_of_a_batch_of_dead_letters_alone(servers: Servers) -> None:
+def test_the_graph_has_the_offsets_of_a_batch_of_only_dead_letters(servers: Servers) -> None:
     with opened(servers) as graph:
         writer = GraphWriter(emptied(graph))
         writer.apply(rows("a"), POSITION)
@@ -251,8 +251,8 @@ def test_the_graph_knows_the_offsets_of_a_batch_of_dead_letters_alone(servers: S
 
 
 @pytest.mark.end_to_end
-def test_what_was_sent_is_let_go_with_its_transaction(servers: Servers) -> None:
-    """The driver's results stand in cycles; a batch that waited for the collector would be kept for many others."""
+def test_parameters_are_released_with_their_transaction(servers: Servers) -> None:
+    """The driver's results are in reference cycles: without this, a batch would stay in memory until the collector runs."""
     text = "".join(["sent ", "once"])
     with opened(servers) as store:
         before = sys.getrefcount(text)

@@ -1,4 +1,4 @@
-"""Bounded transactions in real Neo4j: late events that change much, a writer killed -9, the graph right in the end."""
+"""Bounded transactions in real Neo4j: late events that change much, and writers that are killed."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def graph(servers: Servers) -> Iterator[Neo4jStore]:
 def test_transactions_stay_within_their_limit_and_the_graph_is_right(
     graph: Neo4jStore, shape: Shape, size: int, rows: int
 ) -> None:
-    settled_within_limits(graph, shape, size, rows)
+    applied_within_limits(graph, shape, size, rows)
 
 
 @pytest.mark.chaos
 @pytest.mark.parametrize(("shape", "size"), [(READERS, 100_000), (SPLIT, 100_000), (COLUMNS, 1_500_000)], ids=str)
 def test_transactions_stay_within_their_limit_at_full_size(graph: Neo4jStore, shape: Shape, size: int) -> None:
-    settled_within_limits(graph, shape, size, TransactionLimits().rows)
+    applied_within_limits(graph, shape, size, TransactionLimits().rows)
 
 
-def settled_within_limits(graph: Neo4jStore, shape: Shape, size: int, rows: int) -> None:
+def applied_within_limits(graph: Neo4jStore, shape: Shape, size: int, rows: int) -> None:
     built(graph, shape, size)
     watched = Watched(graph)
     begin = time.perf_counter()
@@ -67,7 +67,7 @@ def settled_within_limits(graph: Neo4jStore, shape: Shape, size: int, rows: int)
 
 
 @pytest.mark.parametrize(("shape", "size", "rows"), [(SPLIT, 2_000, 100), (COLUMNS, 20_000, 2_000)], ids=str)
-def test_a_writer_killed_in_the_middle_of_draining_leaves_what_the_next_one_finishes(
+def test_the_next_writer_finishes_the_deferred_work_of_a_killed_writer(
     graph: Neo4jStore, servers: Servers, shape: Shape, size: int, rows: int
 ) -> None:
     built(graph, shape, size)
@@ -78,7 +78,7 @@ def test_a_writer_killed_in_the_middle_of_draining_leaves_what_the_next_one_fini
 
 @pytest.mark.chaos
 @pytest.mark.parametrize(("shape", "size"), [(READERS, 100_000), (SPLIT, 100_000), (COLUMNS, 1_500_000)], ids=str)
-def test_a_writer_killed_at_full_size_leaves_what_the_next_one_finishes(
+def test_the_next_writer_finishes_the_deferred_work_of_a_killed_writer_at_full_size(
     graph: Neo4jStore, servers: Servers, shape: Shape, size: int
 ) -> None:
     built(graph, shape, size)
@@ -105,7 +105,7 @@ def built(graph: Neo4jStore, shape: Shape, size: int) -> None:
 
 
 def killed_half_way(graph: Neo4jStore, servers: Servers, arguments: list[str]) -> None:
-    """Start the writer in a process of its own, and kill it when work is owed and some of it is done."""
+    """Start the writer in a process of its own, and kill it when a part of the deferred work is done."""
     account = {
         "GRAPH_URI": servers.neo4j_uri,
         "GRAPH_USER": servers.neo4j_user,

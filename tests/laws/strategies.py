@@ -99,8 +99,8 @@ def deliveries(draw: st.DrawFn, messages: list[T]) -> list[list[T]]:
     """Every message at least once, in any order, some again, in batches (some of them empty)."""
     again = draw(st.lists(st.sampled_from(messages), max_size=4)) if messages else []
     order = draw(st.permutations([*messages, *again]))
-    cuts = sorted(draw(st.lists(st.integers(0, len(order)), max_size=4)))
-    return [order[start:end] for start, end in zip([0, *cuts], [*cuts, len(order)], strict=True)]
+    ends = sorted(draw(st.lists(st.integers(0, len(order)), max_size=4)))
+    return [order[start:end] for start, end in zip([0, *ends], [*ends, len(order)], strict=True)]
 
 
 def build(switches: int, choices: list[bytes]) -> list[bytes]:

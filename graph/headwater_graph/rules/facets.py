@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from hashlib import sha256
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,35 +20,35 @@ from headwater_graph.model.records import Facets
 
 Members: TypeAlias = dict[str, Json]
 
-_CACHED_TEXT = 4096
-_CACHED_BYTES = 16 * 1024 * 1024
-
 Value = TypeVar("Value")
 
 
-def _cached(read: Callable[[bytes], Value]) -> Callable[[bytes], Value]:
-    """Cache a reader's results: run after run carries the same facets.
+class TextCache(Generic[Value]):
+    """A reader of texts that caches its results, because run after run carries the same facets.
 
-    Texts of up to 4 kB are cached; when they exceed 16 MiB together, the cache starts anew.
+    Only texts of up to ``SMALL`` bytes are cached. When they exceed ``LIMIT`` bytes together, the cache starts anew.
     """
-    results: dict[bytes, Value] = {}
-    size = 0
 
-    @wraps(read)
-    def cached(text: bytes) -> Value:
-        nonlocal size
+    SMALL = 4096
+    LIMIT = 16 * 1024 * 1024
+
+    def __init__(self, read: Callable[[bytes], Value]) -> None:
+        self._read = read
+        self._results: dict[bytes, Value] = {}
+        self.size = 0
+
+    def __call__(self, text: bytes) -> Value:
+        """Return what the reader returns for a text."""
+        results = self._results  # Another thread may replace it.
         if text in results:
             return results[text]
-        value = read(text)
-        if len(text) <= _CACHED_TEXT:
-            if size + len(text) > _CACHED_BYTES:
-                results.clear()
-                size = 0
-            results[text] = value
-            size += len(text)
+        value = self._read(text)
+        if len(text) <= self.SMALL:
+            if self.size + len(text) > self.LIMIT:
+                self._results, self.size = {}, 0
+            self._results[text] = value
+            self.size += len(text)
         return value
-
-    return cached
 
 
 def members(text: bytes | None) -> Members:
@@ -104,7 +103,7 @@ def parent_of(parent: bytes | None, parent_run: bytes | None) -> Parent:
     return Parent()
 
 
-@_cached
+@TextCache
 def _parent(text: bytes) -> Parent:
     facet = members(text)
     run = facet.get("run")
@@ -172,7 +171,7 @@ def schema_of(schema: bytes | None) -> str | None:
     return None if schema is None else _schema(schema)
 
 
-@_cached
+@TextCache
 def _schema(schema: bytes) -> str | None:
     fields = members(schema).get("fields")
     if not isinstance(fields, list):
@@ -191,7 +190,7 @@ def aliases_of(symlinks: bytes | None) -> tuple[Key, ...]:
     return () if symlinks is None else _aliases(symlinks)
 
 
-@_cached
+@TextCache
 def _aliases(symlinks: bytes) -> tuple[Key, ...]:
     identifiers = members(symlinks).get("identifiers")
     listed = identifiers if isinstance(identifiers, list) else []
