@@ -15,8 +15,8 @@ from typing import Any
 from keeping import keep
 
 from headwater.fields import DatasetRef, Operation, columns, resolve_operations
-from headwater.fields.facets import column_lineage_facet
-from headwater.fields.notation import wired_json, wired_operation
+from headwater.fields.cases.notation import wired_json, wired_operation
+from headwater.fields.emit.facets import column_lineage_facet
 
 START, DEST = DatasetRef("bench", "start"), DatasetRef("bench", "dest")
 
@@ -66,7 +66,7 @@ def measure(name: str) -> dict[str, Any]:
     reading = seconds(lambda: [wired_operation(one) for one in json.loads(text)])
     resolving = seconds(lambda: resolve_operations(operations))
     lineage = resolve_operations(operations)
-    touching = seconds(lambda: (lineage.touches.readers, lineage.touches.writers))
+    touching = seconds(lambda: (lineage.operation_index.by_source, lineage.operation_index.by_destination))
     kinds = seconds(lambda: columns(lineage, DEST))
     facet = seconds(lambda: column_lineage_facet(lineage, DEST, "bench"))
     row = {

@@ -1,4 +1,4 @@
-"""The house rules that a tool can hold: layout, what is committed, what the documents say."""
+"""Rules of the repository that a tool can check: layout, what is committed, what the documents say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("avro", "emitter", "consumer", "graph", "cli", "stack", "web")
-DOCUMENTS = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
 def tracked() -> list[Path]:
@@ -20,7 +20,7 @@ def tracked() -> list[Path]:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_of_packages_is_no_package_itself(folder: str) -> None:
+def test_a_folder_of_packages_is_not_a_package_itself(folder: str) -> None:
     # An installed `avro` must stay importable from the checkout: a package here would hide it.
     assert not (ROOT / folder / "__init__.py").exists()
     assert any((ROOT / folder).glob("headwater*/__init__.py"))
@@ -43,13 +43,31 @@ def test_locks_hold_names_versions_and_hashes_and_no_addresses() -> None:
     assert "--hash=sha256:" in (ROOT / "requirements.lock").read_text()
 
 
-def test_the_architecture_names_files_that_are_there() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    named = set(re.findall(r"`([\w/]+\.(?:py|md))`", text))
+def test_the_guides_name_files_that_are_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`([\w/]+\.(?:py|md|cypher|yaml|json))`", text))
     assert named
     files = [str(path.relative_to(ROOT)) for path in tracked()]
     for name in named:
         assert any(file.endswith(name) for file in files), name
+
+
+def test_no_source_cites_a_document_that_is_not_in_the_repository() -> None:
+    outside = re.compile(r"\b(?:SPEC|DESIGN) \d|\bseeds? 00\d|\bnotes/\w+\.md")
+    texts = [
+        path
+        for path in tracked()
+        if path.suffix in {".py", ".cypher", ".md", ".java", ".toml", ".yaml", ".tpl", ".golden"}
+    ]
+    assert texts
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in texts
+        if path != Path(__file__)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if outside.search(line)
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

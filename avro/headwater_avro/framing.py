@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from .avro_codec import parse_schema, read_record
-from .codec import unfolded
+from .codec import DEFAULT_DECOMPRESSION, Decompression, Unfolding
 from .errors import EventRejected
 from .registry import RegisteredSchema, Schemas
 
@@ -20,16 +20,20 @@ _HEAD = 5
 _MAY_BE_FRAMED = frozenset((0x00, 0x28, 0x1F))
 
 
-def unframed(value: bytes | None, schemas: Schemas) -> bytes | None:
+def unframed(
+    value: bytes | None, schemas: Schemas, decompression: Decompression = DEFAULT_DECOMPRESSION
+) -> bytes | None:
     """Return a message's value without its frame, unfolded where it was compressed; as it is where it has no frame.
 
     Raises EventRejected: ``unknown_schema`` for an id that the registry doesn't know or a schema that is not ours,
-    ``not_decodable`` for a record that does not follow it. Raises ServerUnavailable while the registry can't tell.
+    ``not_decodable`` for a record that does not follow it, ``too_large`` for one that was compressed and holds too much.
+    Raises ServerUnavailable while the registry can't tell.
     """
     if not value or value[0] not in _MAY_BE_FRAMED:
         return value
-    opened = unfolded(value)
-    return _body(opened, schemas) if opened.startswith(FRAME) else opened
+    layers = Unfolding(value, decompression)
+    opened = layers.unfold(value)
+    return layers.unfold(_body(opened, schemas)) if opened.startswith(FRAME) else opened
 
 
 def _body(value: bytes, schemas: Schemas) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from headwater.fields.cases import answer
-from headwater.fields.problems import InvalidLineage
+from headwater.fields.model.problems import InvalidLineage
 from headwater_avro.errors import ConfigError
 
 

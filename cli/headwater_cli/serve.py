@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 def serve(host: str | None, port: int | None) -> None:
     """Answer questions over HTTP, and take OpenLineage events for Kafka, until SIGTERM or Ctrl-C.
 
-    HEADWATER_WEB_HOST, _PORT, _TOKENS (a JSON list) and _CORS_ORIGINS (a JSON list) are its settings.
+    HEADWATER_WEB_HOST, _PORT, _TOKENS, _ALLOWED_HOSTS and _CORS_ORIGINS (JSON lists) are its settings. Without tokens it answers
+    requests of this machine alone.
     """
     import uvicorn
 
     from headwater_web import create_app
+    from headwater_web.listening import uvicorn_options
     from headwater_web.settings import web_settings
 
     given = {"host": host, "port": port}
@@ -41,7 +43,7 @@ def serve(host: str | None, port: int | None) -> None:
         click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
         outlet = _outlet(found, settings)
         app = create_app(reader, outlet, settings, letters=_letters(found), cypher=_cypher(reader, settings))
-        uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
+        uvicorn.run(app, **uvicorn_options(settings))
 
 
 def _cypher(reader: Neo4jReader, settings: WebSettings) -> FreeCypher | None:

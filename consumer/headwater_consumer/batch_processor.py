@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 import pyarrow.compute as pc
 
+from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression
 from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted
 from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_consumer.health import Status
@@ -33,6 +34,7 @@ from headwater_consumer.partition import DEAD, TALLY, UNREAD, Rejected, Tally
 from headwater_graph.rules.coalesce import Row, unpack_sources
 
 if TYPE_CHECKING:
+    from headwater_consumer.horizon_split import Reasons
     from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, SplitRun
     from headwater_graph.apply.merged import Portion
 
@@ -142,6 +144,7 @@ class BatchProcessor:
         *,
         stop: threading.Event,
         schemas: Schemas = NO_REGISTRY,
+        decompression: Decompression = DEFAULT_DECOMPRESSION,
         held_by: HeldBy | None = None,
         clock: Clock = now,
         first_wait: float = FIRST_WAIT,
@@ -152,6 +155,7 @@ class BatchProcessor:
         self._status = status
         self._stop = stop
         self._schemas = schemas
+        self._decompression = decompression
         self._held_by = held_by
         self._clock = clock
         self._first_wait = first_wait
@@ -223,22 +227,26 @@ class BatchProcessor:
 
     def _read_again(self, positions: list[Position], dead: Counter[str]) -> list[Row]:
         """Read the messages that the tasks left unread, once the registry tells their schemas."""
-        from headwater_consumer.horizon_split import part
-
         if not positions:
             return []
-        rows, refused = self._patiently(lambda: part(self._messages.fetch(positions), (), self._schemas))
+        rows, refused = self._join_again(positions)
         self._bury_by_position(refused, dead)
         return rows
 
     def _write_split_runs(self, split_runs: list[SplitRun], position: BatchPosition, dead: Counter[str]) -> BatchReport:
-        from headwater_consumer.horizon_split import part
-
         sources = [source for one in split_runs for source in unpack_sources(one.sources)]
-        rows, older = self._patiently(lambda: part(self._messages.fetch(sources), split_runs, self._schemas))
+        rows, older = self._join_again(sources, split_runs)
         self._bury_by_position(older, dead)
         prepared = self._writer.prepare(rows)
         return self._patiently(lambda: self._writer.write(prepared, position))
+
+    def _join_again(self, positions: list[Position], split_runs: Iterable[SplitRun] = ()) -> tuple[list[Row], Reasons]:
+        """Join messages by their positions, the older ones of parted runs left out; wait while a server is away."""
+        from headwater_consumer.horizon_split import part
+
+        return self._patiently(
+            lambda: part(self._messages.fetch(positions), split_runs, self._schemas, self._decompression)
+        )
 
     def _bury(self, tagged: Tagged, dead: Counter[str]) -> None:
         carried: list[DeadLetter] = []

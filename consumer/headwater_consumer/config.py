@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from headwater_avro.codec import MAX_EVENT_BYTES, MAX_RATIO, Decompression
 from headwater_avro.errors import ConfigError
 from headwater_avro.registry import RegistrySettings
 
@@ -86,6 +87,12 @@ class ConsumerSettings(BaseModel):
     )
     starting_offsets: Literal["earliest", "latest"] = Field("earliest", description="where a first start begins")
     max_offsets_per_trigger: Annotated[int, Field(ge=1)] = Field(30_000, description="messages in a batch at most")
+    max_decompressed_bytes: Annotated[int, Field(ge=1)] = Field(
+        MAX_EVENT_BYTES, description="bytes that a compressed message may hold"
+    )
+    max_decompression_ratio: Annotated[int, Field(ge=1)] = Field(
+        MAX_RATIO, description="times its own size that a compressed message may hold, above 4 MB"
+    )
     trigger_milliseconds: Annotated[int, Field(ge=0)] = Field(200, description="least time from one batch to the next")
     fail_on_data_loss: bool = Field(True, description="stop where Kafka has deleted messages that were not read yet")
 
@@ -116,6 +123,10 @@ class ConsumerSettings(BaseModel):
             return None
         password, ca = _open(self.schema_registry_password), _path(self.schema_registry_ca)
         return RegistrySettings(self.schema_registry_url, self.schema_registry_user, password, ca)
+
+    def decompression(self) -> Decompression:
+        """Return how much a compressed message may hold."""
+        return Decompression(self.max_decompressed_bytes, self.max_decompression_ratio)
 
     def librdkafka(self) -> dict[str, str]:
         """Return Kafka's security settings in the words of librdkafka."""

@@ -17,24 +17,33 @@ Nothing here looks at which partition a message is in: joining is the graph's bu
 step of it, near the data. Memory is bounded by ``Limits``: rows are given out whenever they hold enough bytes, so that
 one key may have several rows, and a large dead letter goes by its position instead of its bytes. A message whose schema
 the registry can't tell now is ``unread``: the driver, which can wait, reads it again by its position.
+
+No message ends the task. One at which the code fails in a way that it doesn't know is ``not_decodable``, as is any message
+that can't be read: the detail begins with "unexpected" and names the exception, which is logged with the message's position
+and should be reported. What is not about the message ends the task as ever: no memory left, a server or a file that is away,
+a package that is missing, a setting that is wrong.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import pyarrow as pa
 
+from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression
 from headwater_avro.collection import collection_paused
-from headwater_avro.errors import EventRejected, ServerUnavailable
+from headwater_avro.errors import EventRejected, HeadwaterError, ServerUnavailable
 from headwater_avro.framing import unframed
 from headwater_avro.registry import RegistrySettings, Schemas, schemas_of
 from headwater_consumer.kafka.messages import Headers, Message
 from headwater_graph.rules.coalesce import Coalescer, Kind, pack_sources
+
+logger = logging.getLogger("headwater.consumer")
 
 Row: TypeAlias = tuple[Kind | Literal["dead", "unread", "tally"], bytes, bytes, bytes]
 """Kind, key, payload, sources."""
@@ -55,11 +64,15 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes: of events held back to be joined, of dead letters carried through Spark, of one Arrow batch."""
+    """Bytes: of events held back to be joined, of dead letters carried through Spark, of one Arrow batch.
+
+    ``decompression`` limits what a single compressed message may hold.
+    """
 
     joined: int = 64 * MEGABYTE
     dead: int = 4 * MEGABYTE
     row_batch: int = 8 * MEGABYTE
+    decompression: Decompression = field(default=DEFAULT_DECOMPRESSION)
 
 
 DEFAULT_LIMITS = Limits()
@@ -103,17 +116,18 @@ def tag_partition_with(
 
 def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits, schemas: Schemas | None) -> Iterator[Row]:
     started = time.thread_time()
-    joined, carried = Coalescer(), 0
+    joining, carried = Joining(schemas, limits.decompression), 0
+    joined = joining.coalescer
     counts: dict[tuple[str, int], list[int]] = {}
     for message in messages_of(batches):
         size = len(message.value or b"")
         _count(counts, message, size)
         try:
-            value = message.value if schemas is None else unframed(message.value, schemas)
-            joined.add(value, headers_of(message), source=message.position)
+            fault = joining.add(message)
         except ServerUnavailable:
             yield (UNREAD, b"", b"", pack_sources([message.position]))
-        except EventRejected as fault:
+            continue
+        if fault is not None:
             carried += size + len(message.key or b"")
             yield dead_row(message, fault, whole=carried <= limits.dead)
         if joined.size > limits.joined:
@@ -123,6 +137,57 @@ def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits, schemas: Schemas 
     for (topic, partition), (messages, octets, first, end) in counts.items():
         tally = Tally(topic, partition, messages, octets, first, end, seconds)
         yield (TALLY, b"", msgspec.msgpack.encode(tally), b"")
+
+
+NOT_ABOUT_THE_MESSAGE = (HeadwaterError, ImportError, MemoryError, OSError)
+"""What may be raised while a message is read, and would be raised at other messages too."""
+
+MOST_DETAIL = 300
+"""Characters of an unexpected exception's text that a dead letter tells."""
+
+
+class Joining:
+    """Messages joined one by one, in ``coalescer``; nothing about a message ends it."""
+
+    def __init__(
+        self,
+        schemas: Schemas | None = None,
+        decompression: Decompression = DEFAULT_DECOMPRESSION,
+        bounds: Mapping[str, int] | None = None,
+    ) -> None:
+        self.coalescer = Coalescer(bounds, decompression)
+        self._schemas = schemas
+        self._decompression = decompression
+        self._logged: set[type[Exception]] = set()
+
+    def add(self, message: Message) -> EventRejected | None:
+        """Join a message; return why it can't be used, None where it can.
+
+        Raises ServerUnavailable while the schema registry can't tell what a framed message is.
+        """
+        value, schemas = message.value, self._schemas
+        try:
+            if schemas is not None:
+                value = unframed(value, schemas, self._decompression)
+            self.coalescer.add(value, headers_of(message), source=message.position)
+        except EventRejected as fault:
+            return fault
+        except NOT_ABOUT_THE_MESSAGE:
+            raise
+        except Exception as fault:  # noqa: BLE001 - one message must not end the task
+            return self._unexpected(message, fault)
+        return None
+
+    def _unexpected(self, message: Message, fault: Exception) -> EventRejected:
+        """Return the rejection of a message at which the code failed; each class of exception is logged once."""
+        kind = type(fault)
+        if kind not in self._logged:
+            self._logged.add(kind)
+            where = f"{message.topic}, partition {message.partition}, offset {message.offset}"
+            logger.error("unexpected %s at the message in %s: please report it", kind.__name__, where, exc_info=fault)
+        # Half a surrogate pair, as a text from the message may have, goes into no header.
+        text = str(fault).partition("\n")[0][:MOST_DETAIL].encode("utf-8", "backslashreplace").decode("utf-8")
+        return EventRejected("not_decodable", f"unexpected {kind.__name__}: {text}")
 
 
 def messages_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:

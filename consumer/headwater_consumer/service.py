@@ -77,7 +77,14 @@ def consume(
         dead_letters = KafkaDeadLetters(settings.dead_letter_topic, kafka)
         messages = KafkaMessages(settings.kafka_topic, kafka)
         cycle = BatchProcessor(
-            writer, dead_letters, messages, status, stop=stop, schemas=schemas, held_by=graph.held_by if graph else None
+            writer,
+            dead_letters,
+            messages,
+            status,
+            stop=stop,
+            schemas=schemas,
+            decompression=settings.decompression(),
+            held_by=graph.held_by if graph else None,
         )
         checkpoint = checkpoint_of(settings, kafka)
         stream = Stream(session, settings, cycle, status, kafka, checkpoint=checkpoint, stop=stop)

@@ -20,7 +20,7 @@ from headwater_avro.errors import HeadwaterError, ServerUnavailable
 from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchProcessor, Draining
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import Client, partitions_of
-from headwater_consumer.partition import READ_DDL, TAGGED_DDL, tag_partition, tag_partition_with
+from headwater_consumer.partition import READ_DDL, TAGGED_DDL, Limits, tag_partition, tag_partition_with
 from headwater_consumer.progress import ProgressLog
 from headwater_consumer.recovery import Checkpoint, OffsetRanges, missing_ranges, portions, read_checkpoint
 from headwater_consumer.write_behind import WriteBehind
@@ -78,7 +78,8 @@ def tagged_again(spark: SparkSession, settings: ConsumerSettings, ranges: Offset
 def _tagged(messages: DataFrame, settings: ConsumerSettings) -> DataFrame:
     registry = settings.registry()
     tag = tag_partition if registry is None else partial(tag_partition_with, registry)
-    return messages.selectExpr(*READ_DDL).mapInArrow(tag, TAGGED_DDL)
+    limits = Limits(decompression=settings.decompression())
+    return messages.selectExpr(*READ_DDL).mapInArrow(partial(tag, limits=limits), TAGGED_DDL)
 
 
 def source_options(settings: ConsumerSettings) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Users to profiles: first and last name become one, and the event tells which column came from where.
+"""Users to profiles: first and last name are concatenated, and the event has the origin of each column.
 
 Run it: python examples/fields/concatenate.py users.csv profiles.csv
 The input has the columns UID, FirstName, LastName, DOB, Zip.
@@ -19,10 +19,10 @@ PROFILE_COLUMNS = ["UID", "Name", "DOB", "Zip"]
 
 
 def normalize(users: Path, profiles: Path) -> None:
-    with users.open(encoding="utf-8", newline="") as taken, profiles.open("w", encoding="utf-8", newline="") as made:
-        writer = csv.DictWriter(made, PROFILE_COLUMNS)
+    with users.open(encoding="utf-8", newline="") as source, profiles.open("w", encoding="utf-8", newline="") as target:
+        writer = csv.DictWriter(target, PROFILE_COLUMNS)
         writer.writeheader()
-        for user in csv.DictReader(taken):
+        for user in csv.DictReader(source):
             name = f"{user['FirstName']} {user['LastName']}"
             writer.writerow({"UID": user["UID"], "Name": name, "DOB": user["DOB"], "Zip": user["Zip"]})
 

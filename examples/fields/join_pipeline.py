@@ -1,4 +1,4 @@
-"""A pipeline of stages with a joiner: each stage tells what it does to its fields, the pipeline puts it together.
+"""A pipeline of stages with a joiner: each stage records its operations, and the pipeline wires them.
 
 Run it: python examples/fields/join_pipeline.py customers.csv purchases.csv report.csv
 The inputs have the columns id, name, city and customer_id, item, price.
@@ -20,8 +20,8 @@ REPORT_COLUMNS = ["id", "customer", "item", "cents"]
 
 
 def rows(file: Path) -> Iterator[Row]:
-    with file.open(encoding="utf-8", newline="") as taken:
-        yield from csv.DictReader(taken)
+    with file.open(encoding="utf-8", newline="") as source:
+        yield from csv.DictReader(source)
 
 
 def in_cents(purchases: Iterable[Row]) -> Iterator[Row]:
@@ -30,15 +30,15 @@ def in_cents(purchases: Iterable[Row]) -> Iterator[Row]:
             yield row | {"cents": str(round(float(row["price"]) * 100))}
 
 
-def joined(customers: Iterable[Row], purchases: Iterable[Row]) -> Iterator[Row]:
+def join_rows(customers: Iterable[Row], purchases: Iterable[Row]) -> Iterator[Row]:
     by_id = {row["id"]: row for row in customers}
     for row in purchases:
         if customer := by_id.get(row["customer_id"]):
             yield {"id": customer["id"], "customer": customer["name"], "item": row["item"], "cents": row["cents"]}
 
 
-def told(customers: Path, purchases: Path, report: Path) -> Pipeline:
-    """The same pipeline as fields: what `rows`, `in_cents` and `joined` do."""
+def field_pipeline(customers: Path, purchases: Path, report: Path) -> Pipeline:
+    """Return the field operations of ``rows``, ``in_cents`` and ``join_rows`` as a pipeline."""
     pipeline = Pipeline()
     pipeline.stage("customers", source=Source.of("file", str(customers), schema=["id", "name", "city"]))
     pipeline.stage("purchases", source=Source.of("file", str(purchases), schema=["customer_id", "item", "price"]))
@@ -58,11 +58,11 @@ def told(customers: Path, purchases: Path, report: Path) -> Pipeline:
 
 def main(customers: Path, purchases: Path, report: Path) -> None:
     with lineage.run("examples", "customer_report") as run:
-        with report.open("w", encoding="utf-8", newline="") as made:
-            writer = csv.DictWriter(made, REPORT_COLUMNS)
+        with report.open("w", encoding="utf-8", newline="") as target:
+            writer = csv.DictWriter(target, REPORT_COLUMNS)
             writer.writeheader()
-            writer.writerows(joined(rows(customers), in_cents(rows(purchases))))
-        apply(told(customers, purchases, report).resolve(), run)
+            writer.writerows(join_rows(rows(customers), in_cents(rows(purchases))))
+        apply(field_pipeline(customers, purchases, report).resolve(), run)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Lines to words and their counts: the input has no schema, so the program names its one field itself.
+"""Lines to words and their counts: the input has no schema, so the program names its only field itself.
 
 Run it: python examples/fields/word_count.py lines.txt counts.csv
 """
@@ -15,11 +15,11 @@ from headwater.fields import Destination, FieldOperation, Input, Output, Program
 
 
 def count(lines: Path, counts: Path) -> None:
-    words = Counter(word for line in lines.read_text(encoding="utf-8").splitlines() for word in line.split())
-    with counts.open("w", encoding="utf-8", newline="") as made:
-        writer = csv.writer(made)
+    numbers = Counter(word for line in lines.read_text(encoding="utf-8").splitlines() for word in line.split())
+    with counts.open("w", encoding="utf-8", newline="") as target:
+        writer = csv.writer(target)
         writer.writerow(["word", "count"])
-        writer.writerows(sorted(words.items()))
+        writer.writerows(sorted(numbers.items()))
 
 
 def main(lines: Path, counts: Path) -> None:

@@ -54,7 +54,7 @@ def up(
     progress: Progress = SILENT,
     prepare: Prepare | None = None,
 ) -> Addresses:
-    """Start the servers of ``home`` that do not run, wait until both answer, make the topics, and tell the addresses.
+    """Start the servers of ``home`` that do not run, wait until both answer, make the topics, and return the addresses.
 
     Ports are the last ones, or free ones, unless given. ``reset`` stops the servers and deletes their data first.
     ``prepare`` is called once in the life of the data, after the topics are made.
@@ -65,7 +65,7 @@ def up(
 
 
 def down(home: Path, *, progress: Progress = SILENT) -> bool:
-    """Stop the servers of ``home``, keeping their data; tell whether any ran."""
+    """Stop the servers of ``home`` and keep their data; return whether any ran."""
     return Stack(Home.at(home)).down(progress)
 
 

@@ -65,7 +65,7 @@ def fetch_jars(jars: Sequence[Jar], folder: Path, progress: Progress) -> list[Pa
 
 
 def _is_there(jar: Jar, folder: Path) -> bool:
-    # A jar gets its name only once its SHA-256 was right, so the size tells enough here.
+    # A jar gets its name only after its SHA-256 has been verified, so checking the size is enough here.
     try:
         return (folder / jar.cache_path).stat().st_size == jar.size
     except FileNotFoundError:
@@ -80,11 +80,11 @@ def _download_missing(jars: Sequence[Jar], folder: Path, progress: Progress) -> 
     with progress.downloading(len(missing), total) as advance, _session() as session:
         lock, stop = threading.Lock(), threading.Event()
 
-        def advance_one(count: int) -> None:
+        def advance_safely(count: int) -> None:
             with lock:
                 advance(count)
 
-        download = _Download(session, repository(), folder, advance_one, stop)
+        download = _Download(session, repository(), folder, advance_safely, stop)
         with ThreadPoolExecutor(_THREADS) as pool:
             # The biggest first, so that none is left alone at the end.
             futures = [pool.submit(download.fetch, jar) for jar in sorted(missing, key=lambda jar: -jar.size)]

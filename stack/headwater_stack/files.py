@@ -1,4 +1,4 @@
-"""Files that survive a crash, locks between processes, and disk faults told in one line."""
+"""Files that survive a crash, locks between processes, and disk faults reported in one line."""
 
 from __future__ import annotations
 

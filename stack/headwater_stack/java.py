@@ -41,8 +41,8 @@ class Program:
     heap: str = "256m"
 
     def command(self, argument_file: Path) -> list[str]:
-        """Write all but the first words to ``argument_file`` (the classpath is 20 kB long) and return the command."""
-        words = (
+        """Write all but the first arguments to ``argument_file`` (the classpath is 20 kB long) and return the command."""
+        arguments = (
             f"-Xmx{self.heap}",
             *self.flags,
             "-cp",
@@ -50,7 +50,7 @@ class Program:
             self.main,
             *self.arguments,
         )
-        replace_text(argument_file, "".join(f'"{_escape(word)}"\n' for word in words))
+        replace_text(argument_file, "".join(f'"{_escape(argument)}"\n' for argument in arguments))
         return [str(server_java()), f"@{argument_file}"]
 
 
@@ -88,8 +88,8 @@ def spark_java_home(cache: Path | None = None) -> Path:
     return _wrap(packaged, (cache or cache_folder()) / "spark-java")
 
 
-def _escape(word: str) -> str:
-    return word.replace("\\", "\\\\").replace('"', '\\"')
+def _escape(argument: str) -> str:
+    return argument.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _packaged_java() -> Path | None:
@@ -112,13 +112,13 @@ def _version(java: Path) -> int:
     try:
         release = (java.parent.parent / "release").read_text(encoding="utf-8")
     except OSError:
-        release = _asked_version(java)
+        release = _printed_version(java)
     # 1.8.0_412 is Java 8, 17.0.15 is Java 17.
     found = re.search(r'version(?:="| ")(?:1\.)?(\d+)', release, re.IGNORECASE)
     return int(found[1]) if found else 0
 
 
-def _asked_version(java: Path) -> str:
+def _printed_version(java: Path) -> str:
     try:
         return subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=30, check=False).stderr
     except (OSError, subprocess.TimeoutExpired):

@@ -99,7 +99,7 @@ class Stack:
             return self._prepare(state, prepare, progress)
 
     def down(self, progress: Progress) -> bool:
-        """Stop every server; tell whether any ran."""
+        """Stop every server; return whether any ran."""
         if not self.home.folder.exists():
             return False
         with self._held(progress):
@@ -144,19 +144,19 @@ class Stack:
             last = state[server.name].ports if server.name in state else ()
             option = f"--{server.name}-port"
             ports = choose_ports(server.title, server.port_count, wanted.get(server.name), last, option)
-            process = self._start_one(server, self._place(server, ports), progress)
+            process = self._start_server(server, self._place(server, ports), progress)
             state = {**state, server.name: Running(ports, process)}
             self.home.write_state(state)
         return state
 
-    def _start_one(self, server: Server, place: Place, progress: Progress) -> Process:
+    def _start_server(self, server: Server, place: Place, progress: Progress) -> Process:
         jars = fetch(server.groups)
         progress.say(f"starting {server.title} at {place.address}")
         server.install(place, jars)
         return spawn(server.command(place, jars), self.home.log(server.name), os.environ)
 
     def _await(self, state: State, before: State, progress: Progress) -> bool:
-        """Wait until every server answers; tell False as soon as one has ended that this call did not start."""
+        """Wait until every server answers; return False as soon as a server has ended that this call did not start."""
         began = time.monotonic()
         waiting = list(self.servers)
         with progress.waiting(" and ".join(server.title for server in waiting)):
@@ -183,7 +183,7 @@ class Stack:
 
     def _prepare(self, state: State, prepare: Prepare | None, progress: Progress) -> Addresses:
         addresses = self._addresses(state)
-        # Each step has its own mark: the next `up` may come with a `prepare` where this one had none.
+        # Each step is recorded by itself: the next `up` may come with a `prepare` where this one had none.
         steps: dict[str, Callable[[], None]] = {"topics": lambda: self.topics(addresses.kafka_bootstrap_servers)}
         if prepare is not None:
             steps["graph"] = lambda: prepare(addresses)

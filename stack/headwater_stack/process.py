@@ -1,4 +1,4 @@
-"""Processes that outlive the command that started them, told apart from others that got their number later."""
+"""Processes that outlive the command that started them, distinguished from others that got their number later."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _KILLED = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process: its number, and when it was born in the words of the system it runs on."""
+    """A process: its number, and when it was born as the system it runs on writes it."""
 
     pid: int
     born: str
 
 
 def spawn(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> Process:
-    """Start ``command`` in a session of its own, with what it prints in ``log``; the log before is kept as ``.1``."""
+    """Start ``command`` in a session of its own, with what it prints in ``log``; an earlier log is renamed to ``.1``."""
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists():
         log.replace(log.with_name(log.name + ".1"))
@@ -48,7 +48,7 @@ def is_alive(process: Process) -> bool:
 
 
 def stop(processes: Sequence[Process], patience: float) -> None:
-    """End processes: ask (SIGTERM), wait ``patience`` seconds for them all, then kill."""
+    """End processes: send SIGTERM, wait ``patience`` seconds for all of them, then kill."""
     _signal(processes, signal.SIGTERM)
     if rest := _wait(processes, patience):
         _signal(rest, signal.SIGKILL)
@@ -69,7 +69,7 @@ def _wait(processes: Sequence[Process], patience: float) -> list[Process]:
 
 
 def _reap(pid: int) -> None:
-    # A dead child of this process keeps its number until it is asked for; others' children are none of ours.
+    # A dead child of this process keeps its number until it is waited for; children of others cannot be waited for.
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 

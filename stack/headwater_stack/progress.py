@@ -1,4 +1,4 @@
-"""How the stack tells what it is doing: a port with three shapes, for a terminal, for a log and for nobody."""
+"""How the stack reports what it is doing: one port with three implementations, for a terminal, for a log and for none."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _TENTHS = 10
 
 
 class Progress(Protocol):
-    """Where progress is told."""
+    """Where progress is reported."""
 
     def say(self, line: str) -> None:
-        """Tell one thing that is done."""
+        """Report one thing that is done."""
 
     def downloading(self, files: int, total: int) -> AbstractContextManager[Advance]:
         """Tell of a download of ``total`` bytes in ``files`` files while the block runs."""
@@ -27,7 +27,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Progress that nobody hears."""
+    """Progress that is not shown."""
 
     def say(self, line: str) -> None:
         pass
@@ -42,7 +42,7 @@ class Silent:
 
 
 class Lines:
-    """Progress as plain lines, for a file or a pipe: a download tells each tenth of its way."""
+    """Progress as plain lines, for a file or a pipe: a download reports each tenth of its size."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -53,13 +53,13 @@ class Lines:
     @contextmanager
     def downloading(self, files: int, total: int) -> Iterator[Advance]:
         self.say(f"downloading {files} files, {megabytes(total)}")
-        done, told, began = 0, 0, time.monotonic()
+        done, reported, began = 0, 0, time.monotonic()
 
         def advance(count: int) -> None:
-            nonlocal done, told
+            nonlocal done, reported
             done += count
-            if (tenths := done * _TENTHS // max(total, 1)) > told:
-                told = tenths
+            if (tenths := done * _TENTHS // max(total, 1)) > reported:
+                reported = tenths
                 self.say(f"downloaded {megabytes(done)} of {megabytes(total)}")
 
         yield advance

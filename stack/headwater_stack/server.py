@@ -15,7 +15,7 @@ from headwater_avro.errors import ConfigError, ServerUnavailable
 LOOPBACK = "127.0.0.1"
 _CONNECT = 0.5
 _TOOL = 120.0
-_TELLING = re.compile(r"\b(ERROR|FATAL|[Ee]rror:)|Exception\b|No space left|Could not")
+_ERROR_LINE = re.compile(r"\b(ERROR|FATAL|[Ee]rror:)|Exception\b|No space left|Could not")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,8 @@ def run_tool(title: str, command: Sequence[str], log: Path, environment: Mapping
 
 
 def last_error(log: Path) -> str:
-    """Find the line of a log that tells best why the server ended: its last error, else its last line."""
+    """Return the line of a log that best explains why the server ended: its last error, else its last line."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if _TELLING.search(line)]
-    return (telling or lines or ["it ended without a word"])[-1]
+    errors = [line for line in lines if _ERROR_LINE.search(line)]
+    return (errors or lines or ["it ended without a message"])[-1]

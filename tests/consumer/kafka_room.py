@@ -132,7 +132,15 @@ class Room:
         settings = self.settings(**flags)
         dead_letters = KafkaDeadLetters(settings.dead_letter_topic, self.client)
         messages = KafkaMessages(self.topic, self.client)
-        cycle = BatchProcessor(self.writer, dead_letters, messages, self.status, stop=self.stop, first_wait=0.1)
+        cycle = BatchProcessor(
+            self.writer,
+            dead_letters,
+            messages,
+            self.status,
+            stop=self.stop,
+            decompression=settings.decompression(),
+            first_wait=0.1,
+        )
         return Stream(
             self.spark,
             settings,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression
 from headwater_avro.errors import ConfigError
 from headwater_consumer.config import HIDDEN, ConsumerSettings, Loaded, load, read_file
 
@@ -155,3 +156,11 @@ def secret() -> Loaded:
             "HEADWATER_KAFKA_SSL_CA": "/ca.pem",
         }
     )
+
+
+def test_the_limits_of_compressed_messages_are_settings() -> None:
+    named = {"HEADWATER_MAX_DECOMPRESSED_BYTES": "5000000", "HEADWATER_MAX_DECOMPRESSION_RATIO": "50"}
+    assert load(environ=ADDRESSES).settings.decompression() == DEFAULT_DECOMPRESSION
+    assert load(environ=ADDRESSES | named).settings.decompression() == Decompression(5_000_000, 50)
+    with pytest.raises(ConfigError, match="HEADWATER_MAX_DECOMPRESSION_RATIO"):
+        load(environ=ADDRESSES | {"HEADWATER_MAX_DECOMPRESSION_RATIO": "0"})

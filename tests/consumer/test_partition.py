@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pytest
+import zstandard
 
+from headwater_avro.codec import Decompression
+from headwater_avro.errors import ConfigError, EventRejected
+from headwater_avro.registry import KeptSchemas, RegisteredSchema
+from headwater_consumer.horizon_split import part
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import (
     DEAD,
@@ -22,8 +29,9 @@ from headwater_consumer.partition import (
     messages_of,
     tag_partition,
 )
-from headwater_graph.rules.coalesce import unpack_sources
+from headwater_graph.rules.coalesce import Coalescer, unpack_sources
 
+from ..avro.registries import JSON, framed
 from .kafka_room import run_event
 
 READ = pa.schema(
@@ -156,3 +164,131 @@ def test_the_tally_counts_messages_bytes_and_offsets_of_each_partition() -> None
 
 def test_no_messages_make_no_rows() -> None:
     assert tagged([]) == []
+
+
+def rejected_of(rows: list[Row]) -> list[Rejected]:
+    return [msgspec.msgpack.decode(payload, type=Rejected) for _, _, payload, _ in of_kind(rows, DEAD)]
+
+
+# ---- messages at which the code fails -----------------------------------------------------------------------------------
+
+CLOUD_EVENTS = (("content-type", b"application/cloudevents+json"),)
+
+
+def test_a_cloud_event_with_data_outside_ascii_is_a_dead_letter_and_the_rest_goes_on() -> None:
+    poison = message(1, b'{"data_base64":"\xc3\xa9"}', headers=CLOUD_EVENTS)
+    rows = tagged([message(0, run_event("one")), poison, message(2, run_event("two"))])
+    assert [one.code for one in rejected_of(rows)] == ["not_an_event"]
+    assert {row[1] for row in of_kind(rows, "run")} == {b"one", b"two"}
+
+
+class Failing(KeptSchemas):
+    """A registry in which the schemas of some ids make the code that reads them fail."""
+
+    def __init__(self, faults: dict[int, BaseException]) -> None:
+        super().__init__({2: JSON})
+        self.faults = faults
+
+    def schema(self, number: int) -> RegisteredSchema:
+        if number in self.faults:
+            raise self.faults[number]
+        return super().schema(number)
+
+
+def under(number: int, run: str) -> bytes:
+    return framed(number, json.dumps(run_event(run)).encode())
+
+
+FAULTS: dict[int, BaseException] = {3: KeyError("\ud800\nsecond line"), 4: ZeroDivisionError("x" * 5_000)}
+MIXED = [message(0, under(2, "a")), *(message(at, under(at, "b")) for at in (3, 4)), message(9, under(2, "c"))]
+
+
+def test_a_message_at_which_the_code_fails_is_a_dead_letter_that_names_the_exception() -> None:
+    rows = rows_of(tag_partition([record_batch(MIXED)], Limits(), Failing(FAULTS)))
+    first, second = rejected_of(rows)
+    assert (first.code, first.detail) == ("not_decodable", "unexpected KeyError: '\\ud800\\nsecond line'")
+    assert second.detail.startswith("unexpected ZeroDivisionError: xxx")
+    assert len(second.detail) < 400
+    assert [one.message.position for one in (first, second)] == [(1, 3), (1, 4)]
+    assert [row[1] for row in of_kind(rows, "run")] == [b"a", b"c"]
+
+
+def test_the_text_of_an_unexpected_exception_is_one_line_of_valid_unicode() -> None:
+    fault = ZeroDivisionError("half \ud800\nsecond line")
+    rows = rows_of(tag_partition([record_batch([message(3, under(3, "b"))])], Limits(), Failing({3: fault})))
+    assert [one.detail for one in rejected_of(rows)] == ["unexpected ZeroDivisionError: half \\ud800"]
+
+
+def test_the_driver_refuses_such_a_message_in_the_same_way() -> None:
+    rows, refused = part(MIXED, (), Failing(FAULTS))
+    assert [row[1] for row in rows] == [b"a", b"c"]
+    assert {position: code for position, (code, _) in refused.items()} == dict.fromkeys(
+        [(1, 3), (1, 4)], "not_decodable"
+    )
+
+
+def test_a_registered_schema_that_is_nested_too_deep_to_be_parsed_ends_nothing() -> None:
+    schemas = KeptSchemas({2: JSON, 3: RegisteredSchema("AVRO", "[" * 100_000)})
+    rows = rows_of(tag_partition([record_batch(MIXED[:2])], Limits(), schemas))
+    assert [one.code for one in rejected_of(rows)] == ["not_decodable"]
+    assert [row[1] for row in of_kind(rows, "run")] == [b"a"]
+
+
+def test_each_class_of_unexpected_exception_is_logged_once_with_where_it_was(caplog: pytest.LogCaptureFixture) -> None:
+    schemas = Failing({3: KeyError("a"), 4: KeyError("b"), 5: ZeroDivisionError("c")})
+    with caplog.at_level(logging.ERROR, "headwater.consumer"):
+        list(tag_partition([record_batch(message(at, under(at, "b")) for at in (3, 4, 5))], Limits(), schemas))
+    assert [record.getMessage().partition(": ")[0] for record in caplog.records] == [
+        "unexpected KeyError at the message in t, partition 1, offset 3",
+        "unexpected ZeroDivisionError at the message in t, partition 1, offset 5",
+    ]
+    assert all(record.exc_info for record in caplog.records)
+
+
+@pytest.mark.parametrize(
+    "fault", [MemoryError(), OSError("no file"), ImportError("zstandard"), ConfigError("wrong")], ids=repr
+)
+def test_what_is_not_about_the_message_makes_no_dead_letter(fault: BaseException) -> None:
+    with pytest.raises(type(fault)):
+        list(tag_partition([record_batch([message(3, under(3, "b"))])], Limits(), Failing({3: fault})))
+
+
+def test_a_message_that_is_refused_leaves_what_was_joined_as_it_was() -> None:
+    facets = {"f": {"a": 1}}
+    good = json.dumps(run_event("r", job={"namespace": "n", "name": "j", "facets": facets})).encode()
+    coalescer, alone = Coalescer({"late": 10**18}), Coalescer()
+    for one in (good, b'{"data_base64":"\xc3\xa9"}', json.dumps(run_event("late")).encode(), good[:-1], good):
+        try:
+            coalescer.add(one, CLOUD_EVENTS if b"base64" in one else (), source=(0, 0))
+        except EventRejected:
+            assert one is not good
+    for _ in range(2):
+        alone.add(good, source=(0, 0))
+    assert (coalescer.events, coalescer.size) == (alone.events, alone.size) == (2, 2 * len(good))
+    assert list(coalescer.rows()) == list(alone.rows())
+
+
+# ---- compressed messages -------------------------------------------------------------------------------------------------
+
+
+def compressed(run: str, size: int) -> bytes:
+    return zstandard.compress(json.dumps(run_event(run, producer="x" * size)).encode())
+
+
+def test_compressed_messages_count_with_what_they_hold_for_the_bytes_held_back() -> None:
+    messages = [message(offset, compressed("r", 3_000)) for offset in range(10)]
+    assert sum(len(one.value or b"") for one in messages) < 5_000
+    rows = of_kind(tagged(messages, Limits(joined=10_000)), "run")
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize("schemas", [None, KeptSchemas()], ids=["no registry", "registry"])
+def test_a_compressed_message_beyond_the_limits_is_too_large(schemas: KeptSchemas | None) -> None:
+    messages = [message(0, compressed("small", 1_000)), message(1, compressed("large", 9_000))]
+    for limits in (Decompression(5_000, 10_000, 5_000), Decompression(10_000, 2, 5_000)):
+        rows = rows_of(tag_partition([record_batch(messages)], Limits(decompression=limits), schemas))
+        assert [(one.code, one.message.offset) for one in rejected_of(rows)] == [("too_large", 1)]
+        assert [row[1] for row in of_kind(rows, "run")] == [b"small"]
+        again, refused = part(messages, (), schemas or KeptSchemas(), limits)
+        assert [row[1] for row in again] == [b"small"]
+        assert [code for code, _ in refused.values()] == ["too_large"]

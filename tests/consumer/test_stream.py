@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from headwater_avro.errors import ServerUnavailable
 
@@ -30,6 +32,22 @@ def test_every_run_on_the_topic_reaches_the_writer_and_a_bad_message_the_dead_le
     assert room.writer.runs == {f"r{number}" for number in range(300)}
     (letter,) = room.letters()
     assert (letter.code, letter.message.value, letter.message.key) == ("not_decodable", b"{bad", b"a key")
+
+
+def test_messages_that_are_made_to_end_the_stream_are_dead_letters_and_the_rest_goes_on(room: Room) -> None:
+    room.send([run_event("before")], partition=0)
+    cloud_event = {"content-type": b"application/cloudevents+json"}
+    room.send([b'{"data_base64":"\xc3\xa9"}'], headers=cloud_event, partition=0)
+    room.send([b"[" * 201 + b'"' + b'\\"' * 400_000], partition=0)
+    bomb = json.dumps(run_event("bomb")).encode()[:-1] + b',"x":[' + b"{}," * 40_000_000 + b"{}]}"
+    room.send([zstandard.compress(bomb)], partition=0)
+    room.send([zstandard.compress(json.dumps(run_event("large", producer="x" * 9_000)).encode())], partition=0)
+    room.send([run_event("after")], partition=0)
+    room.consume(max_decompressed_bytes=8_000)
+    assert room.writer.runs == {"before", "after"}
+    letters = sorted(room.letters(), key=lambda letter: letter.message.offset)
+    assert [letter.code for letter in letters] == ["not_an_event", "not_decodable", "too_large", "too_large"]
+    assert "HEADWATER_MAX_DECOMPRESSED_BYTES" in letters[3].detail
 
 
 def test_a_second_start_goes_on_where_the_first_has_stopped(room: Room) -> None:

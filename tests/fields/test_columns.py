@@ -24,10 +24,10 @@ from headwater_avro.errors import ConfigError
 
 from .wiring import dataset, read, transform, write
 
-Told = tuple[str, str, str | None, bool]
+ShortInfluence = tuple[str, str, str | None, bool]
 
 
-def opened(*operations: dict[str, Any], **more: Any) -> dict[str, Any]:
+def resolved_columns(*operations: dict[str, Any], **more: Any) -> dict[str, Any]:
     return answer({"level": "openlineage", "operations": list(operations), **more})
 
 
@@ -37,8 +37,11 @@ def item(where: str, subtype: str, **more: Any) -> dict[str, Any]:
     return {"dataset": name, "field": column, "type": kind, "subtype": subtype, **more}
 
 
-def told(found: Columns, column: str) -> list[Told]:
-    return [(str(one.source), one.subtype, one.description, one.masking) for one in found.fields[column]]
+def influences_on(found: Columns, column: str) -> list[ShortInfluence]:
+    return [
+        (str(influence.source), influence.subtype, influence.description, influence.masking)
+        for influence in found.fields[column]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -94,13 +97,13 @@ def told(found: Columns, column: str) -> list[Told]:
         ),
     ],
 )
-def test_one_operation(operation: dict[str, Any], fields: dict[str, Any], influences: list[Any]) -> None:
+def test_single_operations(operation: dict[str, Any], fields: dict[str, Any], influences: list[Any]) -> None:
     single = answer({"level": "openlineage", "operation": operation})
     assert single == {"fields": fields, "dataset": influences}
 
 
-def test_a_chain_is_as_strong_as_its_strongest_step_and_tells_all() -> None:
-    found = opened(
+def test_a_chain_is_as_strong_as_its_strongest_step_and_describes_all_steps() -> None:
+    found = resolved_columns(
         {"kind": "identity", "name": "load", "inputs": ["s#a"], "outputs": ["x"]},
         {"kind": "mask", "name": "hash", "inputs": ["x"], "outputs": ["y"]},
         {"kind": "aggregate", "name": "count", "inputs": ["y"], "outputs": ["n"]},
@@ -112,14 +115,14 @@ def test_a_chain_is_as_strong_as_its_strongest_step_and_tells_all() -> None:
 
 
 def test_a_filter_on_a_derived_field_comes_from_its_sources() -> None:
-    found = opened(
+    found = resolved_columns(
         {"kind": "transform", "inputs": ["s#raw", "t#raw"], "outputs": ["age"]},
         {"kind": "filter", "inputs": ["age"]},
     )
     assert found["dataset"] == [item("s#raw", "FILTER"), item("t#raw", "FILTER")]
 
 
-def test_two_ways_between_two_fields_are_two_transformations() -> None:
+def test_two_chains_between_two_fields_are_two_transformations() -> None:
     s = Source.of("s")
     operations = [
         FieldOperation("lower", [s["a"]], ["x"], description="to lower case"),
@@ -128,28 +131,31 @@ def test_two_ways_between_two_fields_are_two_transformations() -> None:
         FieldOperation("both", ["x", "y"], ["z"]),
     ]
     found = columns(resolve(operations, Destination.of("d")), dataset("d"))
-    assert told(found, "z") == [
+    assert influences_on(found, "z") == [
         ("s#a", "TRANSFORMATION", "lower: to lower case -> both", False),
         ("s#a", "TRANSFORMATION", "same -> both", False),
     ]
 
 
-def test_too_many_ways_have_no_description() -> None:
+def test_too_many_chains_have_no_description() -> None:
     stages = [read("t0", "s:t", "a b"), *(transform(f"t{n}", f"t{n - 1}.a t{n - 1}.b", "a b") for n in range(1, 30))]
     wide = [transform(f"u{n}{side}", f"u{n - 1}0.a u{n - 1}1.a", "a") for n in range(1, 20) for side in (0, 1)]
     start = [transform("u00", "t0.a", "a"), transform("u01", "t0.b", "a")]
     lineage = resolve_operations([*stages, *start, *wide, write("w", "d:t", "u190.a t29.b")])
     found = columns(lineage, dataset("d:t"))
-    assert told(found, "a") == [("s:t#a", "TRANSFORMATION", None, False), ("s:t#b", "TRANSFORMATION", None, False)]
+    assert influences_on(found, "a") == [
+        ("s:t#a", "TRANSFORMATION", None, False),
+        ("s:t#b", "TRANSFORMATION", None, False),
+    ]
 
 
-def test_long_descriptions_are_cut() -> None:
+def test_long_descriptions_are_truncated() -> None:
     s = Source.of("s")
     operations = [FieldOperation("x" * 700, [s["a"]], ["x"]), FieldOperation("y" * 700, ["x"], ["x"])]
-    (one,) = columns(resolve(operations, Destination.of("d")), dataset("d")).fields["x"]
-    assert one.description is not None
-    assert len(one.description) == 1000
-    assert one.description.endswith("y…")
+    (influence,) = columns(resolve(operations, Destination.of("d")), dataset("d")).fields["x"]
+    assert influence.description is not None
+    assert len(influence.description) == 1000
+    assert influence.description.endswith("y…")
 
 
 def test_shapes_carry_their_kinds() -> None:
@@ -161,13 +167,16 @@ def test_shapes_carry_their_kinds() -> None:
         *influence(OpKind.FILTER, s["a"]),
     ]
     found = columns(resolve(operations, Destination.of("d")), dataset("d"))
-    assert told(found, "b") == [("s#a", "IDENTITY", "Rename a", False)]
-    assert told(found, "c") == [("s#c", "TRANSFORMATION", "hash", True)]
-    assert told(found, "total") == [("s#v", "AGGREGATION", "sum", False)]
-    assert [(str(one.source), one.subtype) for one in found.dataset] == [("s#a", "FILTER"), ("s#k", "GROUP_BY")]
+    assert influences_on(found, "b") == [("s#a", "IDENTITY", "Rename a", False)]
+    assert influences_on(found, "c") == [("s#c", "TRANSFORMATION", "hash", True)]
+    assert influences_on(found, "total") == [("s#v", "AGGREGATION", "sum", False)]
+    assert [(str(influence.source), influence.subtype) for influence in found.dataset] == [
+        ("s#a", "FILTER"),
+        ("s#k", "GROUP_BY"),
+    ]
 
 
-def joined() -> Pipeline:
+def join_pipeline() -> Pipeline:
     pipeline = Pipeline()
     pipeline.stage("cust", source=Source.of("s", "customer"), output_schema=["id", "name"])
     pipeline.stage("buy", source=Source.of("s", "purchase"), output_schema=["cust_id", "item"])
@@ -178,39 +187,39 @@ def joined() -> Pipeline:
     return pipeline
 
 
-def test_a_joined_key_has_the_value_of_its_own_side() -> None:
-    pipeline = joined()
+def test_a_join_key_has_the_value_of_its_own_side() -> None:
+    pipeline = join_pipeline()
     pipeline.stage("w", inputs=["j"], destination=Destination.of("d", "t", schema=["id", "thing"]))
     lineage = pipeline.resolve()
     found = columns(lineage, dataset("d:t"))
-    assert told(found, "id") == [("s:customer#id", "IDENTITY", "j.Join", False)]
-    assert told(found, "thing") == [("s:purchase#item", "IDENTITY", "j.Rename buy.item", False)]
-    assert [(str(one.source), one.subtype) for one in found.dataset] == [
+    assert influences_on(found, "id") == [("s:customer#id", "IDENTITY", "j.Join", False)]
+    assert influences_on(found, "thing") == [("s:purchase#item", "IDENTITY", "j.Rename buy.item", False)]
+    assert [(str(influence.source), influence.subtype) for influence in found.dataset] == [
         ("s:customer#id", "JOIN"),
         ("s:purchase#cust_id", "JOIN"),
     ]
 
 
-def test_a_filter_influences_only_what_is_behind_its_stage() -> None:
+def test_a_filter_influences_only_datasets_downstream_of_its_stage() -> None:
     pipeline = Pipeline()
     pipeline.stage("a", source=Source.of("s", "t"), output_schema=["x", "y"])
     pipeline.stage("f", inputs=["a"]).record(influence(OpKind.FILTER, Input.of("x")))
     pipeline.stage("few", inputs=["f"], destination=Destination.of("d", "few"))
     pipeline.stage("all", inputs=["a"], destination=Destination.of("d", "all"))
     lineage = pipeline.resolve()
-    assert [one.subtype for one in columns(lineage, dataset("d:few")).dataset] == ["FILTER"]
+    assert [influence.subtype for influence in columns(lineage, dataset("d:few")).dataset] == ["FILTER"]
     assert columns(lineage, dataset("d:all")).dataset == ()
 
 
-def test_a_merge_of_branches_is_no_step_of_its_own() -> None:
+def test_a_merge_of_branches_is_not_a_step_in_the_description() -> None:
     pipeline = Pipeline()
     for name in ("a", "b"):
         pipeline.stage(name, source=Source.of("s", name), output_schema=["x"])
     pipeline.stage("w", inputs=["a", "b"], destination=Destination.of("d", "t"))
     found = columns(pipeline.resolve(), dataset("d:t"))
-    assert told(found, "x") == [("s:a#x", "IDENTITY", None, False), ("s:b#x", "IDENTITY", None, False)]
+    assert influences_on(found, "x") == [("s:a#x", "IDENTITY", None, False), ("s:b#x", "IDENTITY", None, False)]
 
 
-def test_a_kind_that_is_none_is_wrong_use() -> None:
+def test_an_unknown_kind_is_a_usage_error() -> None:
     with pytest.raises(ConfigError, match="not a kind"):
-        opened({"kind": "frobnicate", "inputs": [], "outputs": []})
+        resolved_columns({"kind": "frobnicate", "inputs": [], "outputs": []})

@@ -1,4 +1,4 @@
-"""What goes into the event: facets that the published schemas accept, and all operations."""
+"""The facets of an event: accepted by the published schemas, and with all operations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headwater.fields import (
     propagate,
     resolve,
 )
-from headwater.fields.facets import column_lineage_facet, compact, field_operations_facet, schema_facet
+from headwater.fields.emit.facets import column_lineage_facet, compact, field_operations_facet, schema_facet
 from headwater.fields.shapes import drop, generate, mask
 
 from .wiring import dataset, field
@@ -39,8 +39,8 @@ OPERATIONS = [
 ]
 
 
-def emitted() -> tuple[dict[str, Any], dict[str, Any]]:
-    """The facets of the one input and of the one output."""
+def emitted_facets() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the facets of the only input and of the only output."""
     run = MemoryRun()
     lineage = resolve(OPERATIONS, PEOPLE, sources=[USERS], implicit_identity=True)
     apply(lineage, run, namespace="app")
@@ -49,17 +49,17 @@ def emitted() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_sources_are_inputs_and_destinations_outputs_with_their_schemas() -> None:
-    users, people = emitted()
-    assert [(one["name"], one["type"]) for one in users["schema"]["fields"]] == [
+    users, people = emitted_facets()
+    assert [(item["name"], item["type"]) for item in users["schema"]["fields"]] == [
         ("id", "int"),
         ("first", "text"),
         ("last", "text"),
     ]
-    assert [one["name"] for one in people["schema"]["fields"]] == ["id", "name", "made"]
+    assert [item["name"] for item in people["schema"]["fields"]] == ["id", "name", "made"]
 
 
-def test_column_lineage_has_every_field_also_one_made_from_nothing() -> None:
-    fields = emitted()[1]["columnLineage"]["fields"]
+def test_column_lineage_has_every_field_and_generated_ones_without_inputs() -> None:
+    fields = emitted_facets()[1]["columnLineage"]["fields"]
     assert fields["made"] == {"inputFields": []}
     assert fields["id"]["inputFields"] == [
         {
@@ -69,13 +69,13 @@ def test_column_lineage_has_every_field_also_one_made_from_nothing() -> None:
             "transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}],
         }
     ]
-    assert [one["field"] for one in fields["name"]["inputFields"]] == ["first", "last"]
-    (told,) = fields["name"]["inputFields"][0]["transformations"]
-    assert told == {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": "Concat: full name"}
+    assert [item["field"] for item in fields["name"]["inputFields"]] == ["first", "last"]
+    (transformation,) = fields["name"]["inputFields"][0]["transformations"]
+    assert transformation == {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": "Concat: full name"}
 
 
-def attached(namespace: str = "app", destination: Destination = PEOPLE) -> tuple[str, dict[str, Any]]:
-    """Under which name the operations of the one output are told, and the facet with them."""
+def attached_operations(namespace: str = "app", destination: Destination = PEOPLE) -> tuple[str, dict[str, Any]]:
+    """Return the name of the dataset that carries the operations of the output, and the facet with them."""
     run = MemoryRun()
     apply(resolve(OPERATIONS, destination, sources=[USERS], implicit_identity=True), run, namespace=namespace)
     ((output, (key, facets)),) = run.attached.items()
@@ -84,22 +84,28 @@ def attached(namespace: str = "app", destination: Destination = PEOPLE) -> tuple
     return key[1], json.loads(json.dumps(facets["headwater_fieldOperations"]))
 
 
-def test_the_operations_themselves_are_told_once_under_their_fingerprint() -> None:
-    name, facet = attached()
+def test_the_operations_are_sent_once_under_their_fingerprint() -> None:
+    name, facet = attached_operations()
     assert facet["fingerprint"] == name
-    assert attached()[0] == name
-    assert "operations" not in emitted()[1]["headwater_fieldOperations"]
+    assert attached_operations()[0] == name
+    assert "operations" not in emitted_facets()[1]["headwater_fieldOperations"]
 
 
-def test_a_dataset_without_namespace_is_another_one_in_another_namespace() -> None:
+def test_the_fingerprint_covers_the_namespace_of_datasets_without_one() -> None:
     named = Destination.of("app", "people", schema=["id", "name", "made"])
-    assert attached("app") == attached("app", named)
-    assert attached("app")[0] != attached("other")[0]
+    assert attached_operations("app") == attached_operations("app", named)
+    assert attached_operations("app")[0] != attached_operations("other")[0]
 
 
-def test_the_operations_themselves_are_kept() -> None:
-    facet = attached()[1]
-    assert [one["name"] for one in facet["operations"]] == ["read users", "Concat", "Drop first", "now", "write people"]
+def test_the_operations_facet_has_all_operations() -> None:
+    facet = attached_operations()[1]
+    assert [item["name"] for item in facet["operations"]] == [
+        "read users",
+        "Concat",
+        "Drop first",
+        "now",
+        "write people",
+    ]
     assert facet["dropped"] == [{"namespace": "crm", "name": "users", "field": "first"}]
     assert len(facet["fingerprint"]) == 64
     concat = facet["operations"][1]
@@ -110,19 +116,19 @@ def test_the_operations_themselves_are_kept() -> None:
     assert concat["outputs"] == ["name"]
 
 
-def test_operations_with_too_many_fields_are_told_by_name_alone() -> None:
+def test_operations_with_too_many_fields_have_names_only() -> None:
     lineage = resolve(OPERATIONS, PEOPLE)
-    facet = field_operations_facet(lineage, "app", most_links=3)
-    assert [one["name"] for one in facet.operations] == ["read users", "Concat", "Drop first", "now", "write people"]
-    assert not any("inputs" in one or "outputs" in one for one in facet.operations)
+    facet = field_operations_facet(lineage, "app", max_fields=3)
+    assert [item["name"] for item in facet.operations] == ["read users", "Concat", "Drop first", "now", "write people"]
+    assert not any("inputs" in item or "outputs" in item for item in facet.operations)
     assert facet.cut is not None
     assert field_operations_facet(lineage, "app").cut is None
 
 
 def test_nested_schemas_nest_in_the_facet() -> None:
-    told = Serde.to_dict(schema_facet(Schema.of(SchemaField("a", "struct", (SchemaField("b", "int"),)))))
-    (a,) = told["fields"]
-    assert [(one["name"], one["type"]) for one in a["fields"]] == [("b", "int")]
+    facet = Serde.to_dict(schema_facet(Schema.of(SchemaField("a", "struct", (SchemaField("b", "int"),)))))
+    (a,) = facet["fields"]
+    assert [(item["name"], item["type"]) for item in a["fields"]] == [("b", "int")]
 
 
 def test_an_escaped_dot_is_a_dot_in_the_event() -> None:
@@ -131,7 +137,7 @@ def test_an_escaped_dot_is_a_dot_in_the_event() -> None:
     assert facet.fields["v1.3"].inputFields[0].field == "v1.2"
 
 
-def test_what_feeds_every_field_is_told_once_where_there_are_too_many_pairs() -> None:
+def test_above_the_limit_sources_of_every_field_are_listed_once() -> None:
     sources = [DatasetField(dataset("s:t"), name) for name in "ab"]
     both = tuple(Influence(source, "DIRECT", "TRANSFORMATION") for source in sources)
     own = Influence(field("s:t#own"), "DIRECT", "IDENTITY")
@@ -140,20 +146,20 @@ def test_what_feeds_every_field_is_told_once_where_there_are_too_many_pairs() ->
     assert compact(found, 4) == Columns({"x": (), "y": (own,)}, both)
 
 
-def test_a_field_without_sources_shares_nothing() -> None:
+def test_a_field_without_sources_shares_no_influence() -> None:
     both = (Influence(field("s:t#a"), "DIRECT", "TRANSFORMATION"),)
     found = Columns({"x": both, "y": both, "made": ()}, ())
     assert compact(found, 1) == found
 
 
-def test_masking_is_told() -> None:
+def test_masking_is_in_the_facet() -> None:
     lineage = resolve(mask("hash", Source.of("s")["ssn"], "ssn"), Destination.of("d"))
     facet = column_lineage_facet(lineage, dataset("d"), "app")
-    (told,) = facet.fields["ssn"].inputFields[0].transformations or []
-    assert told.masking is True
+    (transformation,) = facet.fields["ssn"].inputFields[0].transformations or []
+    assert transformation.masking is True
 
 
-def test_inherited_metadata_is_tags_and_origins() -> None:
+def test_inherited_metadata_becomes_tags_and_origins() -> None:
     run = MemoryRun()
     operation = FieldOperation("Concat", [USERS["first"], USERS["last"]], ["name"], propagate_metadata=True)
     lineage = resolve([operation], PEOPLE)
@@ -163,14 +169,14 @@ def test_inherited_metadata_is_tags_and_origins() -> None:
     }
     apply(lineage, run, namespace="app", metadata=propagate(lineage, known))
     facets = run.outputs["app", "people"]
-    assert [(one["key"], one["value"], one["field"]) for one in facets["tags"]["tags"]] == [
+    assert [(item["key"], item["value"], item["field"]) for item in facets["tags"]["tags"]] == [
         ("pii", "true", "name"),
         ("owner", "ann", "name"),
         ("owner", "bob", "name"),
     ]
-    told = facets["headwater_fieldMetadata"]["fields"]["name"]
-    assert told["conflicts"] == ["owner"]
-    assert told["properties"]["owner"]["bob"] == [{"namespace": "crm", "name": "users", "field": "last"}]
+    metadata = facets["headwater_fieldMetadata"]["fields"]["name"]
+    assert metadata["conflicts"] == ["owner"]
+    assert metadata["properties"]["owner"]["bob"] == [{"namespace": "crm", "name": "users", "field": "last"}]
 
 
 @pytest.mark.skipif(not SCHEMAS.is_dir(), reason="the published facet schemas are in ../shared/data, which is not here")
@@ -185,8 +191,8 @@ def test_the_published_schemas_accept_the_facets(facet: str, file: str) -> None:
 
     schema = load(next(SCHEMAS.rglob(f"{file}DatasetFacet.json")))
     core = load(SCHEMAS.parent / "OpenLineage.json")
-    resources = [(one["$id"], DRAFT202012.create_resource(one)) for one in (schema, core)]
+    resources = [(item["$id"], DRAFT202012.create_resource(item)) for item in (schema, core)]
     validator = jsonschema.Draft202012Validator(
         {"$ref": f"{schema['$id']}#/$defs/{file}DatasetFacet"}, registry=Registry().with_resources(resources)
     )
-    validator.validate(emitted()[1][facet])
+    validator.validate(emitted_facets()[1][facet])

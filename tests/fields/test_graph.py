@@ -1,4 +1,4 @@
-"""The example programs through real Kafka into real Neo4j, and the operations that one can ask the graph for."""
+"""The example programs through real Kafka into real Neo4j, and queries for their operations."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..laws.model import dump as model_dump
 from ..servers import Servers
 from ..store.empty import emptied, opened
 from ..transport.events import arrived
-from .test_examples import EXAMPLES, made_files
+from .test_examples import EXAMPLES, example_files
 
 pytestmark = pytest.mark.end_to_end
 
 Json = dict[str, Any]
 
 
-class Told(NamedTuple):
-    """The graph of the programs' events, and where their files are."""
+class ProgramGraph(NamedTuple):
+    """The graph of the programs' events, and the folder of their files."""
 
     store: Neo4jStore
     messages: list[bytes]
@@ -39,8 +39,8 @@ class Told(NamedTuple):
 
 
 @pytest.fixture
-def told(servers: Servers, topic: str, tmp_path: Path) -> Iterator[Told]:
-    """Each example run twice, its events fetched from Kafka and written as the consumer writes them."""
+def graph(servers: Servers, topic: str, tmp_path: Path) -> Iterator[ProgramGraph]:
+    """Run each example twice, read its events from Kafka and write them as the consumer does."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("OPENLINEAGE", "HEADWATER"))
     }
@@ -49,7 +49,7 @@ def told(servers: Servers, topic: str, tmp_path: Path) -> Iterator[Told]:
         "HEADWATER_KAFKA_BOOTSTRAP_SERVERS": servers.kafka_bootstrap_servers,
         "HEADWATER_KAFKA_TOPIC": topic,
     }
-    for program, files in made_files(tmp_path).items():
+    for program, files in example_files(tmp_path).items():
         for _ in range(2):
             command = [sys.executable, str(EXAMPLES / program), *map(str, files)]
             subprocess.run(command, check=True, env=environment, cwd=tmp_path, timeout=120)
@@ -57,15 +57,15 @@ def told(servers: Servers, topic: str, tmp_path: Path) -> Iterator[Told]:
     messages = [value for _, value in arrived(servers.kafka_bootstrap_servers, topic, 18)]
     with opened(servers) as store:
         feed(emptied(store), messages)
-        yield Told(store, messages, tmp_path)
+        yield ProgramGraph(store, messages, tmp_path)
 
 
-def test_what_the_programs_told_is_in_the_graph_and_can_be_asked_for(told: Told, servers: Servers) -> None:
-    expected, actual = model_dump(told.messages), dumped(told.store)
+def test_the_lineage_of_the_programs_is_in_the_graph_and_can_be_queried(graph: ProgramGraph, servers: Servers) -> None:
+    expected, actual = model_dump(graph.messages), dumped(graph.store)
     assert actual == expected, differences(expected, actual)
     edges = {
         (line["job"][1], Path(line["from"][1]).name, line["from"][2], line["to"][2], line["subtype"])
-        for line in told.lines("columnEdge")
+        for line in graph.lines("columnEdge")
     }
     assert edges >= {
         ("normalize_users", "users.csv", "FirstName", "Name", "TRANSFORMATION"),
@@ -74,37 +74,38 @@ def test_what_the_programs_told_is_in_the_graph_and_can_be_asked_for(told: Told,
         ("customer_report", "customers.csv", "name", "customer", "IDENTITY"),
         ("customer_report", "purchases.csv", "customer_id", "*", "JOIN"),
     }
-    _operations_are_stored_once(told)
-    _operations_of_a_column(told, servers)
-    _operations_of_a_joined_column(told, servers)
-    ask = ["lineage", "upstream", "--operations"]
-    assert headwater(servers, *ask, str(told.folder / "profiles.csv"), "--past").code == 2
-    assert headwater(servers, *ask, str(told.folder / "users.csv")).code == 1
+    _operations_are_stored_once(graph)
+    _operations_of_a_column(graph, servers)
+    _operations_of_a_column_after_a_join(graph, servers)
+    query = ["lineage", "upstream", "--operations"]
+    assert headwater(servers, *query, str(graph.folder / "profiles.csv"), "--past").code == 2
+    assert headwater(servers, *query, str(graph.folder / "users.csv")).code == 1
 
 
-def _operations_are_stored_once(told: Told) -> None:
-    """Two runs of a program name one fingerprint; the operations stand under it, and in no run."""
+def _operations_are_stored_once(graph: ProgramGraph) -> None:
+    """Two runs of a program have the same fingerprint; the operations are stored under it and in no run."""
     sets = {
         line["key"][1]: line["facets"]["headwater_fieldOperations"]["operations"]
-        for line in told.lines("dataset")
+        for line in graph.lines("dataset")
         if line["key"][0] == "urn:headwater:field-operations"
     }
     assert sorted(
-        {one["name"] for one in operations} & {"Concat", "Create", "join.Join"} for operations in sets.values()
+        {operation["name"] for operation in operations} & {"Concat", "Create", "join.Join"}
+        for operations in sets.values()
     )
     assert len(sets) == 3
-    assert len(told.lines("run")) == 6
+    assert len(graph.lines("run")) == 6
     named = [
         dataset["facets"]["headwater_fieldOperations"]
-        for event in map(json.loads, told.messages)
+        for event in map(json.loads, graph.messages)
         for dataset in event.get("outputs", ())
     ]
     assert {facet["fingerprint"] for facet in named} == set(sets)
     assert not any("operations" in facet for facet in named)
 
 
-def _operations_of_a_column(told: Told, servers: Servers) -> None:
-    profiles, users = (str(told.folder / name) for name in ("profiles.csv", "users.csv"))
+def _operations_of_a_column(graph: ProgramGraph, servers: Servers) -> None:
+    profiles, users = (str(graph.folder / name) for name in ("profiles.csv", "users.csv"))
     code, text, _ = headwater(servers, "lineage", "upstream", "file", profiles, "Name", "--operations")
     lines = text.splitlines()
     assert code == 0
@@ -120,12 +121,12 @@ def _operations_of_a_column(told: Told, servers: Servers) -> None:
     assert json.loads(again)["steps"][0]["operations"][1]["name"] == "Concat"
 
 
-def _operations_of_a_joined_column(told: Told, servers: Servers) -> None:
-    report = str(told.folder / "report.csv")
+def _operations_of_a_column_after_a_join(graph: ProgramGraph, servers: Servers) -> None:
+    report = str(graph.folder / "report.csv")
     code, text, _ = headwater(servers, "lineage", "upstream", report, "--column", "cents", "--operations", "--json")
     ((step),) = json.loads(text)["steps"]
     assert (code, step["columns"], step["state"]) == (0, ["cents"], "COMPLETE")
-    names = [one["name"] for one in step["operations"]]
+    names = [operation["name"] for operation in step["operations"]]
     assert "cents.to cents" in names
     assert {"cents.Filter", "join.Join", "join.Identity cents.cents"} <= set(names)
     assert "join.Rename customers.name" not in names

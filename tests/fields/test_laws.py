@@ -1,4 +1,4 @@
-"""Laws that hold for any operations: the naive origin relation, independence of order, both ways alike."""
+"""Properties of any operations: the naive origin relation, independence of order, equality of both directions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.fields import DatasetField, DatasetRef, InputField, Operation, OperationType, resolve_operations
-from headwater.fields.notation import wired_json, wired_operation
+from headwater.fields.cases.notation import wired_json, wired_operation
 
 FIELDS = ["a", "b", "c"]
 DATASETS = [DatasetRef("s", "one"), DatasetRef("s", "two"), DatasetRef(None, "three")]
@@ -18,38 +18,38 @@ DATASETS = [DatasetRef("s", "one"), DatasetRef("s", "two"), DatasetRef(None, "th
 
 @st.composite
 def wired(draw: st.DrawFn) -> list[Operation]:
-    """Reads, transforms that take from what is before them, and writes."""
+    """Draw reads, transforms with inputs from earlier operations, and writes."""
     operations = [
         Operation.read(f"r{number}", draw(st.sampled_from(DATASETS)), draw(st.sets(st.sampled_from(FIELDS))))
         for number in range(draw(st.integers(1, 3)))
     ]
     for number in range(draw(st.integers(0, 7))):
         outputs = draw(st.sets(st.sampled_from(FIELDS)))
-        operations.append(Operation.transform(f"t{number}", draw(taken(operations)), outputs))
+        operations.append(Operation.transform(f"t{number}", draw(drawn_links(operations)), outputs))
     writes = [
-        Operation.write(f"w{number}", draw(st.sampled_from(DATASETS)), draw(taken(operations)))
+        Operation.write(f"w{number}", draw(st.sampled_from(DATASETS)), draw(drawn_links(operations)))
         for number in range(draw(st.integers(1, 3)))
     ]
     return operations + writes
 
 
-def taken(operations: list[Operation]) -> st.SearchStrategy[list[tuple[str | None, str]]]:
+def drawn_links(operations: list[Operation]) -> st.SearchStrategy[list[tuple[str | None, str]]]:
     origin = st.sampled_from([operation.name for operation in operations])
     return st.lists(st.tuples(origin, st.sampled_from(FIELDS)), max_size=4)
 
 
 def naive_sources(link: InputField, operations: dict[str, Operation]) -> set[DatasetField]:
-    """The rule as one would say it, recursion and all."""
+    """Return the sources by plain recursion."""
     assert link.origin is not None
     origin = operations[link.origin]
     if origin.type is OperationType.READ:
         assert origin.dataset is not None
         return {DatasetField(origin.dataset, link.field)}
-    return set().union(*(naive_sources(one, operations) for one in origin.inputs))
+    return set().union(*(naive_sources(item, operations) for item in origin.inputs))
 
 
-def naive_incoming(told: Iterable[Operation]) -> dict[DatasetField, set[DatasetField]]:
-    operations = {operation.name: operation for operation in told}
+def naive_incoming(recorded: Iterable[Operation]) -> dict[DatasetField, set[DatasetField]]:
+    operations = {operation.name: operation for operation in recorded}
     found: dict[DatasetField, set[DatasetField]] = {}
     for operation in operations.values():
         if operation.type is OperationType.WRITE:
@@ -62,7 +62,7 @@ def naive_incoming(told: Iterable[Operation]) -> dict[DatasetField, set[DatasetF
 
 @settings(max_examples=40, deadline=None)
 @given(wired())
-def test_the_origin_relation_is_the_naive_one(operations: list[Operation]) -> None:
+def test_the_origin_relation_equals_the_naive_one(operations: list[Operation]) -> None:
     assert resolve_operations(operations).incoming == naive_incoming(operations)
 
 
@@ -79,14 +79,14 @@ def test_outgoing_is_incoming_the_other_way_round(operations: list[Operation]) -
 @given(wired(), st.randoms(use_true_random=False))
 def test_the_order_of_operations_and_inputs_changes_nothing(operations: list[Operation], chance: random.Random) -> None:
     shuffled = [
-        Operation.transform(one.name, chance.sample(one.inputs, len(one.inputs)), one.outputs)
-        if one.type is OperationType.TRANSFORM
-        else one
-        for one in chance.sample(operations, len(operations))
+        Operation.transform(item.name, chance.sample(item.inputs, len(item.inputs)), item.outputs)
+        if item.type is OperationType.TRANSFORM
+        else item
+        for item in chance.sample(operations, len(operations))
     ]
-    one, other = resolve_operations(operations), resolve_operations(shuffled)
-    assert one.fingerprint == other.fingerprint
-    assert (one.incoming, one.outgoing, one.dropped) == (other.incoming, other.outgoing, other.dropped)
+    first, second = resolve_operations(operations), resolve_operations(shuffled)
+    assert first.fingerprint == second.fingerprint
+    assert (first.incoming, first.outgoing, first.dropped) == (second.incoming, second.outgoing, second.dropped)
 
 
 @settings(max_examples=40, deadline=None)
@@ -103,7 +103,7 @@ def test_every_operation_comes_after_its_origins(operations: list[Operation]) ->
     ordered = resolve_operations(operations).operations
     place = {operation.name: number for number, operation in enumerate(ordered)}
     assert sorted(place) == sorted(operation.name for operation in operations)
-    assert all(place[str(link.origin)] < place[one.name] for one in ordered for link in one.inputs)
+    assert all(place[str(link.origin)] < place[item.name] for item in ordered for link in item.inputs)
 
 
 @settings(max_examples=40, deadline=None)
@@ -111,9 +111,9 @@ def test_every_operation_comes_after_its_origins(operations: list[Operation]) ->
 def test_a_source_and_its_destination_share_an_operation(operations: list[Operation]) -> None:
     lineage = resolve_operations(operations)
     for target, sources in lineage.incoming.items():
-        led = {one.name for one in lineage.operations_for(target, "incoming")}
+        led = {item.name for item in lineage.operations_for(target, "incoming")}
         for source in sources:
-            assert led & {one.name for one in lineage.operations_for(source, "outgoing")}
+            assert led & {item.name for item in lineage.operations_for(source, "outgoing")}
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,4 +1,4 @@
-"""Metadata that follows fields: what passes, what unites, who wins."""
+"""Propagation of metadata along fields: what propagates, what is united, what takes precedence."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def combined(*inputs: str, propagates: bool = True) -> FieldLineage:
 
 
 def levels(lineage: FieldLineage, policy: Policy) -> list[str]:
-    told = propagate(lineage, KNOWN, policies={LEVEL: policy})[field("d#x")]
-    return list(told.properties.get(LEVEL, {}))
+    inherited = propagate(lineage, KNOWN, policies={LEVEL: policy})[field("d#x")]
+    return list(inherited.properties.get(LEVEL, {}))
 
 
 def test_nothing_propagates_unless_the_operation_says_so() -> None:
-    told = propagate(combined("a", "b", propagates=False), KNOWN)[field("d#x")]
-    assert (told.tags, told.properties) == ({}, {})
+    inherited = propagate(combined("a", "b", propagates=False), KNOWN)[field("d#x")]
+    assert (inherited.tags, inherited.properties) == ({}, {})
 
 
 def test_the_builder_switches_it_on() -> None:
@@ -55,15 +55,15 @@ def test_the_builder_switches_it_on() -> None:
 
 
 def test_tags_unite_and_equal_values_collapse() -> None:
-    told = propagate(combined("a", "b"), KNOWN)[field("d#x")]
-    assert told.tags == {"gdpr": (field("s#b"),), "pii": (field("s#a"),)}
-    assert told.properties["owner"] == {"ann": (field("s#a"), field("s#b"))}
+    inherited = propagate(combined("a", "b"), KNOWN)[field("d#x")]
+    assert inherited.tags == {"gdpr": (field("s#b"),), "pii": (field("s#a"),)}
+    assert inherited.properties["owner"] == {"ann": (field("s#a"), field("s#b"))}
 
 
-def test_different_values_are_kept_with_their_origins_and_marked() -> None:
-    told = propagate(combined("a", "b"), KNOWN)[field("d#x")]
-    assert told.properties[LEVEL] == {"secret": (field("s#a"),), "public": (field("s#b"),)}
-    assert told.conflicts == (LEVEL,)
+def test_different_values_are_retained_with_their_origins_and_reported() -> None:
+    inherited = propagate(combined("a", "b"), KNOWN)[field("d#x")]
+    assert inherited.properties[LEVEL] == {"secret": (field("s#a"),), "public": (field("s#b"),)}
+    assert inherited.conflicts == (LEVEL,)
 
 
 @pytest.mark.parametrize("inputs", list(permutations("ab")))
@@ -79,15 +79,15 @@ def test_policies(inputs: tuple[str, ...]) -> None:
     assert (caught.value.kind, caught.value.culprits) == ("metadata_conflict", ("d#x",))
 
 
-def test_a_value_set_on_the_target_wins() -> None:
+def test_a_value_set_on_the_destination_takes_precedence() -> None:
     own = {field("d#x"): Metadata.of("checked", level="internal")}
-    told = propagate(combined("a", "b"), KNOWN, on_destination=own, policies={LEVEL: ERROR})[field("d#x")]
-    assert told.properties[LEVEL] == {"internal": (field("d#x"),)}
-    assert set(told.tags) == {"checked", "gdpr", "pii"}
-    assert told.conflicts == ()
+    inherited = propagate(combined("a", "b"), KNOWN, on_destination=own, policies={LEVEL: ERROR})[field("d#x")]
+    assert inherited.properties[LEVEL] == {"internal": (field("d#x"),)}
+    assert set(inherited.tags) == {"checked", "gdpr", "pii"}
+    assert inherited.conflicts == ()
 
 
-def test_drops_and_filters_hand_on_nothing() -> None:
+def test_drops_and_filters_propagate_nothing() -> None:
     operations = [
         FieldOperation("mix", [S["a"]], ["x"], propagate_metadata=True),
         FieldOperation("filter", [S["b"]], kind=OpKind.FILTER, propagate_metadata=True),
@@ -96,27 +96,27 @@ def test_drops_and_filters_hand_on_nothing() -> None:
     assert set(propagate(resolve(operations, D), KNOWN)[field("d#x")].tags) == {"pii"}
 
 
-def test_a_join_hands_on_the_metadata_of_the_values_side() -> None:
-    one, two = Source.of("l"), Source.of("r")
+def test_a_join_propagates_the_metadata_of_the_side_of_the_value() -> None:
+    left, right = Source.of("l"), Source.of("r")
     join = FieldOperation(
-        "join", [one["k"], two["k"]], ["k"], kind=OpKind.JOIN, value_from="l", propagate_metadata=True
+        "join", [left["k"], right["k"]], ["k"], kind=OpKind.JOIN, value_from="l", propagate_metadata=True
     )
     known = {field("l#k"): Metadata.of("left"), field("r#k"): Metadata.of("right")}
     assert set(propagate(resolve([join], D), known)[field("d#k")].tags) == {"left"}
 
 
-def test_masking_takes_tags_away() -> None:
+def test_masking_removes_tags() -> None:
     hashed = FieldOperation("hash", [S["a"], S["b"]], ["x"], kind="mask", propagate_metadata=True, removes_tags=["pii"])
     assert set(propagate(resolve([hashed], D), KNOWN)[field("d#x")].tags) == {"gdpr"}
 
 
-def test_untouched_fields_pass_metadata_only_when_asked() -> None:
+def test_fields_without_operations_propagate_metadata_only_on_request() -> None:
     lineage = resolve([], Destination.of("d", schema=["a"]), sources=[S], implicit_identity=True)
     assert propagate(lineage, KNOWN)[field("d#a")].tags == {}
     assert set(propagate(lineage, KNOWN, untouched=True)[field("d#a")].tags) == {"pii"}
 
 
-def test_a_stage_may_propagate_as_a_whole() -> None:
+def test_propagation_can_be_enabled_for_a_stage() -> None:
     pipeline = Pipeline()
     pipeline.stage("a", source=Source.of("s"), output_schema=["a"])
     stage = pipeline.stage("b", inputs=["a"])
@@ -127,7 +127,7 @@ def test_a_stage_may_propagate_as_a_whole() -> None:
     assert set(propagate(pipeline.resolve(), KNOWN)[field("d#x")].tags) == {"pii"}
 
 
-def test_metadata_passes_through_a_chain_that_agrees_all_the_way() -> None:
+def test_metadata_propagates_only_if_every_operation_of_the_chain_declares_it() -> None:
     first = FieldOperation("one", [S["a"]], ["x"], propagate_metadata=True)
     silent = FieldOperation("two", ["x"], ["x"])
     last = FieldOperation("three", ["x"], ["x"], propagate_metadata=True)

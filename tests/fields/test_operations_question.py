@@ -1,4 +1,4 @@
-"""Which operations made a field: the choice among them, and the walk from writer to writer, over answers given."""
+"""The query for the operations of a field: their selection, and the traversal from writer to writer, on given answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from headwater_graph.rules.coalesce import Coalescer
 RAW, MID, OUT = Source.of("n", "raw"), Source.of("n", "mid"), Source.of("n", "out")
 
 
-def told(lineage: FieldLineage) -> MemoryRun:
+def recorded_run(lineage: FieldLineage) -> MemoryRun:
     run = MemoryRun()
     apply(lineage, run)
     return run
@@ -61,10 +61,10 @@ SECOND = program(MID, OUT, FieldOperation("Copy", [MID["a"]], ["x"]), FieldOpera
 
 
 def names(lineage: FieldLineage, dataset: Key, *columns: str) -> list[str]:
-    ((_, facets),) = [told(lineage).attached[dataset]]
+    ((_, facets),) = [recorded_run(lineage).attached[dataset]]
     operations = operations_in(json.loads(json.dumps(facets)))
     assert operations is not None
-    return [one.name for one in made_by(operations, dataset, frozenset(columns)).operations]
+    return [item.name for item in made_by(operations, dataset, frozenset(columns)).operations]
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,13 @@ def names(lineage: FieldLineage, dataset: Key, *columns: str) -> list[str]:
         (["nobody"], []),
     ],
 )
-def test_what_made_a_column_is_chosen_back_through_the_wiring(columns: list[str], expected: list[str]) -> None:
+def test_the_operations_of_a_column_are_found_upstream_through_the_wiring(
+    columns: list[str], expected: list[str]
+) -> None:
     assert names(FIRST, ("n", "mid"), *columns) == expected
 
 
-def test_an_influence_counts_for_every_field_of_what_it_reaches_and_for_nothing_else() -> None:
+def test_an_influence_applies_to_every_field_of_the_datasets_that_it_reaches_only() -> None:
     pipeline = Pipeline()
     pipeline.stage("in", source=Source.of("n", "raw"), output_schema=["k", "v"])
     pipeline.stage("few", inputs=["in"]).record(influence(OpKind.FILTER, "k"))
@@ -95,14 +97,14 @@ def test_an_influence_counts_for_every_field_of_what_it_reaches_and_for_nothing_
 
 @dataclass
 class Graph:
-    """A graph of some runs, each the events of one job that wrote one dataset; newest first."""
+    """A graph of runs, each of a job that wrote a dataset; newest first."""
 
     runs: dict[Key, list[Row]] = field(default_factory=dict)
     attached: dict[str, str] = field(default_factory=dict)
     aliases: list[tuple[Key, Key]] = field(default_factory=list)
 
     def ran(self, job: str, lineage: FieldLineage | None, *, state: str = "COMPLETE", inline: bool = False) -> Graph:
-        run = MemoryRun() if lineage is None else told(lineage)
+        run = MemoryRun() if lineage is None else recorded_run(lineage)
         output = next(iter(run.outputs), ("n", "mid"))
         facets: Mapping[str, Any] = run.outputs.get(output, {})
         if inline:
@@ -140,7 +142,7 @@ class Graph:
             dataset_by_key=by_key,
         )
 
-    def ask(self, name: str, *columns: str, **limits: Any) -> OperationsAnswer:
+    def query(self, name: str, *columns: str, **limits: Any) -> OperationsAnswer:
         node = Node(dataset_key("n", name), "dataset", ("n", name))
         return field_operations(self.reader(), run_view, node, columns, Limits(**limits))
 
@@ -160,11 +162,13 @@ def _record(output: Key, facets: Mapping[str, Any]) -> bytes:
 
 
 def steps(answer: OperationsAnswer) -> list[tuple[int, str, tuple[str, ...], list[str]]]:
-    return [(one.depth, one.run, one.columns, [each.name for each in one.operations]) for one in answer.steps]
+    return [
+        (item.depth, item.run, item.columns, [operation.name for operation in item.operations]) for item in answer.steps
+    ]
 
 
-def test_the_walk_goes_on_with_the_columns_that_were_taken() -> None:
-    answer = Graph().ran("first", FIRST).ran("second", SECOND).ask("out", "x")
+def test_the_traversal_continues_with_the_columns_that_were_read() -> None:
+    answer = Graph().ran("first", FIRST).ran("second", SECOND).query("out", "x")
     assert steps(answer) == [
         (1, "run-1", ("x",), ["read mid", "Copy", "write out"]),
         (2, "run-0", ("a",), ["read raw", "Split", "Upper", "write mid"]),
@@ -173,54 +177,54 @@ def test_the_walk_goes_on_with_the_columns_that_were_taken() -> None:
     assert "      Upper      a → a  (louder)" in operations_text(answer).splitlines()
 
 
-def test_all_columns_where_none_is_named_and_a_cut_by_depth_says_so() -> None:
-    answer = Graph().ran("first", FIRST).ran("second", SECOND).ask("out", depth=1)
-    assert [one.columns for one in answer.steps] == [("t", "x")]
+def test_all_columns_by_default_and_truncation_by_depth_is_reported() -> None:
+    answer = Graph().ran("first", FIRST).ran("second", SECOND).query("out", depth=1)
+    assert [item.columns for item in answer.steps] == [("t", "x")]
     assert not answer.value()["complete"]
     assert operations_text(answer).splitlines()[-1].startswith("cut: depth")
 
 
-def test_it_is_the_last_run_that_told_operations_and_did_not_fail() -> None:
+def test_the_last_run_with_operations_that_did_not_fail_is_used() -> None:
     graph = Graph().ran("first", SECOND, state="FAIL").ran("first", FIRST).ran("first", FIRST, state="FAIL")
-    assert [one.run for one in graph.ran("first", None).ask("mid", "b").steps] == ["run-1"]
-    assert [one.run for one in graph.ask("out", "x", depth=1).steps] == ["run-0"]
+    assert [item.run for item in graph.ran("first", None).query("mid", "b").steps] == ["run-1"]
+    assert [item.run for item in graph.query("out", "x", depth=1).steps] == ["run-0"]
 
 
-def test_every_writer_counts_and_circles_end() -> None:
+def test_all_writers_are_followed_and_cycles_end() -> None:
     back = program(OUT, MID, FieldOperation("Back", [OUT["x"]], ["a"]))
-    answer = Graph().ran("first", FIRST).ran("second", SECOND).ran("third", back).ask("mid", "a")
-    assert [(one.depth, one.job[1]) for one in answer.steps] == [(1, "first"), (1, "third"), (2, "second")]
+    answer = Graph().ran("first", FIRST).ran("second", SECOND).ran("third", back).query("mid", "a")
+    assert [(item.depth, item.job[1]) for item in answer.steps] == [(1, "first"), (1, "third"), (2, "second")]
 
 
 def test_another_name_of_the_dataset_costs_no_depth() -> None:
     graph = Graph(aliases=[(("n", "late"), ("n", "mid"))]).ran("first", FIRST)
-    assert steps(graph.ask("late", "at")) == [(1, "run-0", ("at",), ["Now", "write mid"])]
+    assert steps(graph.query("late", "at")) == [(1, "run-0", ("at",), ["Now", "write mid"])]
 
 
-def test_operations_in_the_runs_own_facet_are_read_too_and_what_is_cut_is_told_whole() -> None:
-    assert [one.run for one in Graph().ran("first", FIRST, inline=True).ask("mid", "b").steps] == ["run-0"]
+def test_operations_in_the_facet_of_the_run_are_read_and_truncated_sets_are_returned_whole() -> None:
+    assert [item.run for item in Graph().ran("first", FIRST, inline=True).query("mid", "b").steps] == ["run-0"]
     whole = {"fingerprint": "f", "cut": "too many", "operations": [{"id": "1", "type": "read", "name": "r"}]}
     found = operations_in({"headwater_fieldOperations": whole})
     assert found is not None
-    assert [one.name for one in made_by(found, ("n", "mid"), frozenset({"a"})).operations] == ["r"]
+    assert [item.name for item in made_by(found, ("n", "mid"), frozenset({"a"})).operations] == ["r"]
 
 
 @pytest.mark.parametrize("facet", [None, [], {"fingerprint": 1}, {"fingerprint": "f", "operations": [{"id": "x"}]}])
-def test_a_facet_of_another_form_tells_nothing(facet: object) -> None:
+def test_a_facet_of_another_form_has_no_operations(facet: object) -> None:
     assert operations_in({"headwater_fieldOperations": facet}) is None
 
 
-def test_where_no_run_told_operations_the_answer_is_no() -> None:
+def test_without_operations_the_answer_is_not_found() -> None:
     graph = Graph().ran("first", FIRST)
     with pytest.raises(NotFound, match="nobody of n mid"):
-        graph.ask("mid", "nobody")
+        graph.query("mid", "nobody")
     graph.attached.clear()
     with pytest.raises(NotFound, match="no run told operations"):
-        graph.ask("mid", "a")
+        graph.query("mid", "a")
 
 
 @pytest.mark.parametrize(
-    ("words", "columns", "expected"),
+    ("arguments", "columns", "expected"),
     [
         (("n", "mid"), (), ("mid", ())),
         (("n", "mid", "a"), (), ("mid", ("a",))),
@@ -230,23 +234,23 @@ def test_where_no_run_told_operations_the_answer_is_no() -> None:
         (("n", "mid"), ("a", "b"), ("mid", ("a", "b"))),
     ],
 )
-def test_a_field_is_written_behind_its_dataset(
-    words: tuple[str, ...], columns: tuple[str, ...], expected: tuple[str, tuple[str, ...]]
+def test_a_field_is_written_after_its_dataset(
+    arguments: tuple[str, ...], columns: tuple[str, ...], expected: tuple[str, tuple[str, ...]]
 ) -> None:
-    node, found = find_field(Graph().ran("first", FIRST).reader(), words, columns)
+    node, found = find_field(Graph().ran("first", FIRST).reader(), arguments, columns)
     assert (node.name[1], found) == expected
 
 
-def test_what_is_no_field_is_told_as_it_was_written() -> None:
+def test_an_unknown_field_is_reported_as_it_was_written() -> None:
     with pytest.raises(NotFound, match="nowhere#a"):
         find_field(Graph().reader(), ("nowhere#a",))
 
 
-def test_two_destinations_of_one_program_share_their_operations() -> None:
+def test_two_destinations_of_a_program_share_their_operations() -> None:
     pipeline = Pipeline()
     pipeline.stage("in", source=Source.of("n", "raw"), output_schema=["k"])
     for name in ("one", "two"):
         pipeline.stage(name, inputs=["in"], destination=Destination.of("n", name))
-    run = told(pipeline.resolve())
+    run = recorded_run(pipeline.resolve())
     assert run.attached["n", "one"] == run.attached["n", "two"]
     assert DatasetRef("n", "one") in pipeline.resolve().destination_fields

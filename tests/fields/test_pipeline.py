@@ -39,18 +39,18 @@ def write(name: str, dataset: str, *inputs: str) -> Item:
     return {"type": "write", "name": name, "destination": destination, "inputs": list(inputs)}
 
 
-def piped(connections: list[str], stages: dict[str, list[Item]], *joiners: str, **more: Any) -> Item:
+def pipeline_answer(connections: list[str], stages: dict[str, list[Item]], *joiners: str, **more: Any) -> Item:
     edges = [edge.split(">") for edge in connections]
     return answer({"level": "pipeline", "connections": edges, "stages": stages, "joiners": list(joiners), **more})
 
 
-def inputs_of(told: Item, name: str) -> list[tuple[str | None, str]]:
-    (operation,) = [one for one in told["operations"] if one["name"] == name]
+def inputs_of(result: Item, name: str) -> list[tuple[str | None, str]]:
+    (operation,) = [item for item in result["operations"] if item["name"] == name]
     return [(link["origin"], link["field"]) for link in operation["inputs"]]
 
 
-def test_a_union_merges_each_field_of_its_branches_once_for_all_behind() -> None:
-    told = piped(
+def test_a_union_merges_each_field_of_its_branches_once_for_all_downstream_stages() -> None:
+    result = pipeline_answer(
         ["a>b", "b>u", "c>e", "e>u", "u>x", "u>r", "r>y"],
         {
             "a": [read("read", "one", "offset", "body")],
@@ -63,18 +63,18 @@ def test_a_union_merges_each_field_of_its_branches_once_for_all_behind() -> None
             "y": [write("write", "y", "place", "name", "zip", "full")],
         },
     )
-    merges = [one["name"] for one in told["operations"] if ".merge." in one["name"]]
+    merges = [item["name"] for item in result["operations"] if ".merge." in item["name"]]
     assert sorted(merges) == ["b,e.merge.body", "b,e.merge.name", "b,e.merge.offset", "b,e.merge.zip"]
-    assert inputs_of(told, "b,e.merge.offset") == [("a.read", "offset"), ("c.read", "offset")]
-    assert inputs_of(told, "b,e.merge.name") == [("b.parse", "name"), ("e.parse", "name")]
-    assert inputs_of(told, "u.rename") == [("u.normalize", "name")]
-    assert inputs_of(told, "x.write") == [("b,e.merge.offset", "offset"), ("u.normalize", "name")]
-    assert told["incoming"]["d:y#full"] == ["s:one#body", "s:two#body"]
-    assert told["incoming"]["d:y#place"] == ["s:one#offset", "s:two#offset"]
+    assert inputs_of(result, "b,e.merge.offset") == [("a.read", "offset"), ("c.read", "offset")]
+    assert inputs_of(result, "b,e.merge.name") == [("b.parse", "name"), ("e.parse", "name")]
+    assert inputs_of(result, "u.rename") == [("u.normalize", "name")]
+    assert inputs_of(result, "x.write") == [("b,e.merge.offset", "offset"), ("u.normalize", "name")]
+    assert result["incoming"]["d:y#full"] == ["s:one#body", "s:two#body"]
+    assert result["incoming"]["d:y#place"] == ["s:one#offset", "s:two#offset"]
 
 
-def test_a_field_of_one_branch_only_is_merged_from_that_branch() -> None:
-    told = piped(
+def test_a_field_of_a_single_branch_is_merged_from_that_branch() -> None:
+    result = pipeline_answer(
         ["a>u", "b>u", "u>w"],
         {
             "a": [read("r", "one", "x", "y")],
@@ -83,12 +83,12 @@ def test_a_field_of_one_branch_only_is_merged_from_that_branch() -> None:
             "w": [write("w", "t", "x", "y")],
         },
     )
-    assert inputs_of(told, "a,b.merge.y") == [("a.r", "y")]
-    assert told["incoming"] == {"d:t#x": ["s:one#x", "s:two#x"], "d:t#y": ["s:one#y"]}
+    assert inputs_of(result, "a,b.merge.y") == [("a.r", "y")]
+    assert result["incoming"] == {"d:t#x": ["s:one#x", "s:two#x"], "d:t#y": ["s:one#y"]}
 
 
-def test_nested_unions_keep_the_inner_origins() -> None:
-    told = piped(
+def test_nested_unions_preserve_the_inner_origins() -> None:
+    result = pipeline_answer(
         ["a>u", "b>u", "u>v", "c>v", "v>w"],
         {
             "a": [read("r", "one", "x")],
@@ -97,27 +97,27 @@ def test_nested_unions_keep_the_inner_origins() -> None:
             "w": [write("w", "t", "x")],
         },
     )
-    assert inputs_of(told, "c,u.merge.x") == [("c.r", "x"), ("a,b.merge.x", "x")]
-    assert told["incoming"] == {"d:t#x": ["s:one#x", "s:three#x", "s:two#x"]}
+    assert inputs_of(result, "c,u.merge.x") == [("c.r", "x"), ("a,b.merge.x", "x")]
+    assert result["incoming"] == {"d:t#x": ["s:one#x", "s:three#x", "s:two#x"]}
 
 
 def test_a_diamond_is_listed_once() -> None:
-    told = piped(
+    result = pipeline_answer(
         ["a>b", "a>c", "b>w", "c>w"],
         {"a": [read("r", "one", "x", "y")], "c": [step("s", ["x"], ["x"])], "w": [write("w", "t", "x", "y")]},
     )
-    assert inputs_of(told, "b,c.merge.y") == [("a.r", "y")]
-    assert inputs_of(told, "b,c.merge.x") == [("a.r", "x"), ("c.s", "x")]
+    assert inputs_of(result, "b,c.merge.y") == [("a.r", "y")]
+    assert inputs_of(result, "b,c.merge.x") == [("a.r", "x"), ("c.s", "x")]
 
 
-def test_a_written_field_with_no_origin_is_kept_without_sources() -> None:
-    told = piped(["a>w"], {"a": [read("r", "one", "x")], "w": [write("w", "t", "x", "ghost")]})
-    assert told["incoming"] == {"d:t#x": ["s:one#x"], "d:t#ghost": []}
-    assert inputs_of(told, "w.w") == [("a.r", "x"), (None, "ghost")]
+def test_a_written_field_without_origin_has_no_sources() -> None:
+    result = pipeline_answer(["a>w"], {"a": [read("r", "one", "x")], "w": [write("w", "t", "x", "ghost")]})
+    assert result["incoming"] == {"d:t#x": ["s:one#x"], "d:t#ghost": []}
+    assert inputs_of(result, "w.w") == [("a.r", "x"), (None, "ghost")]
 
 
-def test_the_nearest_stage_that_made_a_field_is_its_origin() -> None:
-    told = piped(
+def test_the_nearest_upstream_stage_that_outputs_a_field_is_its_origin() -> None:
+    result = pipeline_answer(
         ["a>b", "b>c", "c>w"],
         {
             "a": [read("r", "one", "x")],
@@ -126,11 +126,11 @@ def test_the_nearest_stage_that_made_a_field_is_its_origin() -> None:
             "w": [write("w", "t", "x", "y")],
         },
     )
-    assert inputs_of(told, "b.second") == [("b.first", "x")]
-    assert inputs_of(told, "w.w") == [("b.second", "x"), ("c.other", "y")]
+    assert inputs_of(result, "b.second") == [("b.first", "x")]
+    assert inputs_of(result, "w.w") == [("b.second", "x"), ("c.other", "y")]
 
 
-JOINED = {
+JOIN_STAGES = {
     "cust": [read("rc", "customer", "id", "name")],
     "buy": [read("rp", "purchase", "customer_id", "item")],
     "w": [write("w", "t", "customer", "customer_id", "name", "item")],
@@ -141,10 +141,10 @@ JOINED = {
     "keys", [["cust.id", "buy.customer_id"], [["cust", "id"], ["buy", "customer_id"]]], ids=["text", "pairs"]
 )
 def test_a_joiner_takes_fields_of_its_stages_and_of_itself(keys: list[Any]) -> None:
-    told = piped(
+    result = pipeline_answer(
         ["cust>j", "buy>j", "j>w"],
         {
-            **JOINED,
+            **JOIN_STAGES,
             "j": [
                 step("Join", keys, ["id", "customer_id"]),
                 step("Rename id", ["id"], ["customer"]),
@@ -154,15 +154,15 @@ def test_a_joiner_takes_fields_of_its_stages_and_of_itself(keys: list[Any]) -> N
         },
         "j",
     )
-    assert not [one for one in told["operations"] if ".merge." in one["name"]]
-    assert inputs_of(told, "j.Join") == [("cust.rc", "id"), ("buy.rp", "customer_id")]
-    assert inputs_of(told, "j.Rename id") == [("j.Join", "id")]
-    assert told["incoming"]["d:t#customer"] == ["s:customer#id", "s:purchase#customer_id"]
-    assert told["incoming"]["d:t#item"] == ["s:purchase#item"]
+    assert not [item for item in result["operations"] if ".merge." in item["name"]]
+    assert inputs_of(result, "j.Join") == [("cust.rc", "id"), ("buy.rp", "customer_id")]
+    assert inputs_of(result, "j.Rename id") == [("j.Join", "id")]
+    assert result["incoming"]["d:t#customer"] == ["s:customer#id", "s:purchase#customer_id"]
+    assert result["incoming"]["d:t#item"] == ["s:purchase#item"]
 
 
-def test_a_joiner_looks_through_the_branch_of_the_stage_it_names() -> None:
-    told = piped(
+def test_a_joiner_finds_origins_upstream_of_the_stage_it_names() -> None:
+    result = pipeline_answer(
         ["a>b", "b>j", "c>j", "j>w"],
         {
             "a": [read("r", "one", "k", "v")],
@@ -173,13 +173,13 @@ def test_a_joiner_looks_through_the_branch_of_the_stage_it_names() -> None:
         },
         "j",
     )
-    assert inputs_of(told, "j.Join") == [("a.r", "k"), ("c.r", "k")]
-    assert inputs_of(told, "j.I b.v") == [("b.up", "v")]
-    assert inputs_of(told, "j.I c.v") == [("c.r", "v")]
+    assert inputs_of(result, "j.Join") == [("a.r", "k"), ("c.r", "k")]
+    assert inputs_of(result, "j.I b.v") == [("b.up", "v")]
+    assert inputs_of(result, "j.I c.v") == [("c.r", "v")]
 
 
 def test_dots_in_stage_and_field_names_do_not_confuse_a_joiner() -> None:
-    told = piped(
+    result = pipeline_answer(
         ["a>j", "a.b>j", "j>w"],
         {
             "a": [read("r", "one", "b.x", "k")],
@@ -189,12 +189,12 @@ def test_dots_in_stage_and_field_names_do_not_confuse_a_joiner() -> None:
         },
         "j",
     )
-    assert told["incoming"] == {"d:t#x": ["s:one#b.x"], "d:t#y": ["s:two#x.y"]}
+    assert result["incoming"] == {"d:t#x": ["s:one#b.x"], "d:t#y": ["s:two#x.y"]}
 
 
 @pytest.mark.parametrize(("second", "source"), [("a.b>j", "s:two#x"), ("a.b>c", "s:one#b.x")])
-def test_of_two_readings_the_longest_stage_that_flows_in_is_meant(second: str, source: str) -> None:
-    told = piped(
+def test_an_ambiguous_joiner_input_refers_to_the_longest_stage_name_that_flows_in(second: str, source: str) -> None:
+    result = pipeline_answer(
         ["a>j", second, "c>j", "j>w"],
         {
             "a": [read("r", "one", "b.x")],
@@ -205,11 +205,11 @@ def test_of_two_readings_the_longest_stage_that_flows_in_is_meant(second: str, s
         },
         "j",
     )
-    assert told["incoming"] == {"d:t#y": [source]}
+    assert result["incoming"] == {"d:t#y": [source]}
 
 
-def test_a_join_behind_a_union_reads_the_merged_field() -> None:
-    told = piped(
+def test_a_join_after_a_union_reads_the_merged_field() -> None:
+    result = pipeline_answer(
         ["a>u", "b>u", "u>j", "c>j", "j>w"],
         {
             "a": [read("r", "one", "k")],
@@ -221,39 +221,39 @@ def test_a_join_behind_a_union_reads_the_merged_field() -> None:
         },
         "j",
     )
-    assert inputs_of(told, "j.Join") == [("a,b.merge.k", "k"), ("c.r", "k")]
+    assert inputs_of(result, "j.Join") == [("a,b.merge.k", "k"), ("c.r", "k")]
 
 
 def test_a_stage_with_schemas_but_no_operations_is_all_to_all() -> None:
-    told = piped(
+    result = pipeline_answer(
         ["a>b", "b>w"],
         {"a": [read("r", "one", "x", "y")], "b": [], "w": [write("w", "t", "p", "q")]},
         schemas={"b": {"inputs": ["x", "y"], "outputs": ["p", "q"]}},
     )
-    assert inputs_of(told, "b.Transform") == [("a.r", "x"), ("a.r", "y")]
-    assert told["incoming"]["d:t#q"] == ["s:one#x", "s:one#y"]
+    assert inputs_of(result, "b.Transform") == [("a.r", "x"), ("a.r", "y")]
+    assert result["incoming"]["d:t#q"] == ["s:one#x", "s:one#y"]
 
 
 def test_a_joiner_with_schemas_but_no_operations_is_all_to_all() -> None:
-    told = piped(
+    result = pipeline_answer(
         ["a>j", "b>j", "j>w"],
         {"a": [read("r", "one", "x")], "b": [read("r", "two", "x")], "w": [write("w", "t", "p")]},
         "j",
         stage_inputs={"j": {"a": ["x"], "b": ["x"]}},
         stage_outputs={"j": ["p"]},
     )
-    assert inputs_of(told, "j.Transform") == [("a.r", "x"), ("b.r", "x")]
+    assert inputs_of(result, "j.Transform") == [("a.r", "x"), ("b.r", "x")]
 
 
-def test_markers_keep_the_tables_of_one_stage_apart() -> None:
-    told = piped(
+def test_markers_separate_the_tables_of_a_stage() -> None:
+    result = pipeline_answer(
         ["a>w"],
         {
             "a": [{**read("r1", "one", "x"), "marker": "A"}, {**read("r2", "two", "x"), "marker": "B"}],
             "w": [{**write("w1", "t1", "x"), "marker": "A"}, {**write("w2", "t2", "x"), "marker": "B"}],
         },
     )
-    assert told["incoming"] == {"d:t1#x": ["s:one#x"], "d:t2#x": ["s:two#x"]}
+    assert result["incoming"] == {"d:t1#x": ["s:one#x"], "d:t2#x": ["s:two#x"]}
 
 
 @pytest.mark.parametrize(
@@ -264,11 +264,11 @@ def test_markers_keep_the_tables_of_one_stage_apart() -> None:
         ([], {"a": [{"type": "read", "name": "r", "source": None, "outputs": ["x"]}]}, "null_source", ("a.r",)),
     ],
 )
-def test_pipelines_that_contradict_themselves(
+def test_invalid_pipelines(
     connections: list[str], stages: dict[str, list[Item]], kind: str, culprits: tuple[str, ...]
 ) -> None:
     with pytest.raises(InvalidLineage) as caught:
-        piped(connections, stages)
+        pipeline_answer(connections, stages)
     assert (caught.value.kind, caught.value.culprits) == (kind, culprits)
 
 
@@ -295,7 +295,7 @@ def test_a_pipeline_with_a_joiner_from_its_shape() -> None:
     selected = [Selected("cust", "id", "a"), Selected("buy", "id", "b"), Selected("buy", "item")]
     joiner.record(join({"cust": ["id"], "buy": ["id"]}, selected))
     pipeline.stage("w", inputs=["j"], destination=Destination.of("d", "t", schema=["a", "b", "item"]))
-    assert [one.name for one in joiner.stage.operations] == [
+    assert [item.name for item in joiner.stage.operations] == [
         "Join",
         "Rename id as a",
         "Rename id as b",
@@ -304,7 +304,7 @@ def test_a_pipeline_with_a_joiner_from_its_shape() -> None:
     assert texts(pipeline.resolve().incoming)["d:t#item"] == ["s:purchase#item"]
 
 
-def test_stage_and_field_of_a_joiner_stay_apart_in_the_api() -> None:
+def test_stage_and_field_of_a_joiner_are_separate_in_the_api() -> None:
     pipeline = Pipeline()
     pipeline.stage("a.b", source=Source.of("s", "one"), output_schema=["x"])
     pipeline.stage("c", source=Source.of("s", "two"), output_schema=["x"])
@@ -314,9 +314,9 @@ def test_stage_and_field_of_a_joiner_stay_apart_in_the_api() -> None:
     assert joiner.stage.operations[0].inputs == (StageField("x", "a.b"),)
 
 
-def test_a_stage_may_not_name_a_source() -> None:
+def test_the_input_of_a_stage_cannot_have_a_source() -> None:
     recorder = Pipeline().stage("a")
-    with pytest.raises(ConfigError, match="name no source"):
+    with pytest.raises(ConfigError, match="can't have a source"):
         recorder.record([FieldOperation("x", [Source.of("s")["f"]], ["g"])])
 
 

@@ -1,4 +1,4 @@
-"""The Platform API: both programs of seed 002 and what the seed leaves open."""
+"""Programs that record operations: two complete programs, and the rules of docs/fields.md."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CONCAT = (
 DROPS = [FieldOperation("Drop", [USERS["FirstName"]]), FieldOperation("Drop", [USERS["LastName"]])]
 
 
-def test_the_concatenation_of_the_seed() -> None:
+def test_the_concatenation() -> None:
     lineage = resolve([CONCAT, *DROPS], PROFILES)
     assert texts(lineage.incoming) == {"NormalizedUserProfiles#Name": ["Users#FirstName", "Users#LastName"]}
     assert sorted(map(str, lineage.dropped)) == ["Users#FirstName", "Users#LastName"]
@@ -65,7 +65,7 @@ def test_implicit_identity_respects_a_drop_and_what_sources_have() -> None:
     assert texts(lineage.incoming) == {"d#Zip": ["Other#Zip", "Users#Zip"]}
 
 
-def test_the_word_count_of_the_seed() -> None:
+def test_the_word_count() -> None:
     source = Source.of("ns", "lines")
     create = FieldOperation("Create", [source["record"]], ["word", "count"])
     lineage = resolve([create], Destination.of("ns", "counts"))
@@ -89,7 +89,7 @@ def test_an_update_in_place_reads_the_version_before_it() -> None:
     assert texts(resolve(operations, Destination.of("d")).incoming) == {"d#x": ["s#a", "s#b"]}
 
 
-def test_inputs_that_nobody_made_are_all_told() -> None:
+def test_all_unknown_inputs_are_reported() -> None:
     operations = [FieldOperation("use", ["x", "w"], ["y"]), FieldOperation("late", [], ["x"])]
     with pytest.raises(InvalidLineage) as caught:
         resolve(operations, Destination.of("d"), strict=True)
@@ -99,7 +99,7 @@ def test_inputs_that_nobody_made_are_all_told() -> None:
     assert texts(lenient.incoming) == {"d#y": [], "d#x": []}
 
 
-def test_fields_of_one_name_in_two_records_are_two_fields() -> None:
+def test_fields_with_the_same_name_in_two_records_are_two_fields() -> None:
     s = Source.of("s")
     operations = [
         FieldOperation("a", [s["a"]], ["user.name"]),
@@ -110,7 +110,7 @@ def test_fields_of_one_name_in_two_records_are_two_fields() -> None:
     assert incoming == {"d#user.name": ["s#a"], "d#shop.name": ["s#b"], "d#greeting": ["s#a"]}
 
 
-def test_a_record_is_read_with_what_was_written_to_its_fields_since() -> None:
+def test_an_input_record_includes_later_outputs_of_its_fields() -> None:
     s = Source.of("s")
     operations = [
         FieldOperation("old", [s["old"]], ["user.zip"]),
@@ -149,7 +149,7 @@ def test_schema_of_paths_shares_records() -> None:
     assert schema == Schema.of(("a", None, ["b", "c"]), "d")
 
 
-def test_a_field_made_from_nothing_has_no_sources() -> None:
+def test_a_generated_field_has_no_sources() -> None:
     lineage = resolve(generate("now", "loaded_at"), Destination.of("d"))
     assert texts(lineage.incoming) == {"d#loaded_at": []}
     assert lineage.outgoing == {}
@@ -183,10 +183,10 @@ def test_a_call_that_raises_leaves_the_recorder_as_it_was() -> None:
 
 
 def test_the_order_of_unrelated_operations_does_not_change_the_fingerprint() -> None:
-    one = resolve([CONCAT, *DROPS], PROFILES)
-    other = resolve([*DROPS, CONCAT], PROFILES)
-    assert one.fingerprint == other.fingerprint
-    assert resolve([CONCAT], PROFILES).fingerprint != one.fingerprint
+    first = resolve([CONCAT, *DROPS], PROFILES)
+    second = resolve([*DROPS, CONCAT], PROFILES)
+    assert first.fingerprint == second.fingerprint
+    assert resolve([CONCAT], PROFILES).fingerprint != first.fingerprint
 
 
 def test_names_of_datasets_are_checked() -> None:

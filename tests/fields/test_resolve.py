@@ -1,4 +1,4 @@
-"""The rule on wired operations: every line of the notes on CDAP's summaries is a test."""
+"""The resolution of wired operations; expected results follow CDAP's field lineage summaries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def resolved(*operations: Operation) -> FieldLineage:
     return resolve_operations(operations)
 
 
-def test_one_write_of_two_reads_keeps_their_fields_apart() -> None:
+def test_a_write_of_two_reads_separates_their_fields() -> None:
     lineage = resolved(
         read("r1", "s:one", "id name"), read("r2", "s:two", "id2 name2"), write("w", "d:t", "r1.id r1.name r2.id2")
     )
@@ -23,7 +23,7 @@ def test_one_write_of_two_reads_keeps_their_fields_apart() -> None:
     assert texts(lineage.outgoing) == {"s:one#id": ["d:t#id"], "s:one#name": ["d:t#name"], "s:two#id2": ["d:t#id2"]}
 
 
-def test_two_writes_of_one_field_unite() -> None:
+def test_two_writes_of_a_field_are_united() -> None:
     lineage = resolved(
         read("r1", "s:one", "body"),
         read("r2", "s:two", "body"),
@@ -34,7 +34,7 @@ def test_two_writes_of_one_field_unite() -> None:
     assert names(lineage.operations_for(field("d:t#body"))) == ["r1", "r2", "w1", "w2"]
 
 
-def test_a_field_split_and_joined_again_has_its_source_once() -> None:
+def test_a_field_split_and_concatenated_again_has_its_source_once() -> None:
     lineage = resolved(
         read("r", "s:t", "raw"),
         transform("split", "r.raw", "a b"),
@@ -45,7 +45,7 @@ def test_a_field_split_and_joined_again_has_its_source_once() -> None:
     assert names(lineage.operations_for(field("d:t#c"))) == ["r", "split", "join", "w"]
 
 
-def test_inputs_of_one_operation_keep_the_sources_of_their_own_origins() -> None:
+def test_inputs_of_an_operation_have_the_sources_of_their_own_origins() -> None:
     lineage = resolved(
         read("p", "s:person", "offset body"),
         transform("parse", "p.body", "id name"),
@@ -93,12 +93,12 @@ def test_an_input_that_its_origin_does_not_output_has_the_origins_sources() -> N
     assert texts(lineage.incoming) == {"d:t#y": ["s:t#a"], "d:t#z": ["s:t#z"]}
 
 
-def test_what_a_write_is_said_to_hand_on_has_no_sources() -> None:
+def test_an_input_whose_origin_is_a_write_has_no_sources() -> None:
     lineage = resolved(read("r", "s:t", "a"), write("w", "d:t", "r.a"), write("v", "d:u", "w.a"))
     assert texts(lineage.incoming) == {"d:t#a": ["s:t#a"], "d:u#a": []}
 
 
-def test_old_and_new_version_of_a_field_are_told_apart_by_origin() -> None:
+def test_two_versions_of_a_field_are_distinguished_by_origin() -> None:
     lineage = resolved(
         read("r", "s:t", "a b"),
         transform("update", "r.a r.b", "a"),
@@ -157,7 +157,7 @@ def test_dataset_properties_do_not_split_a_dataset() -> None:
         ),
     ],
 )
-def test_contradictions_are_told_by_the_gravest_kind(
+def test_invalid_lineage_has_the_kind_of_its_most_severe_problem(
     operations: list[Operation], kind: str, culprits: tuple[str, ...]
 ) -> None:
     with pytest.raises(InvalidLineage) as caught:
@@ -165,7 +165,7 @@ def test_contradictions_are_told_by_the_gravest_kind(
     assert (caught.value.kind, caught.value.culprits) == (kind, culprits)
 
 
-def test_only_what_lies_on_a_cycle_is_to_blame() -> None:
+def test_the_culprits_are_only_the_operations_on_a_cycle() -> None:
     chain = [transform("a", "b.x", "x"), transform("b", "a.x", "x"), transform("c", "b.x d.x", "x")]
     other = [transform("d", "c.x e.x", "x"), transform("e", "c.x", "x"), transform("behind", "e.x", "x")]
     with pytest.raises(InvalidLineage) as caught:
@@ -173,7 +173,7 @@ def test_only_what_lies_on_a_cycle_is_to_blame() -> None:
     assert caught.value.culprits == ("a", "b", "c", "d", "e")
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     with pytest.raises(InvalidLineage) as caught:
         resolve_operations([transform("t", "ghost.a t.a", "a"), transform("u", "", "b"), transform("u", "", "c")])
     assert {problem.code for problem in caught.value.problems} == {
@@ -187,7 +187,7 @@ def test_all_problems_are_told_at_once() -> None:
     assert (unknown.operation, unknown.field, unknown.culprit) == ("t", "a", "ghost")
 
 
-def test_a_lenient_resolution_keeps_problems_and_goes_on() -> None:
+def test_a_lenient_resolution_reports_problems_without_raising() -> None:
     lineage = resolve_operations([read("r", "s:t", "a"), write("w", "d:t", "r.a ghost.b")], strict=False)
     assert texts(lineage.incoming) == {"d:t#a": ["s:t#a"], "d:t#b": []}
     assert [problem.code for problem in lineage.problems] == ["unknown_origin"]
@@ -200,10 +200,10 @@ def test_a_cycle_cannot_be_resolved_leniently_either() -> None:
 
 def test_a_description_or_a_namespace_changes_the_fingerprint() -> None:
     operations = [read("r", "s:t", "a"), transform("t", "r.a", "b"), write("w", "d:t", "t.b")]
-    told = resolve_operations(operations).fingerprint
+    plain = resolve_operations(operations).fingerprint
     described = [operations[0], dataclasses.replace(operations[1], description="x"), operations[2]]
     elsewhere = [operations[0], operations[1], write("w", "e:t", "t.b")]
-    assert len({told, resolve_operations(described).fingerprint, resolve_operations(elsewhere).fingerprint}) == 3
+    assert len({plain, resolve_operations(described).fingerprint, resolve_operations(elsewhere).fingerprint}) == 3
 
 
 def test_ten_thousand_operations_deep_is_no_recursion() -> None:

@@ -1,4 +1,4 @@
-"""Cases of level ``seed`` and ``openlineage``: what the seed leaves open, one choice a case."""
+"""Cases of the levels ``seed`` and ``openlineage``; each case tests a single rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 def op(inputs: str, outputs: str, name: str = "op", **more: Any) -> Json:
     """An operation: inputs ``s#a`` of a source or ``a`` made earlier, separated by spaces."""
-    read = [one.split("#") if "#" in one else one for one in inputs.split()]
+    read = [item.split("#") if "#" in item else item for item in inputs.split()]
     return {"name": name, "inputs": read, "outputs": outputs.split(), **more}
 
 
@@ -27,7 +27,7 @@ SCHEMAS = {"s": ["a", "b"], "t": ["a", "c"]}
 
 
 @pytest.mark.parametrize(
-    ("told", "incoming"),
+    ("result", "incoming"),
     [
         (program(op("s#x", "y"), op("y", "y")), {"y": ["s#x"]}),
         (program(op("s#x", "y"), op("s#z", "y")), {"y": ["s#z"]}),
@@ -72,18 +72,18 @@ SCHEMAS = {"s": ["a", "b"], "t": ["a", "c"]}
         (program(op("s#path", "path"), source_schemas=SCHEMAS), {"path": ["s#path"]}),
     ],
 )
-def test_where_destination_fields_come_from(told: Json, incoming: dict[str, list[str]]) -> None:
-    assert told["incoming"] == {f"d#{name}": sources for name, sources in incoming.items()}
-    assert told["destination_fields"] == ({"d": sorted(incoming)} if incoming else {})
+def test_where_destination_fields_come_from(result: Json, incoming: dict[str, list[str]]) -> None:
+    assert result["incoming"] == {f"d#{name}": sources for name, sources in incoming.items()}
+    assert result["destination_fields"] == ({"d": sorted(incoming)} if incoming else {})
     outgoing: dict[str, list[str]] = {}
     for name, sources in sorted(incoming.items()):
         for source in sources:
             outgoing.setdefault(source, []).append(f"d#{name}")
-    assert told["outgoing"] == outgoing
+    assert result["outgoing"] == outgoing
 
 
 @pytest.mark.parametrize(
-    ("told", "dropped"),
+    ("result", "dropped"),
     [
         (program(op("s#x", "t"), op("t", "")), ["s#x"]),
         (program(op("s#x s#y", "t"), op("t", "u"), op("u", ""), op("s#y", "y")), ["s#x", "s#y"]),
@@ -93,18 +93,18 @@ def test_where_destination_fields_come_from(told: Json, incoming: dict[str, list
         (program(op("s#age", "", kind="drop"), op("s#x", "x")), ["s#age"]),
     ],
 )
-def test_what_is_dropped(told: Json, dropped: list[str]) -> None:
-    assert told["dropped_sources"] == dropped
+def test_what_is_dropped(result: Json, dropped: list[str]) -> None:
+    assert result["dropped_sources"] == dropped
 
 
-def test_all_inputs_that_nobody_made_are_culprits() -> None:
+def test_all_unknown_inputs_are_culprits() -> None:
     with pytest.raises(InvalidLineage) as caught:
         program(op("late ghost", "x"), op("s#a", "late"), op("phantom", ""))
     assert (caught.value.kind, caught.value.culprits) == ("unknown_input", ("ghost", "late", "phantom"))
 
 
 def test_sources_and_destinations_may_have_namespaces() -> None:
-    told = program(
+    result = program(
         op("n:s#a s#b", "x"),
         sources=[{"namespace": "n", "name": "s"}],
         source_schemas={"n:s": ["a", "b", "c"]},
@@ -112,7 +112,7 @@ def test_sources_and_destinations_may_have_namespaces() -> None:
         destination_schema=["x", "c"],
         implicit_identity=True,
     )
-    assert told["incoming"] == {"m:d#x": ["n:s#a", "n:s#b"], "m:d#c": ["n:s#c"]}
+    assert result["incoming"] == {"m:d#x": ["n:s#a", "n:s#b"], "m:d#c": ["n:s#c"]}
 
 
 A, B = {"s#a": {"tags": ["pii"], "properties": {"level": "secret"}}}, {"s#b": {"properties": {"level": "public"}}}
@@ -120,8 +120,8 @@ BOTH = A | B
 
 
 def inherited(*operations: Json, **more: Any) -> Json:
-    told: Json = program(*operations, **({"metadata": BOTH} | more))["metadata"]
-    return told
+    result: Json = program(*operations, **({"metadata": BOTH} | more))["metadata"]
+    return result
 
 
 SECRET, PUBLIC = {"secret": ["s#a"]}, {"public": ["s#b"]}
@@ -129,7 +129,7 @@ ON: Json = {"propagate_metadata": True}
 
 
 @pytest.mark.parametrize(
-    ("told", "level", "conflicts"),
+    ("result", "level", "conflicts"),
     [
         (inherited(op("s#a s#b", "x", **ON)), PUBLIC | SECRET, ["level"]),
         (inherited(op("s#a s#b", "x", **ON), policies={"level": "first"}), SECRET, []),
@@ -146,16 +146,16 @@ ON: Json = {"propagate_metadata": True}
         (inherited(op("s#a", "y", **ON), op("y", "x", **ON), destination_schema=["x"]), SECRET, []),
     ],
 )
-def test_metadata_unites_and_conflicts_are_kept_or_decided(
-    told: Json, level: Json | None, conflicts: list[str]
+def test_metadata_is_united_and_conflicts_are_retained_or_resolved(
+    result: Json, level: Json | None, conflicts: list[str]
 ) -> None:
-    (one,) = told.values()
-    assert one["tags"] == ["pii"]
-    assert one["properties"] == ({} if level is None else {"level": level})
-    assert one["conflicts"] == conflicts
+    (item,) = result.values()
+    assert item["tags"] == ["pii"]
+    assert item["properties"] == ({} if level is None else {"level": level})
+    assert item["conflicts"] == conflicts
 
 
-def test_metadata_is_off_by_default_and_a_drop_or_a_filter_hands_on_nothing() -> None:
+def test_metadata_is_off_by_default_and_drops_and_filters_propagate_nothing() -> None:
     assert inherited(op("s#a s#b", "x")) == {}
     assert inherited(op("s#a", "y", **ON), op("y", "x"), destination_schema=["x"]) == {}
     assert inherited(op("s#a", "", kind="filter", **ON), op("s#c", "x", **ON)) == {}
@@ -164,7 +164,7 @@ def test_metadata_is_off_by_default_and_a_drop_or_a_filter_hands_on_nothing() ->
     assert "metadata" not in program(op("s#a", "x", **ON))
 
 
-def test_a_conflict_can_be_an_error_and_a_policy_must_be_one() -> None:
+def test_a_conflict_can_be_an_error_and_an_unknown_policy_is_a_usage_error() -> None:
     with pytest.raises(InvalidLineage) as caught:
         inherited(op("s#a s#b", "x", **ON), op("s#a", "y", **ON), policies={"level": "error"})
     assert (caught.value.kind, caught.value.culprits) == ("metadata_conflict", ("d#x",))
@@ -196,7 +196,7 @@ JOIN = kind("join", "l#k r#k2", "k k2")
 
 
 @pytest.mark.parametrize(
-    ("told", "fields", "dataset"),
+    ("result", "fields", "dataset"),
     [
         (columns(kind("rename", "s#a", "b")), {"b": [direct("s#a", "IDENTITY")]}, []),
         (
@@ -254,5 +254,5 @@ JOIN = kind("join", "l#k r#k2", "k k2")
         ),
     ],
 )
-def test_operations_in_openlineages_terms(told: Json, fields: Json, dataset: list[Json]) -> None:
-    assert told == {"fields": fields, "dataset": dataset}
+def test_operations_in_openlineages_terms(result: Json, fields: Json, dataset: list[Json]) -> None:
+    assert result == {"fields": fields, "dataset": dataset}

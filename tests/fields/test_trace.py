@@ -1,4 +1,4 @@
-"""Tracing: what common libraries read and write, without a word said."""
+"""Trace blocks: the reads and writes of common libraries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import pytest
 from headwater import lineage
 from headwater.fields import MemoryRun
 from headwater.fields.trace import trace
-from headwater.fields.trace_hooks import Hook, dataset_of, reads_first
+from headwater.fields.trace.hooks import Hook, dataset_of, record_read
 from headwater.transport.validation import faults_of_line
 from headwater.transport.wire import to_json, to_tree
 
-from ..lineage.conftest import Kept as KeptEvents
+from ..lineage.conftest import RecordingTransport
 
 needs_polars = pytest.mark.skipif(find_spec("polars") is None, reason="polars is not installed: pip install polars")
 needs_duckdb = pytest.mark.skipif(
@@ -37,37 +37,37 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def made(run: MemoryRun, name: str) -> dict[str, list[tuple[str, str]]]:
-    """Of an output, each column's origins and how they got there."""
-    facets = next(told for (_, full), told in run.outputs.items() if Path(full).name == name)
+def origins_in(run: MemoryRun, name: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the origins of each column of an output, with their subtypes."""
+    facets = next(item for (_, full), item in run.outputs.items() if Path(full).name == name)
     return {
-        column: [(one["field"], one["transformations"][0]["subtype"]) for one in told["inputFields"]]
-        for column, told in facets["columnLineage"]["fields"].items()
+        column: [(item["field"], item["transformations"][0]["subtype"]) for item in origins["inputFields"]]
+        for column, origins in facets["columnLineage"]["fields"].items()
     }
 
 
 EVERYTHING = [("a", "TRANSFORMATION"), ("b", "TRANSFORMATION")]
 
 
-def test_pandas_frames_are_all_to_all_and_say_so(folder: Path) -> None:
+def test_pandas_frames_are_all_to_all_and_the_operation_says_so(folder: Path) -> None:
     run = MemoryRun()
     with trace(run):
         pd.read_parquet("in.parquet").assign(c=1)[["a", "c"]].to_csv(path_or_buf="out.csv")
     assert list(run.inputs) == [("file", str(folder / "in.parquet"))]
-    assert made(run, "out.csv") == {"a": EVERYTHING, "c": EVERYTHING}
+    assert origins_in(run, "out.csv") == {"a": EVERYTHING, "c": EVERYTHING}
     _, facets = run.attached["file", str(folder / "out.csv")]
     operations = facets["headwater_fieldOperations"]["operations"]
     assert operations[1]["name"] == "pandas: every column read so far feeds every column written"
-    assert [one["name"] for one in run.inputs["file", str(folder / "in.parquet")]["schema"]["fields"]] == ["a", "b"]
+    assert [item["name"] for item in run.inputs["file", str(folder / "in.parquet")]["schema"]["fields"]] == ["a", "b"]
 
 
-def test_a_library_that_uses_another_counts_once(folder: Path) -> None:
+def test_a_library_that_calls_another_is_recorded_once(folder: Path) -> None:
     run = MemoryRun()
     with trace(run):
         pq.write_table(pq.read_table("in.parquet"), "out.parquet")
         pd.read_parquet("in.parquet")
     assert list(run.inputs) == [("file", str(folder / "in.parquet"))]
-    assert made(run, "out.parquet") == {"a": EVERYTHING, "b": EVERYTHING}
+    assert origins_in(run, "out.parquet") == {"a": EVERYTHING, "b": EVERYTHING}
 
 
 def test_databases_by_pandas(folder: Path) -> None:
@@ -79,7 +79,7 @@ def test_databases_by_pandas(folder: Path) -> None:
     connection.close()
     assert (f"sqlite://{folder / 'some.db'}", "target") in run.inputs or find_spec("sqlglot") is None
     assert list(run.outputs) == [(f"sqlite://{folder / 'some.db'}", "target")]
-    assert made(run, "target") == {name: [("k", "TRANSFORMATION"), ("v", "TRANSFORMATION")] for name in "kv"}
+    assert origins_in(run, "target") == {name: [("k", "TRANSFORMATION"), ("v", "TRANSFORMATION")] for name in "kv"}
 
 
 def test_outside_the_block_nothing_is_recorded_and_nothing_stays_wrapped(folder: Path) -> None:
@@ -117,13 +117,13 @@ def test_sql_over_frames_works_in_other_threads_too(folder: Path) -> None:
 
     found: list[Any] = []
 
-    def ask() -> None:
+    def query_frame() -> None:
         frame = pd.read_csv("in.csv")
         found.append(duckdb.connect().execute("SELECT v FROM frame").fetchall())
         assert len(frame) == 1
 
     with trace(MemoryRun()):
-        threads = [threading.Thread(target=ask) for _ in range(4)]
+        threads = [threading.Thread(target=query_frame) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -131,17 +131,17 @@ def test_sql_over_frames_works_in_other_threads_too(folder: Path) -> None:
     assert found == [[(2,)]] * 4
 
 
-def test_a_library_that_cannot_be_imported_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = Hook("no_such_module.inner", "read", reads_first)
-    monkeypatch.setattr("headwater.fields.trace.FRAME_HOOKS", (Hook("json.no_such", "x", reads_first), broken))
-    with trace(MemoryRun()) as told:
-        assert told.unnamed == 0
+def test_a_library_that_cannot_be_imported_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Hook("no_such_module.inner", "read", record_read)
+    monkeypatch.setattr("headwater.fields.trace.block.FRAME_HOOKS", (Hook("json.no_such", "x", record_read), broken))
+    with trace(MemoryRun()) as block:
+        assert block.unnamed == 0
 
 
 def test_open_files_are_counted_as_unnamed(folder: Path) -> None:
-    with trace(MemoryRun()) as told, Path("in.csv").open(encoding="utf-8") as file:
+    with trace(MemoryRun()) as block, Path("in.csv").open(encoding="utf-8") as file:
         pd.read_csv(file)
-    assert told.unnamed == 1
+    assert block.unnamed == 1
 
 
 def test_a_fault_in_recording_does_not_reach_the_code(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -182,11 +182,11 @@ def test_frames_of_polars_are_all_to_all(folder: Path) -> None:
     run = MemoryRun()
     with trace(run):
         pl.read_parquet("in.parquet").write_csv("eager.csv")
-    assert made(run, "eager.csv") == {"a": EVERYTHING, "b": EVERYTHING}
+    assert origins_in(run, "eager.csv") == {"a": EVERYTHING, "b": EVERYTHING}
 
 
 @needs_polars
-def test_a_lazy_plan_of_polars_tells_its_columns_exactly(folder: Path) -> None:
+def test_a_lazy_plan_of_polars_has_exact_column_origins(folder: Path) -> None:
     import polars as pl
 
     pl.DataFrame({"a": [1], "k": [1], "w": [5]}).write_csv("other.csv")
@@ -195,17 +195,21 @@ def test_a_lazy_plan_of_polars_tells_its_columns_exactly(folder: Path) -> None:
         left = pl.scan_parquet("in.parquet").filter(pl.col("b") > 0).with_columns(c=pl.col("a") + pl.col("b"))
         both = left.join(pl.scan_csv("other.csv"), left_on="a", right_on="k", how="left").rename({"w": "width"})
         grouped = both.group_by("a").agg(pl.col("c").sum().alias("sum"), pl.col("width"), pl.col("a_right").first())
-        grouped.select("a", "sum", "width", half=pl.col("a") / 2, one=pl.lit(1)).sort("sum").sink_parquet("out.parquet")
-    assert made(run, "out.parquet") == {
+        grouped.select("a", "sum", "width", half=pl.col("a") / 2, literal=pl.lit(1)).sort("sum").sink_parquet(
+            "out.parquet"
+        )
+    assert origins_in(run, "out.parquet") == {
         "a": [("a", "IDENTITY")],
         "sum": [("a", "AGGREGATION"), ("b", "AGGREGATION")],
         "width": [("w", "AGGREGATION")],
         "half": [("a", "TRANSFORMATION")],
-        "one": [],
+        "literal": [],
     }
     facets = run.outputs["file", str(folder / "out.parquet")]
     influences = {
-        (one["field"], told["subtype"]) for one in facets["columnLineage"]["dataset"] for told in one["transformations"]
+        (item["field"], transformation["subtype"])
+        for item in facets["columnLineage"]["dataset"]
+        for transformation in item["transformations"]
     }
     assert influences == {
         ("b", "FILTER"),
@@ -231,11 +235,11 @@ def test_a_lazy_plan_with_an_unknown_step_is_all_to_all(folder: Path, step: str)
             "full join": lambda: frame.join(frame, on="a", how="full", coalesce=True),
         }[step]()
         unknown.sink_parquet("out.parquet")
-    assert set(map(tuple, made(run, "out.parquet").values())) == {tuple(EVERYTHING)}
+    assert set(map(tuple, origins_in(run, "out.parquet").values())) == {tuple(EVERYTHING)}
 
 
 @needs_duckdb
-def test_sql_of_duckdb_tells_its_columns_exactly(folder: Path) -> None:
+def test_sql_of_duckdb_has_exact_column_origins(folder: Path) -> None:
     import duckdb
 
     run = MemoryRun()
@@ -246,9 +250,9 @@ def test_sql_of_duckdb_tells_its_columns_exactly(folder: Path) -> None:
         )
         connection.execute("INSERT INTO t SELECT b FROM 'in.parquet'")
         assert connection.sql("SELECT total FROM t").fetchall() == [(2,), (3,), (4,)]
-    assert made(run, "copied.parquet") == {"a": [("a", "IDENTITY")], "s": EVERYTHING}
+    assert origins_in(run, "copied.parquet") == {"a": [("a", "IDENTITY")], "s": EVERYTHING}
     assert ("file", str(folder / "in.csv")) in run.inputs
-    assert made(run, "t")["total"] == [("v", "AGGREGATION"), ("b", "IDENTITY")]
+    assert origins_in(run, "t")["total"] == [("v", "AGGREGATION"), ("b", "IDENTITY")]
     assert (f"duckdb://{folder / 'some.duckdb'}", "t") in run.outputs
 
 
@@ -261,47 +265,47 @@ def test_relations_of_duckdb_written_to_files(folder: Path) -> None:
         relation = duckdb.sql("SELECT b AS c FROM 'in.parquet'")
         assert relation is not None
         relation.write_parquet("out.parquet")
-    assert made(run, "out.parquet") == {"c": [("b", "IDENTITY")]}
+    assert origins_in(run, "out.parquet") == {"c": [("b", "IDENTITY")]}
 
 
 @needs_duckdb
-def test_sql_over_a_frame_of_the_program_is_not_certain(folder: Path) -> None:
+def test_column_origins_of_sql_over_a_frame_of_the_program_are_unknown(folder: Path) -> None:
     import duckdb
 
     run = MemoryRun()
-    with trace(run) as told:
+    with trace(run) as block:
         frame = pd.read_parquet("in.parquet")
         duckdb.sql("COPY (SELECT a FROM frame) TO 'out.parquet'")
         with pytest.raises(duckdb.Error):
             duckdb.sql("SELECT * FROM no_such_table")
     assert len(frame) == 2
     assert duckdb.execute("SELECT current_setting('python_scan_all_frames')").fetchall() == [(False,)]
-    assert told.unnamed == 1
+    assert block.unnamed == 1
     assert set(run.inputs) == {("file", str(folder / "in.parquet"))}
     assert ("file", str(folder / "out.parquet")) in run.outputs
 
 
 def test_a_run_traces_by_its_own_method(folder: Path) -> None:
-    kept = KeptEvents()
-    with lineage.run("shop", "report", transport=kept) as run, run.trace() as told:
+    transport = RecordingTransport()
+    with lineage.run("shop", "report", transport=transport) as run, run.trace() as block:
         pd.read_parquet("in.parquet")[["a"]].to_csv("out.csv")
-    assert told.unnamed == 0
-    start, operations, complete = kept.events
-    assert [Path(one["name"]).name for one in complete["inputs"] + complete["outputs"]] == ["in.parquet", "out.csv"]
+    assert block.unnamed == 0
+    start, operations, complete = transport.events
+    assert [Path(item["name"]).name for item in complete["inputs"] + complete["outputs"]] == ["in.parquet", "out.csv"]
     assert operations["dataset"]["name"] == complete["outputs"][0]["facets"]["headwater_fieldOperations"]["fingerprint"]
     assert start["eventType"] == "START"
 
 
-def test_what_runs_share_is_sent_before_the_event_that_names_it_and_once_a_run() -> None:
-    kept = KeptEvents()
-    with lineage.run("shop", "report", transport=kept) as run:
+def test_shared_facets_are_sent_once_per_run_before_the_event_that_names_them() -> None:
+    transport = RecordingTransport()
+    with lineage.run("shop", "report", transport=transport) as run:
         run.attaches(("n", "out"), ("urn:x", "1"), {"f": {"v": 1}})
         run.attaches(("n", "out"), ("urn:x", "2"), {"f": {"v": 2}})
         run.running()
-    assert [event.get("eventType") or event["dataset"]["name"] for event in kept.events] == [
+    assert [event.get("eventType") or event["dataset"]["name"] for event in transport.events] == [
         "START",
         "2",
         "RUNNING",
         "COMPLETE",
     ]
-    assert faults_of_line(to_json(to_tree(kept.events[1]))) == []
+    assert faults_of_line(to_json(to_tree(transport.events[1]))) == []

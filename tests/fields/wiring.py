@@ -1,4 +1,4 @@
-"""Short forms for wired operations and for reading answers."""
+"""Short forms for wired operations and lineage."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from headwater.fields import DatasetField, DatasetRef, Operation
 
 
 def dataset(text: str) -> DatasetRef:
-    namespace, mark, name = text.rpartition(":")
-    return DatasetRef(namespace if mark else None, name)
+    namespace, separator, name = text.rpartition(":")
+    return DatasetRef(namespace if separator else None, name)
 
 
 def field(text: str) -> DatasetField:
@@ -18,7 +18,7 @@ def field(text: str) -> DatasetField:
 
 
 def links(text: str) -> list[tuple[str | None, str]]:
-    """``"r.a t.b"``: a as r made it, b as t made it."""
+    """Return the inputs of ``"r.a t.b"``: the field a of the operation r and the field b of t."""
     pairs = [item.split(".", 1) for item in text.split()]
     return [(origin, name) for origin, name in pairs]
 
@@ -36,7 +36,7 @@ def write(name: str, destination: str, inputs: str) -> Operation:
 
 
 def texts(summary: Mapping[DatasetField, Iterable[DatasetField]]) -> dict[str, list[str]]:
-    return {str(one): sorted(map(str, others)) for one, others in summary.items()}
+    return {str(item): sorted(map(str, others)) for item, others in summary.items()}
 
 
 def names(operations: Iterable[Operation]) -> list[str]:

@@ -212,7 +212,7 @@ def test_the_web_pods_are_spread_and_scaled() -> None:
     objects = render(CASES["web"])
     (box,) = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
     assert box["livenessProbe"]["httpGet"]["path"] == "/healthz"
-    assert box["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert box["readinessProbe"]["httpGet"]["path"] == "/readyz?for=any"
     deployment = one(objects, "Deployment")
     assert "replicas" not in deployment["spec"]
     assert one(objects, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]

@@ -69,6 +69,8 @@ def test_the_consumer_understands_every_value() -> None:
             "consumer": {
                 "startingOffsets": "latest",
                 "maxOffsetsPerTrigger": 1000000,
+                "maxDecompressedBytes": 64000000,
+                "maxDecompressionRatio": 50,
                 "triggerMilliseconds": 0,
                 "failOnDataLoss": False,
                 "logFormat": "text",
@@ -101,6 +103,8 @@ def test_the_consumer_understands_every_value() -> None:
         "checkpoint": "s3a://b/c",
         "starting_offsets": "latest",
         "max_offsets_per_trigger": 1000000,
+        "max_decompressed_bytes": 64000000,
+        "max_decompression_ratio": 50,
         "trigger_milliseconds": 0,
         "fail_on_data_loss": False,
         "spark_master": "local[4]",
@@ -164,6 +168,9 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
                 "maxNodes": 4,
                 "cypherTimeout": 4.5,
                 "cypherRows": 7,
+                "receiveTimeout": 8.5,
+                "ingestRequests": 9,
+                "ingestBytes": 10,
                 "ingestInFlight": 5,
                 "ingestPatience": 6.5,
             }
@@ -178,6 +185,7 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
     assert web_settings().model_dump(exclude={"tokens"}) == {
         "host": "0.0.0.0",
         "port": 9000,
+        "allowed_hosts": ("lineage.example.org",),
         "cors_origins": ("https://a.example.org",),
         "max_body": 1,
         "max_batch": 2,
@@ -185,6 +193,9 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
         "max_nodes": 4,
         "cypher_timeout": 4.5,
         "cypher_rows": 7,
+        "receive_timeout": 8.5,
+        "ingest_requests": 9,
+        "ingest_bytes": 10,
         "ingest_in_flight": 5,
         "ingest_patience": 6.5,
     }

@@ -65,6 +65,7 @@ WEB: dict[str, Any] = {
     "web": {
         "enabled": True,
         "tokens": {"secret": "tokens"},
+        "allowedHosts": ["lineage.example.org"],
         "corsOrigins": ["https://a.example.org"],
         "autoscaling": {"enabled": True},
         "ingress": {"enabled": True, "hosts": ["lineage.example.org"], "tls": [{"secretName": "tls"}]},

@@ -1,4 +1,4 @@
-"""A transport that keeps what it is given, and an environment without anybody's lineage settings."""
+"""A transport that stores events, and an environment without lineage settings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from headwater.transport import MemoryTransport
 from headwater.transport import default as default_module
 
 
-class Kept(MemoryTransport):
-    """What was emitted, seen as runs."""
+class RecordingTransport(MemoryTransport):
+    """The emitted events, summarised by run."""
 
-    def told(self) -> list[tuple[str, str]]:
-        """Type and job of each event."""
+    def events_of_runs(self) -> list[tuple[str, str]]:
+        """Return type and job of each event."""
         return [(event["eventType"], event["job"]["name"]) for event in self.events]
 
     def parents(self) -> dict[str, str | None]:
-        """Job to its parent's job, by the START events."""
+        """Return the parent's job by job, from the START events."""
         starts = (event for event in self.events if event["eventType"] == "START")
         return {
             event["job"]["name"]: event["run"]["facets"].get("parent", {}).get("job", {}).get("name")
@@ -37,8 +37,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
-    """The process's transport, for this test."""
-    transport = Kept()
-    monkeypatch.setattr(default_module, "_shared", transport)
-    return transport
+def transport(monkeypatch: pytest.MonkeyPatch) -> RecordingTransport:
+    """The transport of the process, for this test."""
+    recording = RecordingTransport()
+    monkeypatch.setattr(default_module, "_shared", recording)
+    return recording

@@ -16,7 +16,7 @@ import pytest
 
 from headwater import lineage
 
-from .conftest import Kept
+from .conftest import RecordingTransport
 
 
 def in_thread(function: Any) -> None:
@@ -30,30 +30,30 @@ def child(name: str) -> None:
         pass
 
 
-def test_a_thread_finds_the_only_run(kept: Kept) -> None:
+def test_a_thread_finds_the_only_run(transport: RecordingTransport) -> None:
     with lineage.run("n", "outer"):
         in_thread(lambda: child("in thread"))
     in_thread(lambda: child("after"))
-    assert kept.parents() == {"outer": None, "in thread": "outer", "after": None}
+    assert transport.parents() == {"outer": None, "in thread": "outer", "after": None}
 
 
-def test_a_thread_does_not_guess_between_two(kept: Kept) -> None:
+def test_a_thread_does_not_guess_between_two(transport: RecordingTransport) -> None:
     first, second = lineage.run("n", "first"), lineage.run("n", "second")
     first.start()
     second.start()
     in_thread(lambda: child("in thread"))
-    assert kept.parents()["in thread"] is None
+    assert transport.parents()["in thread"] is None
 
 
-def test_a_function_can_carry_its_run_to_other_threads(kept: Kept) -> None:
+def test_a_function_can_carry_its_run_to_other_threads(transport: RecordingTransport) -> None:
     other = lineage.run("n", "other")
     other.start()
     with lineage.run("n", "outer"), lineage.run("n", "inner"), ThreadPoolExecutor(4) as pool:
         list(pool.map(lineage.propagate(child), [f"in pool {n}" for n in range(8)]))
-    assert {kept.parents()[f"in pool {n}"] for n in range(8)} == {"inner"}
+    assert {transport.parents()[f"in pool {n}"] for n in range(8)} == {"inner"}
 
 
-def test_asyncio_tasks_keep_their_runs_apart(kept: Kept) -> None:
+def test_asyncio_tasks_have_separate_runs(transport: RecordingTransport) -> None:
     async def work(name: str) -> None:
         with lineage.run("n", name):
             await asyncio.sleep(0.01)
@@ -65,20 +65,20 @@ def test_asyncio_tasks_keep_their_runs_apart(kept: Kept) -> None:
             await asyncio.gather(*(work(f"t{n}") for n in range(5)))
 
     asyncio.run(all_of_them())
-    parents = kept.parents()
+    parents = transport.parents()
     assert all(parents[f"t{n}"] == "outer" and parents[f"t{n} inner"] == f"t{n}" for n in range(5))
 
 
-def test_asyncio_to_thread(kept: Kept) -> None:
+def test_asyncio_to_thread(transport: RecordingTransport) -> None:
     async def work() -> None:
         with lineage.run("n", "outer"):
             await asyncio.to_thread(child, "in thread")
 
     asyncio.run(work())
-    assert kept.parents()["in thread"] == "outer"
+    assert transport.parents()["in thread"] == "outer"
 
 
-def test_a_forked_child_is_still_inside(kept: Kept) -> None:
+def test_a_forked_child_is_still_inside(transport: RecordingTransport) -> None:
     read, write = os.pipe()
     with lineage.run("n", "outer") as outer:
         if os.fork() == 0:
@@ -112,7 +112,7 @@ def subprocess_events(variables: dict[str, str], name: str) -> list[dict[str, An
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_subprocess_is_a_child_by_its_environment(kept: Kept) -> None:
+def test_a_subprocess_is_a_child_by_its_environment(transport: RecordingTransport) -> None:
     with lineage.run("n/with slash", "root"), lineage.run("n", "a/b") as outer:
         events = subprocess_events(outer.environment(), "sub")
     parent = events[0]["run"]["facets"]["parent"]
@@ -124,7 +124,7 @@ def test_a_subprocess_is_a_child_by_its_environment(kept: Kept) -> None:
     assert grandchild["root"] == parent["root"]
 
 
-def test_subprocesses_can_share_the_run(kept: Kept) -> None:
+def test_subprocesses_can_share_the_run(transport: RecordingTransport) -> None:
     with lineage.run("n", "whole") as whole:
         variables = whole.environment(share=True)
         events = [event for name in ("whole", "whole") for event in subprocess_events(variables, name)]
@@ -132,17 +132,19 @@ def test_subprocesses_can_share_the_run(kept: Kept) -> None:
     assert {event["run"]["runId"] for event in own} == {whole.run_id}
     # A member's success does not end the run: the one who shares it does.
     assert [event["eventType"] for event in own] == ["START", "RUNNING"] * 2
-    assert kept.told()[-1] == ("COMPLETE", "whole")
+    assert transport.events_of_runs()[-1] == ("COMPLETE", "whole")
 
 
-def test_another_job_in_a_sharing_process_is_a_child(kept: Kept) -> None:
+def test_another_job_in_a_sharing_process_is_a_child(transport: RecordingTransport) -> None:
     with lineage.run("n", "whole") as whole:
         events = subprocess_events(whole.environment(share=True), "other")
     assert events[0]["run"]["runId"] != whole.run_id
     assert events[0]["run"]["facets"]["parent"]["run"]["runId"] == whole.run_id
 
 
-def test_processes_that_a_scheduler_gives_one_run_id(monkeypatch: pytest.MonkeyPatch, kept: Kept) -> None:
+def test_processes_with_the_same_run_id_from_a_scheduler(
+    monkeypatch: pytest.MonkeyPatch, transport: RecordingTransport
+) -> None:
     events = [e for _ in range(2) for e in subprocess_events({"HEADWATER_RUN_ID": "shared-id"}, "train")]
     own = [event for event in events if event["job"]["name"] == "train"]
     assert {event["run"]["runId"] for event in own} == {"shared-id"}
@@ -152,10 +154,10 @@ def test_processes_that_a_scheduler_gives_one_run_id(monkeypatch: pytest.MonkeyP
     ] == ["shared-id"] * 4
 
 
-def test_the_source_code_is_located(kept: Kept, tmp_path: Path) -> None:
+def test_the_source_code_is_located(transport: RecordingTransport, tmp_path: Path) -> None:
     with lineage.run("n", "j", script=Path(__file__)):
         pass
-    location = kept.events[0]["job"]["facets"].get("sourceCodeLocation")
+    location = transport.events[0]["job"]["facets"].get("sourceCodeLocation")
     if location is None:
         pytest.skip("these tests do not run in a git work tree with a commit")
     assert location["path"] == "tests/lineage/test_context.py"

@@ -1,4 +1,4 @@
-"""What the environment says about parents, in OpenLineage's words, Airflow's and ours."""
+"""Parents in environment variables: those of OpenLineage, of Airflow and of Headwater."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_references_in_text(text: str, reference: RunReference | None) -> None:
 
 
 def test_openlineages_variables() -> None:
-    told = parents_from({"OPENLINEAGE_PARENT_ID": "ns/job/r1"})
-    assert told is not None
-    assert told.parent == told.root == RunReference("ns", "job", "r1")
-    told = parents_from({"OPENLINEAGE_PARENT_ID": "ns/job/r1", "OPENLINEAGE_ROOT_PARENT_ID": "n/root/r0"})
-    assert told is not None
-    assert told.root == ROOT
-    assert told.facet() == {
+    parents = parents_from({"OPENLINEAGE_PARENT_ID": "ns/job/r1"})
+    assert parents is not None
+    assert parents.parent == parents.root == RunReference("ns", "job", "r1")
+    parents = parents_from({"OPENLINEAGE_PARENT_ID": "ns/job/r1", "OPENLINEAGE_ROOT_PARENT_ID": "n/root/r0"})
+    assert parents is not None
+    assert parents.root == ROOT
+    assert parents.facet() == {
         "run": {"runId": "r1"},
         "job": {"namespace": "ns", "name": "job"},
         "root": {"run": {"runId": "r0"}, "job": {"namespace": "n", "name": "root"}},
@@ -51,18 +51,18 @@ def test_openlineages_variables() -> None:
 
 
 @pytest.mark.parametrize("parent", [PARENT, RunReference("n", "a/b/c", "r"), RunReference("é", "\"'", "r")])
-def test_what_is_written_is_read(parent: RunReference) -> None:
-    told = parents_from(parent_variables(parent, ROOT))
-    assert told is not None
-    assert (told.parent, told.root) == (parent, ROOT)
+def test_parent_variables_round_trip(parent: RunReference) -> None:
+    parents = parents_from(parent_variables(parent, ROOT))
+    assert parents is not None
+    assert (parents.parent, parents.root) == (parent, ROOT)
 
 
-def test_a_parent_put_in_between_wins() -> None:
+def test_a_parent_set_by_a_process_in_between_takes_precedence() -> None:
     variables = parent_variables(PARENT, ROOT) | {"OPENLINEAGE_PARENT_ID": "dbt/model/r5"}
-    told = parents_from(variables)
-    assert told is not None
-    assert told.parent == RunReference("dbt", "model", "r5")
-    assert told.root == ROOT
+    parents = parents_from(variables)
+    assert parents is not None
+    assert parents.parent == RunReference("dbt", "model", "r5")
+    assert parents.root == ROOT
 
 
 def test_airflows_variables_give_the_run_ids_of_its_provider() -> None:
@@ -73,18 +73,18 @@ def test_airflows_variables_give_the_run_ids_of_its_provider() -> None:
         "AIRFLOW_CTX_TRY_NUMBER": "2",
         "AIRFLOW__OPENLINEAGE__NAMESPACE": "team",
     }
-    told = parents_from(environ)
+    parents = parents_from(environ)
     instant = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
-    assert told is not None
-    assert told.parent == RunReference("team", "dag.task", str(generate_static_uuid(instant, b"team.dag.task.2.-1")))
-    assert told.root == RunReference("team", "dag", str(generate_static_uuid(instant, b"team.dag.0")))
+    assert parents is not None
+    assert parents.parent == RunReference("team", "dag.task", str(generate_static_uuid(instant, b"team.dag.task.2.-1")))
+    assert parents.root == RunReference("team", "dag", str(generate_static_uuid(instant, b"team.dag.0")))
     assert parents_from(environ | {"AIRFLOW_CTX_EXECUTION_DATE": "soon"}) is None
     explicit = parents_from(environ | {"OPENLINEAGE_PARENT_ID": "ns/job/r1"})
     assert explicit is not None
     assert explicit.parent.name == "job"
 
 
-def test_nothing_told() -> None:
+def test_an_environment_without_a_parent() -> None:
     assert parents_from({}) is None
     assert parents_from({"OPENLINEAGE_PARENT_ID": "nonsense", "HEADWATER_PARENT": "[1"}) is None
     assert shared_run_from({}) is None

@@ -10,7 +10,7 @@ import pytest
 
 from headwater import lineage
 
-from .conftest import Kept
+from .conftest import RecordingTransport
 
 
 def name_of_current() -> str | None:
@@ -52,60 +52,60 @@ async def stream(to: int) -> AsyncIterator[int]:
 
 @lineage.task(name="echo")
 def echo() -> Generator[object, object, str]:
-    heard: list[object] = []
+    received: list[object] = []
     try:
         while True:
             try:
-                heard.append((yield len(heard)))
+                received.append((yield len(received)))
             except KeyError as fault:
-                heard.append(f"caught {fault.args[0]}")
+                received.append(f"caught {fault.args[0]}")
     finally:
-        heard.append("closed")
+        received.append("closed")
 
 
-def test_a_function(kept: Kept) -> None:
+def test_a_function(transport: RecordingTransport) -> None:
     assert double(3) == 6
     assert double.__doc__ == "Twice n."
-    assert kept.told() == [("START", f"{__name__}.double"), ("COMPLETE", f"{__name__}.double")]
-    assert kept.events[1]["inputs"][0]["name"] == "d3"
-    assert kept.events[0]["job"]["namespace"] == "default"
+    assert transport.events_of_runs() == [("START", f"{__name__}.double"), ("COMPLETE", f"{__name__}.double")]
+    assert transport.events[1]["inputs"][0]["name"] == "d3"
+    assert transport.events[0]["job"]["namespace"] == "default"
 
 
-def test_each_call_is_a_run_of_its_own(kept: Kept) -> None:
+def test_each_call_is_a_run_of_its_own(transport: RecordingTransport) -> None:
     double(1)
     double(2)
-    assert len({event["run"]["runId"] for event in kept.events}) == 2
-    assert [len(event["inputs"]) for event in kept.events] == [0, 1, 0, 1]
+    assert len({event["run"]["runId"] for event in transport.events}) == 2
+    assert [len(event["inputs"]) for event in transport.events] == [0, 1, 0, 1]
 
 
-def test_a_generator_runs_from_its_first_step_to_its_last(kept: Kept) -> None:
+def test_a_generator_runs_from_its_first_step_to_its_last(transport: RecordingTransport) -> None:
     numbers = count(2)
     assert inspect.isgenerator(numbers)
-    assert kept.events == []
+    assert transport.events == []
     for _ in numbers:
         # The consumer's code is not a part of the run.
         assert name_of_current() is None
-    assert kept.told() == [("START", "count"), ("COMPLETE", "count")]
-    assert kept.events[0]["job"]["namespace"] == "shop"
+    assert transport.events_of_runs() == [("START", "count"), ("COMPLETE", "count")]
+    assert transport.events[0]["job"]["namespace"] == "shop"
 
 
-def test_a_generator_that_is_left_early(kept: Kept) -> None:
+def test_a_generator_that_is_left_early(transport: RecordingTransport) -> None:
     numbers = count(9)
     next(numbers)
     assert isinstance(numbers, Generator)
     numbers.close()
-    assert kept.told() == [("START", "count"), ("COMPLETE", "count")]
+    assert transport.events_of_runs() == [("START", "count"), ("COMPLETE", "count")]
 
 
-def test_a_generator_hears_what_is_sent_and_thrown(kept: Kept) -> None:
+def test_a_generator_receives_sent_values_and_exceptions(transport: RecordingTransport) -> None:
     talk = echo()
     assert [next(talk), talk.send("a"), talk.throw(KeyError("k")), talk.send("b")] == [0, 1, 2, 3]
     with pytest.raises(ValueError, match="end"):
         talk.throw(ValueError("end"))
-    assert kept.told() == [("START", "echo"), ("FAIL", "echo")]
+    assert transport.events_of_runs() == [("START", "echo"), ("FAIL", "echo")]
 
 
-def test_a_generators_return_value(kept: Kept) -> None:
+def test_a_generators_return_value(transport: RecordingTransport) -> None:
     @lineage.task
     def three() -> Generator[int, None, str]:
         yield 1
@@ -121,15 +121,15 @@ def test_a_generators_return_value(kept: Kept) -> None:
     assert end.value.value == "done"
 
 
-def test_a_coroutine(kept: Kept) -> None:
+def test_a_coroutine(transport: RecordingTransport) -> None:
     assert inspect.iscoroutinefunction(coroutine)
     assert asyncio.run(coroutine(1)) == "coroutine"
     with pytest.raises(ValueError, match="-1"):
         asyncio.run(coroutine(-1))
-    assert [event_type for event_type, _ in kept.told()] == ["START", "COMPLETE", "START", "FAIL"]
+    assert [event_type for event_type, _ in transport.events_of_runs()] == ["START", "COMPLETE", "START", "FAIL"]
 
 
-def test_a_cancelled_coroutine_is_aborted(kept: Kept) -> None:
+def test_a_cancelled_coroutine_is_aborted(transport: RecordingTransport) -> None:
     @lineage.task(name="slow")
     async def slow() -> None:
         await asyncio.sleep(10)
@@ -142,10 +142,10 @@ def test_a_cancelled_coroutine_is_aborted(kept: Kept) -> None:
             await running
 
     asyncio.run(cancel())
-    assert kept.told() == [("START", "slow"), ("ABORT", "slow")]
+    assert transport.events_of_runs() == [("START", "slow"), ("ABORT", "slow")]
 
 
-def test_an_asynchronous_generator(kept: Kept) -> None:
+def test_an_asynchronous_generator(transport: RecordingTransport) -> None:
     async def consume() -> list[int]:
         found = []
         async for n in stream(2):
@@ -154,10 +154,12 @@ def test_an_asynchronous_generator(kept: Kept) -> None:
         return found
 
     assert asyncio.run(consume()) == [0, 1]
-    assert kept.told() == [("START", "stream"), ("COMPLETE", "stream")]
+    assert transport.events_of_runs() == [("START", "stream"), ("COMPLETE", "stream")]
 
 
-def test_the_namespace_comes_from_the_environment(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_namespace_comes_from_the_environment(
+    transport: RecordingTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENLINEAGE_NAMESPACE", "team")
     double(1)
-    assert kept.events[0]["job"]["namespace"] == "team"
+    assert transport.events[0]["job"]["namespace"] == "team"

@@ -22,7 +22,7 @@ from headwater_stack.server import choose_ports, last_error
             "Error: Could not find or load main class kafka.Kafka",
         ),
         ("just\nwords\n\n", "words"),
-        ("", "it ended without a word"),
+        ("", "it ended without a message"),
     ],
 )
 def test_the_last_error_of_a_log_is_shown_else_its_last_line(tmp_path: Path, log: str, told: str) -> None:
@@ -31,7 +31,7 @@ def test_the_last_error_of_a_log_is_shown_else_its_last_line(tmp_path: Path, log
 
 
 def test_a_log_that_was_never_written_is_no_fault(tmp_path: Path) -> None:
-    assert last_error(tmp_path / "none") == "it ended without a word"
+    assert last_error(tmp_path / "none") == "it ended without a message"
 
 
 def test_free_ports_differ() -> None:

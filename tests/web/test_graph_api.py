@@ -27,6 +27,7 @@ from headwater_web.settings import web_settings
 
 from ..queries.events import run_event, write
 from ..queries.graph_maker import GraphMaker
+from .raw import client_of
 
 GRAPH = "/api/v1/graph"
 
@@ -141,7 +142,7 @@ def test_the_operations_that_made_a_column(client: TestClient, graph_server: Gra
 def test_dead_letters_are_a_report_like_the_others(reader: Neo4jReader) -> None:
     letters = Report("dead-letters", "messages", ("code", "messages"), (("too_large", 7), ("not_an_event", 2)))
     app = create_app(reader, MemoryOutlet(), WebSettings(), letters=lambda: letters)
-    with TestClient(app) as client:
+    with client_of(app) as client:
         first = get(client, "/reports/dead-letters", limit=1)
         assert first["rows"] == [{"code": "too_large", "messages": 7}]
         second = get(client, "/reports/dead-letters", limit=1, cursor=first["next"])
@@ -202,7 +203,7 @@ def test_ready_is_who_reaches_the_graph(client: TestClient) -> None:
         raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
 
     settings = WebSettings(tokens=(SecretStr("open"),))
-    waiting = TestClient(create_app(GivenAnswers(answers=away), MemoryOutlet(), settings))
+    waiting = client_of(create_app(GivenAnswers(answers=away), MemoryOutlet(), settings))
     assert waiting.get("/readyz").status_code == 503
     assert waiting.get("/healthz").status_code == 200
 
@@ -243,7 +244,7 @@ def test_a_graph_of_another_schema_is_503_until_it_is_migrated(
 ) -> None:
     named = {"namespace": stored.namespace, "name": "orders"}
     with Neo4jReader(graph_server) as fresh:
-        asking = TestClient(create_app(fresh, MemoryOutlet(), WebSettings()))
+        asking = client_of(create_app(fresh, MemoryOutlet(), WebSettings()))
         try:
             driver.execute_query("MERGE (s:HeadwaterSchema) SET s.version = 1")
             refused = asking.get(f"{GRAPH}/lineage/upstream", params=named)
@@ -258,7 +259,7 @@ def test_a_graph_that_does_not_answer_is_503() -> None:
         raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
 
     app = create_app(GivenAnswers(dataset_by_tail=away), MemoryOutlet(), WebSettings())
-    answer = TestClient(app).get(f"{GRAPH}/lineage/upstream?name=x")
+    answer = client_of(app).get(f"{GRAPH}/lineage/upstream?name=x")
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
     assert "secret" not in answer.text
@@ -266,7 +267,7 @@ def test_a_graph_that_does_not_answer_is_503() -> None:
 
 def test_a_token_is_asked_for_where_one_is_set() -> None:
     app = create_app(GivenAnswers(), MemoryOutlet(), WebSettings(tokens=(SecretStr("open"), SecretStr("sesame"))))
-    client = TestClient(app)
+    client = client_of(app)
     path = f"{GRAPH}/search?text=x"
     assert client.get(path).status_code == 401
     assert client.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
@@ -285,9 +286,9 @@ def test_without_a_token_only_loopback_is_listened_on() -> None:
 
 def test_cross_origin_requests_are_refused_unless_allowed() -> None:
     origin = {"Origin": "https://lineage.example"}
-    closed = TestClient(create_app(GivenAnswers(), MemoryOutlet(), WebSettings()))
+    closed = client_of(create_app(GivenAnswers(), MemoryOutlet(), WebSettings()))
     assert "access-control-allow-origin" not in closed.get("/healthz", headers=origin).headers
-    opened = TestClient(
+    opened = client_of(
         create_app(GivenAnswers(), MemoryOutlet(), WebSettings(cors_origins=("https://lineage.example",)))
     )
     assert opened.get("/healthz", headers=origin).headers["access-control-allow-origin"] == "https://lineage.example"
@@ -328,7 +329,7 @@ PATHS = (
 @given(st.sampled_from(PATHS), PARAMETERS)
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_question_breaks_the_server(reader: Neo4jReader, path: str, parameters: dict[str, str]) -> None:
-    client = TestClient(create_app(reader, MemoryOutlet(), WebSettings()), raise_server_exceptions=True)
+    client = client_of(create_app(reader, MemoryOutlet(), WebSettings()))
     answer = client.get(GRAPH + path, params=parameters)
     assert answer.status_code in (200, 400, 404, 422)
 
@@ -340,7 +341,7 @@ def test_no_question_breaks_the_server(reader: Neo4jReader, path: str, parameter
 def free(reader: Neo4jReader) -> Iterator[TestClient]:
     """The application with free Cypher: one second, three rows."""
     cypher = FreeCypher(reader, 1.0, 3, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True)
-    with TestClient(create_app(reader, MemoryOutlet(), WebSettings(), cypher=cypher)) as client:
+    with client_of(create_app(reader, MemoryOutlet(), WebSettings(), cypher=cypher)) as client:
         yield client
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from headwater.transport.sending import message_of_line
 from headwater_graph.queries.reader import GivenAnswers
 from headwater_web import KafkaOutlet, MemoryOutlet, NoOutlet, Outlet, WebSettings, create_app
+from headwater_web.ingest import message_key
 
 from ..servers import Servers
+from .raw import client_of
 
 RUN = {
     "eventTime": "2026-01-01T00:00:00Z",
@@ -22,14 +28,14 @@ RUN = {
 }
 
 
-def client_of(outlet: Outlet, **settings: Any) -> TestClient:
-    return TestClient(create_app(GivenAnswers(), outlet, WebSettings(**settings)))
+def gateway(outlet: Outlet, **settings: Any) -> TestClient:
+    return client_of(create_app(GivenAnswers(), outlet, WebSettings(**settings)))
 
 
 def test_an_event_is_passed_on_byte_for_byte() -> None:
     outlet = MemoryOutlet()
     body = json.dumps(RUN, indent=3).encode()
-    answer = client_of(outlet).post("/api/v1/lineage", content=body)
+    answer = gateway(outlet).post("/api/v1/lineage", content=body)
     assert (answer.status_code, answer.content) == (201, b"")
     assert outlet.received == [body]
 
@@ -46,53 +52,79 @@ def test_an_event_is_passed_on_byte_for_byte() -> None:
 )
 def test_an_event_that_can_not_be_used_is_refused_with_its_code(body: bytes, code: str) -> None:
     outlet = MemoryOutlet()
-    answer = client_of(outlet).post("/api/v1/lineage", content=body)
+    answer = gateway(outlet).post("/api/v1/lineage", content=body)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert outlet.received == []
 
 
 def test_a_batch_that_is_all_in_kafka_has_no_answer_body() -> None:
     outlet = MemoryOutlet()
-    answer = client_of(outlet).post("/api/v1/lineage/batch", json=[RUN, RUN])
+    answer = gateway(outlet).post("/api/v1/lineage/batch", json=[RUN, RUN])
     assert (answer.status_code, answer.content) == (204, b"")
     assert len(outlet.received) == 2
-    assert client_of(outlet).post("/api/v1/lineage/batch", json=[]).status_code == 204
+    assert gateway(outlet).post("/api/v1/lineage/batch", json=[]).status_code == 204
 
 
 def test_a_batch_names_the_events_that_failed() -> None:
     outlet = MemoryOutlet()
-    answer = client_of(outlet).post("/api/v1/lineage/batch", json=[RUN, {}, RUN, 7])
+    answer = gateway(outlet).post("/api/v1/lineage/batch", json=[RUN, {}, RUN, 7])
     assert answer.status_code == 200
     told = answer.json()
     assert told["status"] == "partial_success"
     assert told["summary"] == {"received": 4, "successful": 2, "failed": 2, "retriable": 0, "non_retriable": 2}
     assert [(each["index"], each["retriable"]) for each in told["failed_events"]] == [(1, False), (3, False)]
     assert len(outlet.received) == 2
-    away = client_of(MemoryOutlet(fate="unavailable")).post("/api/v1/lineage/batch", json=[RUN]).json()
+    away = gateway(MemoryOutlet(fate="unavailable")).post("/api/v1/lineage/batch", json=[RUN]).json()
     assert away["failed_events"] == [{"index": 0, "reason": "Kafka does not answer", "retriable": True}]
 
 
 def test_back_pressure_is_429_and_an_absent_kafka_503() -> None:
-    busy = client_of(MemoryOutlet(busy=True)).post("/api/v1/lineage", json=RUN)
+    busy = gateway(MemoryOutlet(busy=True)).post("/api/v1/lineage", json=RUN)
     assert (busy.status_code, busy.headers["retry-after"]) == (429, "5")
     for outlet in (MemoryOutlet(fate="unavailable"), NoOutlet()):
-        away = client_of(outlet).post("/api/v1/lineage", json=RUN)
+        away = gateway(outlet).post("/api/v1/lineage", json=RUN)
         assert (away.status_code, away.headers["retry-after"]) == (503, "5")
-    assert client_of(MemoryOutlet(fate="refused")).post("/api/v1/lineage", json=RUN).status_code == 413
+    assert gateway(MemoryOutlet(fate="refused")).post("/api/v1/lineage", json=RUN).status_code == 413
 
 
 def test_sizes_are_limited() -> None:
-    small = client_of(MemoryOutlet(), max_body=100, max_batch=1)
+    small = gateway(MemoryOutlet(), max_body=100, max_batch=1)
     assert small.post("/api/v1/lineage", content=b"x" * 101).status_code == 413
     assert small.post("/api/v1/lineage", content=iter([b"x" * 60, b"x" * 60])).status_code == 413
-    few = client_of(MemoryOutlet(), max_batch=1)
+    few = gateway(MemoryOutlet(), max_batch=1)
     assert few.post("/api/v1/lineage/batch", json=[RUN, RUN]).status_code == 413
     assert few.post("/api/v1/lineage/batch", content=b'{"a": 1}').status_code == 400
 
 
+TEXT = st.text(max_size=4)
+PART = st.dictionaries(
+    st.sampled_from(["runId", "namespace", "name", "facets"]), TEXT | st.none() | st.integers(), max_size=4
+)
+EVENTS: st.SearchStrategy[Any] = st.dictionaries(
+    st.sampled_from(["run", "job", "dataset", "eventTime"]), PART | TEXT | st.just([]), max_size=4
+)
+
+
+@given(EVENTS | TEXT | st.lists(TEXT, max_size=1))
+def test_an_event_has_the_key_that_the_emitter_gives_it(event: Any) -> None:
+    line = json.dumps(event).encode()
+    assert message_key(line) == message_of_line(line).key
+    assert message_key(line[:-1]) == message_of_line(line[:-1]).key
+
+
+def test_the_key_of_a_large_event_is_found_without_decoding_all_of_it() -> None:
+    wide = json.dumps(RUN | {"run": {"facets": {"wide": [[]] * 1_000_000}, "runId": "r1"}}).encode()
+    tracemalloc.start()
+    try:
+        assert message_key(wide) == b"r1"
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
 def test_events_reach_a_real_topic_under_the_key_of_their_run(servers: Servers, topic: str) -> None:
     kafka = KafkaOutlet({"bootstrap.servers": servers.kafka_bootstrap_servers}, topic, WebSettings())
-    client = client_of(kafka)
+    client = gateway(kafka)
     assert client.post("/api/v1/lineage", json=RUN).status_code == 201
     assert client.post("/api/v1/lineage/batch", json=[RUN]).status_code == 204
     settings = {
@@ -111,4 +143,4 @@ def test_events_reach_a_real_topic_under_the_key_of_their_run(servers: Servers, 
 
 def test_a_kafka_that_is_not_there_is_told_within_the_patience() -> None:
     kafka = KafkaOutlet({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, "t", WebSettings(ingest_patience=1.0))
-    assert client_of(kafka).post("/api/v1/lineage", json=RUN).status_code == 503
+    assert gateway(kafka).post("/api/v1/lineage", json=RUN).status_code == 503

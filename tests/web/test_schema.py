@@ -32,7 +32,8 @@ ADDRESSES = sorted(
 @pytest.fixture(scope="module")
 def api(reader: Neo4jReader) -> Any:
     cypher = FreeCypher(reader, 5.0, 100, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True)
-    app = create_app(reader, MemoryOutlet(), WebSettings(), lambda: NOW, cypher=cypher)
+    known = WebSettings(allowed_hosts=("testserver",))
+    app = create_app(reader, MemoryOutlet(), known, lambda: NOW, cypher=cypher)
     return schemathesis.openapi.from_asgi(DESCRIBED, app)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from headwater_graph.queries.free_cypher.run import FreeCypher
@@ -16,7 +17,8 @@ from . import cypher_api, graph_api, marquez, marquez_columns, marquez_runs, mar
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import Outlet, ingest_routes
-from .problems import Problem, add_handlers, described
+from .problems import RETRY_SECONDS, Problem, add_handlers, described
+from .readiness import Readiness, health
 from .settings import WebSettings
 
 OPENAPI = "/api/v1/openapi.json"
@@ -29,6 +31,22 @@ def _now() -> datetime:
 
 def _no_letters() -> Report:
     raise Problem(503, "this server knows no Kafka: set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
+
+
+def _one_at_a_time(letters: Letters) -> Letters:
+    """Return a report that one request at a time makes: it reads a whole topic."""
+    making = threading.Lock()
+
+    def made() -> Report:
+        if not making.acquire(blocking=False):
+            detail = "the report on dead letters is being made for another request"
+            raise Problem(429, detail, {"Retry-After": str(RETRY_SECONDS)})
+        try:
+            return letters()
+        finally:
+            making.release()
+
+    return made
 
 
 def create_app(
@@ -53,26 +71,15 @@ def create_app(
         responses=described(),
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
-    app.state.letters, app.state.cypher = letters or _no_letters, cypher
+    app.state.letters, app.state.cypher = _one_at_a_time(letters or _no_letters), cypher
     app.include_router(graph_api.routes)
     app.include_router(cypher_api.routes)
     for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):
         app.include_router(part.routes)
     app.include_router(ingest_routes(outlet, settings))
-    app.add_api_route("/healthz", _health, methods=["GET"], include_in_schema=False)
-    app.add_api_route("/readyz", _readiness, methods=["GET"], include_in_schema=False)
-    app.add_middleware(Guard, settings=settings)
+    readiness = Readiness({"questions": lambda: reader.rows("answers"), "ingest": outlet.check})
+    app.add_middleware(Guard, settings=settings, open_paths={"/healthz": health, "/readyz": readiness})
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])
     add_handlers(app)
     return app
-
-
-def _health() -> Response:
-    return Response("ok\n", media_type="text/plain")
-
-
-def _readiness(request: Request) -> Response:
-    """Whether the graph answers; an error of it is told as 503 by the handlers."""
-    request.app.state.reader.rows("answers")
-    return Response("ready\n", media_type="text/plain")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
+from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_avro.times import datetime_of, parse_time
 from headwater_consumer.kafka.dead_letter_report import NAME as DEAD_LETTERS
 from headwater_graph.queries.answers import Direction, Node
@@ -40,6 +41,7 @@ from .settings import WebSettings
 
 Kind: TypeAlias = Literal["dataset", "job"]
 Name: TypeAlias = Annotated[str, Query(min_length=1, max_length=4_001)]
+RunId: TypeAlias = Annotated[str, Path(max_length=MAX_KEY_LENGTH)]
 Rows: TypeAlias = Annotated[int, Query(ge=1, le=1_000)]
 Time: TypeAlias = Annotated[str | None, Query(max_length=40, description="as 2026-01-31T12:00:00Z")]
 Letters: TypeAlias = Callable[[], Report]
@@ -253,7 +255,7 @@ def _run_place(cursor: str) -> tuple[datetime, str]:
 
 
 @routes.get("/runs/{run_id:path}/lineage/{direction}")
-def get_run_graph(request: Request, ask: Ask, run_id: str, direction: Direction, limits: Bounds) -> Response:
+def get_run_graph(request: Request, ask: Ask, run_id: RunId, direction: Direction, limits: Bounds) -> Response:
     """What a run really read and what made that, or who read what it wrote."""
     return answered(
         request, answer_value(run_graph(ask.reader, find_run(ask.reader, run_id), direction, ask.now, limits))
@@ -261,7 +263,7 @@ def get_run_graph(request: Request, ask: Ask, run_id: str, direction: Direction,
 
 
 @routes.get("/runs/{run_id:path}/diff")
-def get_run_diff(request: Request, ask: Ask, run_id: str, before: Name | None = None) -> Response:
+def get_run_diff(request: Request, ask: Ask, run_id: RunId, before: Name | None = None) -> Response:
     """What differs from the run ``before``, by default the last that worked, to this one."""
     after = find_run(ask.reader, run_id)
     first = last_that_worked(ask.reader, after) if before is None else find_run(ask.reader, before)
@@ -269,7 +271,7 @@ def get_run_diff(request: Request, ask: Ask, run_id: str, before: Name | None = 
 
 
 @routes.get("/runs/{run_id:path}")
-def get_run(request: Request, ask: Ask, run_id: str) -> Response:
+def get_run(request: Request, ask: Ask, run_id: RunId) -> Response:
     """One run: reads, writes, children, facets."""
     return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view).value())
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import hmac
+import asyncio
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -10,52 +11,59 @@ import msgspec
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .access import Tokens, local_refusal, path_of
 from .problems import Problem, problem
 from .settings import WebSettings
 
-OPEN_PATHS = ("/healthz", "/readyz")
-"""Paths that need no token."""
-
 
 class Guard:
-    """ASGI middleware: a token where tokens are set, and no more bytes than allowed."""
+    """ASGI middleware: a token where tokens are set, else requests of this machine alone; no more bytes than allowed.
 
-    def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
-        self.app, self.settings = app, settings
+    ``open_paths`` need no token: each is answered by its own application here, so that nothing else can be reached by them.
+    """
+
+    def __init__(self, app: ASGIApp, settings: WebSettings, open_paths: Mapping[str, ASGIApp]) -> None:
+        self.app, self.settings, self.open_paths = app, settings, open_paths
+        self.tokens = Tokens(token.get_secret_value() for token in settings.tokens)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request = Request(scope)
-        refusal = self._refusal(request)
-        if refusal is not None:
-            await refusal(scope, receive, send)
+        answer = self.open_paths.get(path_of(scope)) or self._refusal(Request(scope))
+        if answer is not None:
+            await answer(scope, receive, send)
             return
         await self.app(scope, self._counted(receive), send)
 
     def _refusal(self, request: Request) -> Response | None:
-        if self.settings.tokens and request.url.path not in OPEN_PATHS and not self._is_known(request):
+        if not self.tokens:
+            foreign = local_refusal(request, self.settings)
+            if foreign is not None:
+                return foreign
+        elif not self.tokens.accepts(request.headers.get("authorization", "")):
             return problem(401, "send `Authorization: Bearer TOKEN`", {"WWW-Authenticate": "Bearer"})
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self.settings.max_body:
             return problem(413, f"at most {self.settings.max_body} bytes")
         return None
 
-    def _is_known(self, request: Request) -> bool:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        given = token.strip().encode()
-        known = [hmac.compare_digest(given, each.get_secret_value().encode()) for each in self.settings.tokens]
-        return scheme.lower() == "bearer" and any(known)
-
     def _counted(self, receive: Receive) -> Receive:
-        """Count what is received: a body that comes in chunks tells no length beforehand."""
-        received = 0
+        """Bound a body in bytes and in time: one that comes in chunks has no length beforehand, and may never end."""
+        received, is_whole = 0, False
+        deadline = asyncio.get_running_loop().time() + self.settings.receive_timeout
 
         async def counted() -> Message:
-            nonlocal received
-            message = await receive()
+            nonlocal received, is_whole
+            try:
+                # What comes after the body is the end of the connection: it is waited for as long as the answer takes.
+                async with asyncio.timeout_at(None if is_whole else deadline):
+                    message = await receive()
+            except TimeoutError:
+                detail = f"the body did not come within {self.settings.receive_timeout:g} s"
+                raise Problem(408, detail, {"Connection": "close"}) from None
             received += len(message.get("body", b""))
+            is_whole = is_whole or not message.get("more_body", False)
             if received > self.settings.max_body:
                 raise Problem(413, f"at most {self.settings.max_body} bytes")
             return message

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
+from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.model.facet_properties import facets_of
 from headwater_graph.queries.answers import Direction, Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.node_status import time_text
 from headwater_graph.queries.catalog.pages import Listed, details, last_runs, namespaces, page
 from headwater_graph.queries.catalog.search import search
-from headwater_graph.queries.keys import dataset_key, job_key
+from headwater_graph.queries.keys import dataset_key, job_key, names_in
 from headwater_graph.queries.lineage.component import DIRECTIONS
 from headwater_graph.queries.lineage.lineage import Scope, walked
 from headwater_graph.queries.lineage.traversal import Limits
@@ -29,6 +30,8 @@ from .problems import Problem
 Value: TypeAlias = dict[str, Any]
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=1_000)]
 Offset: TypeAlias = Annotated[int, Query(ge=0, le=10_000_000)]
+Part: TypeAlias = Annotated[str, Path(max_length=MAX_KEY_LENGTH)]
+"""A namespace, name or run id in a path."""
 
 STATES = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
 JOB_TYPES = {"STREAMING": "STREAM", "SERVICE": "SERVICE"}
@@ -63,7 +66,7 @@ def get_all_jobs(request: Request, ask: Ask, limit: Limit = 100, offset: Offset 
 
 
 @routes.get("/namespaces/{namespace:path}/jobs")
-def get_jobs(request: Request, ask: Ask, namespace: str, limit: Limit = 100, offset: Offset = 0) -> Response:
+def get_jobs(request: Request, ask: Ask, namespace: Part, limit: Limit = 100, offset: Offset = 0) -> Response:
     """A page of the jobs of a namespace."""
     return answered(request, _jobs(ask.reader, namespace, limit, offset))
 
@@ -75,21 +78,21 @@ def _jobs(reader: GraphReader, namespace: str | None, limit: int, offset: int) -
 
 
 @routes.get("/namespaces/{namespace:path}/datasets")
-def get_datasets(request: Request, ask: Ask, namespace: str, limit: Limit = 100, offset: Offset = 0) -> Response:
+def get_datasets(request: Request, ask: Ask, namespace: Part, limit: Limit = 100, offset: Offset = 0) -> Response:
     """A page of the datasets of a namespace."""
     rows, total = page(ask.reader, "dataset", namespace, limit, offset)
     return answered(request, {"datasets": [dataset_value(row) for row in rows], "totalCount": total})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/runs")
-def get_runs(request: Request, ask: Ask, namespace: str, name: str, limit: Limit = 100) -> Response:
+def get_runs(request: Request, ask: Ask, namespace: Part, name: Part, limit: Limit = 100) -> Response:
     """The latest runs of a job."""
     runs = list_runs(ask.reader, RunFilter(job=job_key(namespace, name)), ask.now, limit)
     return answered(request, {"runs": [line_value(run) for run in runs], "totalCount": len(runs)})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}")
-def get_job(request: Request, ask: Ask, namespace: str, name: str) -> Response:
+def get_job(request: Request, ask: Ask, namespace: Part, name: Part) -> Response:
     """One job."""
     rows = list(details(ask.reader, "job", [job_key(namespace, name)]).values())
     if not rows:
@@ -98,7 +101,7 @@ def get_job(request: Request, ask: Ask, namespace: str, name: str) -> Response:
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}")
-def get_dataset(request: Request, ask: Ask, namespace: str, name: str) -> Response:
+def get_dataset(request: Request, ask: Ask, namespace: Part, name: Part) -> Response:
     """One dataset."""
     rows = list(details(ask.reader, "dataset", [dataset_key(namespace, name)]).values())
     if not rows:
@@ -107,7 +110,7 @@ def get_dataset(request: Request, ask: Ask, namespace: str, name: str) -> Respon
 
 
 @routes.get("/namespaces/{namespace:path}")
-def get_namespace(request: Request, ask: Ask, namespace: str) -> Response:
+def get_namespace(request: Request, ask: Ask, namespace: Part) -> Response:
     """One namespace."""
     if namespace not in namespaces(ask.reader):
         raise NotFound(f"no namespace {namespace!r}")
@@ -144,10 +147,9 @@ def _gather(
     edges.update((edge.source, edge.target) for edge in walk.edges.values() if edge.kind != "alias")
 
 
-def node_names(rest: str) -> list[tuple[str, str]]:
-    """Return every (namespace, name) that the rest of a node id can mean: both may hold colons."""
-    parts = rest.split(":")
-    return [(":".join(parts[:cut]), ":".join(parts[cut:])) for cut in range(1, len(parts))]
+def node_names(rest: str) -> Iterator[tuple[str, str]]:
+    """Yield every (namespace, name) that the rest of a node id can mean: both may hold colons."""
+    return names_in(rest, ":")
 
 
 def node_named(reader: GraphReader, node_id: str) -> Node:
@@ -155,10 +157,12 @@ def node_named(reader: GraphReader, node_id: str) -> Node:
     kind, _, rest = node_id.partition(":")
     if kind not in NODE_TYPES:
         raise Problem(400, "nodeId is dataset:namespace:name or job:namespace:name")
-    names = node_names(rest)
     listed: Listed = "job" if kind == "job" else "dataset"
     key_of = job_key if kind == "job" else dataset_key
-    found = details(reader, listed, [key_of(*name) for name in names])
+    keys = [key_of(*name) for name in node_names(rest)]
+    if not keys and len(rest) > MAX_KEY_LENGTH:
+        raise Problem(400, f"nodeId is {kind}:namespace:name, with names of at most {MAX_KEY_LENGTH} characters")
+    found = details(reader, listed, keys)
     if not found:
         raise NotFound(f"no node {node_id!r}")
     row = next(iter(found.values()))
@@ -196,7 +200,9 @@ def node_id_of(node: Node) -> str:
 
 
 @routes.get("/search")
-def get_search(request: Request, ask: Ask, q: Annotated[str, Query(min_length=1)], limit: Limit = 10) -> Response:
+def get_search(
+    request: Request, ask: Ask, q: Annotated[str, Query(min_length=1, max_length=4_001)], limit: Limit = 10
+) -> Response:
     """Datasets and jobs whose name holds a text."""
     found = search(ask.reader, q, ("dataset", "job"), limit)[:limit]
     results = [_result(node) for node in found]

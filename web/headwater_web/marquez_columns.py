@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.queries.answers import Answer, Direction, Edge, Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.pages import details
@@ -21,6 +22,9 @@ from .graph_api import Ask
 from .guard import answered
 from .marquez import Value, node_named, node_names
 from .problems import Problem
+
+MOST_COLONS = 100
+"""In the id of a field: the ways to cut it are half of their square, about 5,000."""
 
 routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
@@ -77,9 +81,14 @@ def _starts(reader: GraphReader, node_id: str) -> list[tuple[Node, list[str]]]:
 
 def _field_named(reader: GraphReader, node_id: str, rest: str) -> tuple[Node, list[str]]:
     """The dataset and field of an id; namespaces and names may hold colons, so every way to cut is tried."""
-    ways = [(name, column) for dataset, column in _tails(rest) for name in node_names(dataset)]
-    found = details(reader, "dataset", [dataset_key(*name) for name, _ in ways])
-    for name, column in ways:
+    if rest.count(":") > MOST_COLONS:
+        raise Problem(400, f"nodeId has more than {MOST_COLONS} colons after datasetField: name the dataset instead")
+    keys = list({dataset_key(*name): None for name, _ in _fields(rest)})
+    if not keys and len(rest) > MAX_KEY_LENGTH:
+        names = f"with names of at most {MAX_KEY_LENGTH} characters"
+        raise Problem(400, f"nodeId is datasetField:namespace:dataset:field, {names}")
+    found = details(reader, "dataset", keys)
+    for name, column in _fields(rest) if found else ():
         key = dataset_key(*name)
         rows = reader.rows("fields_of_dataset", key=key) if key in found else []
         if column in [row["name"] for row in rows]:
@@ -87,9 +96,14 @@ def _field_named(reader: GraphReader, node_id: str, rest: str) -> tuple[Node, li
     raise NotFound(f"no node {node_id!r}")
 
 
-def _tails(rest: str) -> list[tuple[str, str]]:
-    parts = rest.split(":")
-    return [(":".join(parts[:cut]), ":".join(parts[cut:])) for cut in range(len(parts) - 1, 1, -1)]
+def _fields(rest: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield every dataset and field that the rest of an id can mean, the shortest fields first."""
+    cut = rest.rfind(":")
+    while cut >= 0:
+        column = rest[cut + 1 :]
+        if 0 < len(column) <= MAX_KEY_LENGTH:
+            yield from ((name, column) for name in node_names(rest[:cut]))
+        cut = rest.rfind(":", 0, cut)
 
 
 def _values(reader: GraphReader, graph: _Graph) -> list[Value]:

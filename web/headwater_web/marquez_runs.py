@@ -20,7 +20,7 @@ from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 
 from .graph_api import Ask, Time, read_time
 from .guard import answered
-from .marquez import Limit, Value, line_value
+from .marquez import Limit, Part, Value, line_value
 
 PAGE = 100
 FURTHEST = 10_000
@@ -35,7 +35,7 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 def get_facets(
     request: Request,
     ask: Ask,
-    run_id: str,
+    run_id: Part,
     type: Annotated[Literal["run", "job"], Query()] = "run",  # noqa: A002 - Marquez's name
 ) -> Response:
     """The facets that a run told of itself or of its job."""
@@ -45,7 +45,7 @@ def get_facets(
 
 
 @routes.get("/jobs/runs/{run_id:path}")
-def get_run(request: Request, ask: Ask, run_id: str) -> Response:
+def get_run(request: Request, ask: Ask, run_id: Part) -> Response:
     """One run."""
     return answered(request, run_details_value(show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view)))
 

@@ -26,7 +26,7 @@ from headwater_graph.queries.runs.runs import show_run
 
 from .graph_api import MOST_VERSIONS, Ask
 from .guard import answered
-from .marquez import Limit, Offset, Value, field_values, member, run_value
+from .marquez import Limit, Offset, Part, Value, field_values, member, run_value
 
 VersionOffset: TypeAlias = Annotated[int, Query(ge=0, le=MOST_VERSIONS)]
 
@@ -34,7 +34,7 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions/{version}")
-def get_dataset_version(request: Request, ask: Ask, namespace: str, name: str, version: str) -> Response:
+def get_dataset_version(request: Request, ask: Ask, namespace: Part, name: Part, version: Part) -> Response:
     """One version of a dataset, with the facets that its run told of it."""
     row, dataset = _named(ask.reader, "dataset", namespace, name)
     line = dataset_version(ask.reader, dataset, version)
@@ -44,7 +44,7 @@ def get_dataset_version(request: Request, ask: Ask, namespace: str, name: str, v
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions")
 def get_dataset_versions(
-    request: Request, ask: Ask, namespace: str, name: str, limit: Limit = 100, offset: VersionOffset = 0
+    request: Request, ask: Ask, namespace: Part, name: Part, limit: Limit = 100, offset: VersionOffset = 0
 ) -> Response:
     """A page of the versions of a dataset, the newest first; ``totalCount`` counts one beyond the page at most."""
     row, dataset = _named(ask.reader, "dataset", namespace, name)
@@ -54,7 +54,7 @@ def get_dataset_versions(
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/versions/{version}")
-def get_job_version(request: Request, ask: Ask, namespace: str, name: str, version: str) -> Response:
+def get_job_version(request: Request, ask: Ask, namespace: Part, name: Part, version: Part) -> Response:
     """One version of a job."""
     row, job = _named(ask.reader, "job", namespace, name)
     line = pick(job_versions(ask.reader, job, MOST_VERSIONS), version)
@@ -63,7 +63,7 @@ def get_job_version(request: Request, ask: Ask, namespace: str, name: str, versi
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/versions")
 def get_job_versions(
-    request: Request, ask: Ask, namespace: str, name: str, limit: Limit = 100, offset: VersionOffset = 0
+    request: Request, ask: Ask, namespace: Part, name: Part, limit: Limit = 100, offset: VersionOffset = 0
 ) -> Response:
     """A page of the versions of a job, the newest first; ``totalCount`` counts one beyond the page at most."""
     row, job = _named(ask.reader, "job", namespace, name)
@@ -80,7 +80,7 @@ def get_sources(request: Request, ask: Ask, limit: Limit = 100, offset: Offset =
 
 
 @routes.get("/sources/{source:path}")
-def get_source(request: Request, ask: Ask, source: str) -> Response:
+def get_source(request: Request, ask: Ask, source: Part) -> Response:
     """One source."""
     if source not in dataset_namespaces(ask.reader):
         raise NotFound(f"no source {source!r}")

@@ -21,12 +21,15 @@ MEDIA_TYPE = "application/problem+json"
 FAULTS = {
     400: "a parameter that can't be used, or a name that several things have",
     401: "no token, or an unknown one",
+    403: "a server without tokens: a page or a name from elsewhere",
     404: "the graph has no such thing",
     405: "not this method",
+    408: "a body that did not come in time",
     413: "more than this server takes",
+    415: "a body that is not sent as JSON",
     422: "a parameter or an event that is not as it must be",
     429: "too much under way: again after Retry-After seconds",
-    503: "Neo4j or Kafka does not answer: again after Retry-After seconds",
+    503: "Neo4j or Kafka does not answer, or this server takes no more now: again after Retry-After seconds",
 }
 """What each status of a problem means here."""
 

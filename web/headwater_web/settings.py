@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import ipaddress
+import re
+from typing import Annotated, TypeAlias
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from headwater_avro.errors import ConfigError
 
 MEGABYTE = 1_000_000
 
 
+def _token(value: SecretStr) -> SecretStr:
+    # Empty or blank, it would let everybody in; with a space or beyond ASCII, no client could send it.
+    if re.fullmatch(r"[!-~]+", value.get_secret_value()) is None:
+        raise ValueError("a token is one or more visible ASCII characters without spaces")
+    return value
+
+
+def _host_name(value: str) -> str:
+    if re.fullmatch(r"[0-9A-Za-z._-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?", value) is None:
+        raise ValueError("a host is a name or an address, without scheme, port and path")
+    return value.strip("[]").lower()
+
+
+Token: TypeAlias = Annotated[SecretStr, AfterValidator(_token)]
+HostName: TypeAlias = Annotated[str, AfterValidator(_host_name)]
+
+
 class WebSettings(BaseSettings):
     """Address, tokens, limits; without a token the server listens on loopback alone.
 
-    ``cors_origins`` are the origins whose pages may ask (none by default); with a ``cypher_timeout`` of 0 nobody asks in free
-    Cypher. Sizes are in bytes, times in seconds.
+    ``cors_origins`` are the origins whose pages may ask (none by default); ``allowed_hosts`` are the names beside those of
+    loopback under which a server without tokens answers; with a ``cypher_timeout`` of 0 nobody asks in free Cypher. Sizes are
+    in bytes, times in seconds.
     """
 
     model_config = SettingsConfigDict(env_prefix="HEADWATER_WEB_", env_ignore_empty=True, extra="forbid", frozen=True)
 
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65_535)
-    tokens: tuple[SecretStr, ...] = ()
+    tokens: tuple[Token, ...] = ()
+    allowed_hosts: tuple[HostName, ...] = ()
     cors_origins: tuple[str, ...] = ()
     max_body: int = Field(default=16 * MEGABYTE, gt=0)
     max_batch: int = Field(default=10_000, gt=0)
@@ -31,6 +52,9 @@ class WebSettings(BaseSettings):
     max_nodes: int = Field(default=20_000, gt=0)
     cypher_timeout: float = Field(default=30.0, ge=0, le=3_600)
     cypher_rows: int = Field(default=10_000, gt=0)
+    receive_timeout: float = Field(default=30.0, gt=0, le=600)
+    ingest_requests: int = Field(default=200, gt=0)
+    ingest_bytes: int = Field(default=64 * MEGABYTE, gt=0)
     ingest_in_flight: int = Field(default=20_000, gt=0)
     ingest_patience: float = Field(default=30.0, gt=0, le=600)
 
@@ -40,13 +64,19 @@ def web_settings(**given: object) -> WebSettings:
     try:
         settings = WebSettings(**given)  # type: ignore[arg-type]
     except ValidationError as faults:
-        told = (
-            f"HEADWATER_WEB_{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}" for fault in faults.errors()
-        )
-        raise ConfigError("\n".join(told)) from None
+        raise ConfigError(
+            "\n".join(f"{_setting(*fault['loc'])}: {fault['msg']}" for fault in faults.errors())
+        ) from None
+    except SettingsError as fault:
+        raise ConfigError(f'HEADWATER_WEB_*: {fault}: a list is written as JSON, ["a", "b"]') from None
     if not settings.tokens and not is_loopback(settings.host):
         raise ConfigError(f"HEADWATER_WEB_TOKENS: {settings.host} is not loopback, so set at least one token")
     return settings
+
+
+def _setting(name: int | str, *item: int | str) -> str:
+    numbers = "".join(f", item {int(number) + 1}" for number in item)
+    return f"HEADWATER_WEB_{str(name).upper()}{numbers}"
 
 
 def is_loopback(host: str) -> bool:

@@ -1,6 +1,6 @@
-"""Field-level lineage for any Python program and for pipelines of stages (seed 002).
+"""Field-level lineage for Python programs and for pipelines of stages (docs/fields.md).
 
-A program says what its operations do to fields, for a destination::
+A program records what its operations do to fields, by destination::
 
     users = Source.of("crm", "Users")
     recorder = ProgramRecorder(run)
@@ -9,15 +9,13 @@ A program says what its operations do to fields, for a destination::
         [FieldOperation("Concat", [users["FirstName"], users["LastName"]], ["Name"])],
     )
 
-Stages of a pipeline record without knowing source or destination; `Pipeline` wires them. Both end in a
-`FieldLineage`, which `apply` puts into a run as OpenLineage facets.
+Stages of a pipeline record without knowing source or destination; ``Pipeline`` wires them. Both result in a
+``FieldLineage``, which ``apply`` adds to a run as OpenLineage facets.
 """
 
-from .columns import Columns, Influence, columns
-from .emit import MemoryRun, Run, apply
-from .lineage import FieldLineage
-from .metadata import COLLECT, DROP, ERROR, FIRST, FieldMetadata, Metadata, Policy, propagate, ranked
-from .model import (
+from .emit.recorder import LineageRecorder, ProgramRecorder
+from .emit.run import MemoryRun, Run, apply
+from .model.field_operations import (
     DatasetField,
     DatasetRef,
     Destination,
@@ -28,16 +26,18 @@ from .model import (
     Output,
     Source,
 )
-from .operations import InputField, Operation, OperationType
-from .paths import FieldPath
-from .pipeline import Pipeline
-from .problems import InvalidLineage, Problem
-from .program import resolve
-from .recorder import LineageRecorder, ProgramRecorder
-from .resolve import resolve_operations
-from .schema import Schema, SchemaField
-from .stage import Stage, StageField, StageOperation, StageRecorder
-from .stage_checks import StageChecks, check_stage
+from .model.paths import FieldPath
+from .model.problems import InvalidLineage, Problem
+from .model.schema import Schema, SchemaField
+from .model.wired import InputField, Operation, OperationType
+from .recording.pipeline import Pipeline
+from .recording.program import resolve
+from .recording.stage import Stage, StageField, StageOperation, StageRecorder
+from .recording.stage_checks import StageChecks, check_stage
+from .resolution.columns import Columns, Influence, columns
+from .resolution.lineage import FieldLineage
+from .resolution.metadata import COLLECT, DROP, ERROR, FIRST, FieldMetadata, Metadata, Policy, propagate, ranked
+from .resolution.resolve import resolve_operations
 
 __all__ = [
     "COLLECT",

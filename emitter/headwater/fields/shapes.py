@@ -1,6 +1,6 @@
-"""Operations of the usual shapes, for programs and stages alike.
+"""Functions that return the operations of common shapes, for programs and stages.
 
-Each returns a tuple of operations to record. An input may be a path, an `Input`, or a source's field (``users["id"]``).
+Each returns a tuple of operations to record. An input is a path, an ``Input``, or a field of a source (``users["id"]``).
 """
 
 from __future__ import annotations
@@ -10,39 +10,39 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from .model import FieldOperation, Input, OpKind, Output
-from .operations import OperationType
-from .paths import PathLike
-from .stage import StageField, StageOperation
+from .model.field_operations import FieldOperation, Input, OpKind, Output, distinct
+from .model.paths import PathLike
+from .model.wired import TRANSFORM
+from .recording.stage import StageField, StageOperation, stage_field_text
 
 Item: TypeAlias = "Input | PathLike"
 Operations: TypeAlias = tuple[FieldOperation, ...]
 
 
 def one_to_one(name: str, item: Item, output: PathLike, description: str | None = None) -> Operations:
-    """One field made from one."""
+    """Return the operation that makes a field from another."""
     return (FieldOperation(name, [item], [output], description),)
 
 
 def one_to_all(name: str, item: Item, outputs: Iterable[PathLike], description: str | None = None) -> Operations:
-    """One field split into several."""
+    """Return the operation that splits a field into several."""
     return (FieldOperation(name, [item], outputs, description),)
 
 
 def all_to_one(name: str, inputs: Iterable[Item], output: PathLike, description: str | None = None) -> Operations:
-    """Several fields combined into one."""
+    """Return the operation that combines several fields."""
     return (FieldOperation(name, inputs, [output], description),)
 
 
 def all_to_all(
     name: str, inputs: Iterable[Item], outputs: Iterable[PathLike], description: str | None = None
 ) -> Operations:
-    """Every input feeds every output."""
+    """Return an operation in which every input feeds every output."""
     return (FieldOperation(name, inputs, outputs, description),)
 
 
 def identity(*items: Item) -> Operations:
-    """Each field unchanged under its own name."""
+    """Return one operation for each field that passes it unchanged."""
     return tuple(
         FieldOperation(f"Identity {item.field}", [item], [item.field], kind=OpKind.IDENTITY)
         for item in map(_input, items)
@@ -50,55 +50,57 @@ def identity(*items: Item) -> Operations:
 
 
 def one_to_one_each(name: str, items: Iterable[Item], description: str | None = None) -> Operations:
-    """Each field made from itself by the same step."""
+    """Return one operation for each field that replaces it, all by the same step."""
     return tuple(
         FieldOperation(f"{name} {item.field}", [item], [item.field], description) for item in map(_input, items)
     )
 
 
 def each_to_some(items: Iterable[Item], outputs: Iterable[PathLike]) -> Operations:
-    """Each input that is among the outputs unchanged, each other one dropped."""
-    kept = {output.field for output in map(Output.of, outputs)}
+    """Return the operations that pass the inputs among the outputs unchanged and drop all others."""
+    passed = {output.field for output in map(Output.of, outputs)}
     return tuple(
-        operation for item in map(_input, items) for operation in (identity(item) if item.field in kept else drop(item))
+        operation
+        for item in map(_input, items)
+        for operation in (identity(item) if item.field in passed else drop(item))
     )
 
 
 def rename(item: Item, output: PathLike, description: str | None = None) -> Operations:
-    """A field under a new name, its value unchanged."""
+    """Return the operation that renames a field and preserves its value."""
     return (FieldOperation(f"Rename {_input(item).field}", [item], [output], description, OpKind.IDENTITY),)
 
 
 def drop(*items: Item) -> Operations:
-    """Fields that end here."""
+    """Return the operations that drop fields."""
     return tuple(FieldOperation(f"Drop {item.field}", [item], kind=OpKind.DROP) for item in map(_input, items))
 
 
 def generate(name: str, *outputs: PathLike, description: str | None = None) -> Operations:
-    """Fields made from nothing: a clock, a counter, a constant."""
+    """Return the operation that generates fields: from a clock, a counter, a constant."""
     return (FieldOperation(name, [], outputs, description, OpKind.GENERATE),)
 
 
 def mask(name: str, item: Item, output: PathLike, *, removes_tags: Iterable[str] = ()) -> Operations:
-    """A field whose original can't be told from the output (a hash, a redaction)."""
+    """Return the operation that masks a field, so that the output doesn't reveal its value (a hash, a redaction)."""
     return (FieldOperation(name, [item], [output], kind=OpKind.MASK, removes_tags=removes_tags),)
 
 
 def aggregate(name: str, inputs: Iterable[Item], outputs: Iterable[PathLike], *, by: Iterable[Item] = ()) -> Operations:
-    """An aggregation; the fields grouped by influence the dataset as a whole."""
+    """Return an aggregation; the fields in ``by`` influence the dataset as a whole."""
     grouped = tuple(by)
     made = FieldOperation(name, inputs, outputs, kind=OpKind.AGGREGATE)
     return (made, *influence(OpKind.GROUP, *grouped)) if grouped else (made,)
 
 
 def influence(kind: OpKind, *items: Item) -> Operations:
-    """A filter, sort, group, window or condition: it makes no field and influences them all."""
+    """Return a filter, sort, group, window or condition: it outputs no fields and influences the whole dataset."""
     return (FieldOperation(kind.value.capitalize(), items, kind=kind),)
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A field that a join puts out: from which input stage, under which name."""
+    """An output field of a join: its input stage, its name there, and its new name if it is renamed."""
 
     stage: str
     field: str
@@ -106,46 +108,44 @@ class Selected:
 
 
 def join(keys: Mapping[str, Sequence[str]], selected: Iterable[Selected]) -> tuple[StageOperation, ...]:
-    """What a joiner records: ``keys`` by input stage, then the fields put out.
+    """Return the operations of a joiner with these ``keys`` by input stage and these output fields.
 
-    One ``Join`` from all keys to their names; nothing more for a key put out unchanged; else ``Identity stage.field``
-    or ``Rename stage.field``, a renamed key being read from the join: ``Rename field``. Names that repeat get the
-    new name added.
+    These are one ``Join`` from all keys to their names, nothing else for a key that is output unchanged, ``Rename field``
+    for a renamed key, and ``Identity stage.field`` or ``Rename stage.field`` for all other fields. To names that repeat,
+    the new name is added.
     """
-    operations = joined(keys, selected)
+    operations = join_operations(keys, selected)
     count = Counter(operation.name for operation in operations)
     return tuple(
-        replace(one, name=f"{one.name} as {one.outputs[0]}") if count[one.name] > 1 else one for one in operations
+        replace(item, name=f"{item.name} as {item.outputs[0]}") if count[item.name] > 1 else item for item in operations
     )
 
 
-def joined(keys: Mapping[str, Sequence[str]], selected: Iterable[Selected]) -> list[StageOperation]:
-    """The operations of a join under the names that CDAP's joiner gives them."""
+def join_operations(keys: Mapping[str, Sequence[str]], selected: Iterable[Selected]) -> list[StageOperation]:
+    """Return the operations of a join under the names that CDAP's joiner uses."""
     pairs = [StageField(key, stage) for stage, names in keys.items() for key in names]
     operations = [
         StageOperation(
-            type=OperationType.TRANSFORM,
+            type=TRANSFORM,
             name="Join",
-            inputs=tuple(dict.fromkeys(pairs)),
-            outputs=tuple(dict.fromkeys(pair.field for pair in pairs)),
+            inputs=distinct(pairs),
+            outputs=distinct(pair.field for pair in pairs),
             kind=OpKind.JOIN,
         )
     ]
-    for one in selected:
-        is_key = one.field in keys.get(one.stage, ())
-        output = one.alias or one.field
-        if not (is_key and output == one.field):
-            operations.append(_selected(one, output, is_key))
+    for item in selected:
+        is_key = item.field in keys.get(item.stage, ())
+        output = item.alias or item.field
+        if not (is_key and output == item.field):
+            operations.append(_select_operation(item, output, is_key))
     return operations
 
 
-def _selected(one: Selected, output: str, is_key: bool) -> StageOperation:
-    verb = "Identity" if output == one.field else "Rename"
-    item = StageField(one.field) if is_key else StageField(one.field, one.stage)
-    text = one.field if is_key else f"{one.stage}.{one.field}"
-    return StageOperation(
-        type=OperationType.TRANSFORM, name=f"{verb} {text}", inputs=(item,), outputs=(output,), kind=OpKind.IDENTITY
-    )
+def _select_operation(selected: Selected, output: str, is_key: bool) -> StageOperation:
+    verb = "Identity" if output == selected.field else "Rename"
+    item = StageField(selected.field, None if is_key else selected.stage)
+    name = f"{verb} {stage_field_text(item)}"
+    return StageOperation(type=TRANSFORM, name=name, inputs=(item,), outputs=(output,), kind=OpKind.IDENTITY)
 
 
 def _input(item: Item) -> Input:

@@ -1,7 +1,7 @@
-"""Which run the code is in: by context variable, so that asyncio tasks inherit it.
+"""The current run, stored in a context variable, so that asyncio tasks inherit it.
 
-A new thread has an empty context. There, the run is the one outermost open run of the process if there is exactly one;
-where there are more, `propagate` carries the caller's context over.
+A new thread has an empty context. There, the current run is the outermost open run of the process if there is exactly one.
+If there are several, use ``propagate`` to run a function in the context of its caller.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from headwater.lineage.runs import Run
+    from .runs import Run
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,7 +24,7 @@ _outermost: dict[int, Run] = {}
 
 
 def current() -> Run | None:
-    """The run that this code is part of, or None."""
+    """Return the run that the calling code is part of, or None."""
     inside = _inside.get()
     if inside is not None:
         return inside
@@ -38,12 +38,12 @@ def current() -> Run | None:
 
 
 def propagate(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, to be called in another thread as a part of the run that is current now."""
+    """Return the function wrapped for another thread, where it is part of the run that is current now."""
     context = contextvars.copy_context()
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        # A context can be entered by one thread at a time; a copy of it by any.
+        # A context can be entered by one thread at a time; each call uses a copy.
         return context.copy().run(function, *args, **kwargs)
 
     return call
@@ -55,26 +55,26 @@ def enter(run: Run) -> contextvars.Token[Run | None]:
 
 
 def leave(token: contextvars.Token[Run | None]) -> None:
-    """Make current again what was before."""
+    """Restore the run that was current before ``enter``."""
     try:
         _inside.reset(token)
     except ValueError:
-        # Left in another context than entered (a generator closed by the collector): that context has it no more.
+        # The token is of another context (a generator closed by the garbage collector): there is nothing to restore.
         return
 
 
 def opened(run: Run) -> None:
-    """An outermost run has begun."""
+    """Register an outermost run that has started."""
     _outermost[id(run)] = run
 
 
 def closed(run: Run) -> None:
-    """A run has ended."""
+    """Unregister a run that has ended."""
     _outermost.pop(id(run), None)
 
 
-def _forget_in_child() -> None:
-    # What was open at the fork is open in the parent; the child's code is still inside it, by the context variable.
+def _reset_in_child() -> None:
+    # The runs that were open at the fork belong to the parent; the child is still inside the current run.
     only = current()
     _outermost.clear()
     if only is not None:
@@ -82,4 +82,4 @@ def _forget_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
+    os.register_at_fork(after_in_child=_reset_in_child)

@@ -1,4 +1,4 @@
-"""Facets as plain dicts: those a run has by itself, and the two members that every facet needs."""
+"""Facets as dicts: those that every run has, and the two members that every facet requires."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Container: TypeAlias = Literal["RunFacet", "JobFacet", "DatasetFacet", "InputDat
 
 SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
 STACK_LIMIT = 20_000
-"""Characters of a stack trace that are kept, from its end: there the error is."""
+"""The maximum length of a stack trace in characters; its end, with the error, is retained."""
 
 
 @functools.cache
 def version() -> str:
-    """Headwater's version, ``0`` where it runs without being installed."""
+    """Return the version of Headwater, ``0`` if it is not installed as a distribution."""
     try:
         return metadata.version("headwater")
     except metadata.PackageNotFoundError:
@@ -30,24 +30,24 @@ def version() -> str:
 
 @functools.cache
 def producer() -> str:
-    """The ``producer`` of headwater's events: a URI."""
+    """Return the ``producer`` of Headwater's events: a URI."""
     return f"urn:headwater:{version()}"
 
 
 def complete(facets: Mapping[str, Facet] | None, container: Container) -> dict[str, Facet]:
-    """The facets with ``_producer`` and ``_schemaURL`` put in where a dict has none; objects as they are."""
-    return {str(name): complete_one(facet, container) for name, facet in (facets or {}).items() if facet is not None}
+    """Return the facets; dicts get ``_producer`` and ``_schemaURL`` if they lack them, objects are unchanged."""
+    return {str(name): complete_facet(facet, container) for name, facet in (facets or {}).items() if facet is not None}
 
 
-def complete_one(facet: Facet, container: Container) -> Facet:
-    """As `complete`, for one facet."""
+def complete_facet(facet: Facet, container: Container) -> Facet:
+    """Return a facet; a dict gets ``_producer`` and ``_schemaURL`` if it lacks them."""
     if not isinstance(facet, Mapping):
         return facet
     return {"_producer": producer(), "_schemaURL": f"{SPEC}#/$defs/{container}"} | dict(facet)
 
 
 def processing_engine() -> dict[str, str]:
-    """The run facet ``processing_engine``: this Python."""
+    """Return the run facet ``processing_engine`` for this Python interpreter."""
     return {
         "name": platform.python_implementation(),
         "version": platform.python_version(),
@@ -56,7 +56,7 @@ def processing_engine() -> dict[str, str]:
 
 
 def error_message(error: BaseException) -> dict[str, str]:
-    """The run facet ``errorMessage``; the stack trace's end, where it is very long."""
+    """Return the run facet ``errorMessage``; a stack trace longer than ``STACK_LIMIT`` is truncated at its start."""
     stack = "".join(traceback.format_exception(error))
     return {
         "message": str(error) or type(error).__name__,
@@ -66,11 +66,11 @@ def error_message(error: BaseException) -> dict[str, str]:
 
 
 def environment_variables(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """The run facet ``environmentVariables``: those of ``names`` that are set, None if none is."""
+    """Return the run facet ``environmentVariables`` with those of ``names`` that are set, None if none is set."""
     found = [{"name": name, "value": environ[name]} for name in sorted(set(names)) if name in environ]
     return {"environmentVariables": found} if found else None
 
 
 def job_type(processing_type: str) -> dict[str, str]:
-    """The job facet ``jobType`` of a Python job."""
+    """Return the job facet ``jobType`` of a Python job."""
     return {"processingType": processing_type, "integration": "PYTHON", "jobType": "SCRIPT"}

@@ -1,7 +1,7 @@
-"""Where a script's source code is: read from the ``.git`` folder's files, without running git.
+"""The location of a script's source code, read from the files in ``.git`` without running git.
 
-Every format here is git's own (gitrepository-layout): ``HEAD``, loose and packed refs, ``config``, and the ``.git``
-file of a linked worktree.
+The formats are those of gitrepository-layout: ``HEAD``, loose and packed refs, ``config``, and the ``.git`` file of a
+linked worktree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 @functools.lru_cache(maxsize=64)
 def source_code_location(script: Path) -> dict[str, str] | None:
-    """The job facet ``sourceCodeLocation`` of a file in a git work tree; None outside of one, or without a commit."""
+    """Return the job facet ``sourceCodeLocation`` of a file; None outside a git work tree and before the first commit."""
     found = _find(script)
     if found is None:
         return None
@@ -47,7 +47,7 @@ def _find(script: Path) -> tuple[Path, Path] | None:
 
 
 def _shared(git: Path) -> Path:
-    # A linked worktree has its own HEAD, and the main one's refs and config.
+    # A linked worktree has its own HEAD and shares the refs and config of the main one.
     common = git / "commondir"
     return (git / common.read_text().strip()).resolve() if common.is_file() else git
 
@@ -74,7 +74,7 @@ def _packed(shared: Path) -> list[tuple[str, str]]:
     for line in packed.read_text().splitlines() if packed.is_file() else ():
         sha, _, name = line.partition(" ")
         if line.startswith("^") and rows:
-            # The commit that the annotated tag above stands for.
+            # The commit to which the annotated tag on the previous line points.
             rows.append((line[1:], rows[-1][1]))
         elif _SHA.fullmatch(sha):
             rows.append((sha, name))

@@ -1,4 +1,4 @@
-"""The one place where faults in telling lineage end: logged, never raised into the code that is told about."""
+"""Faults in reporting lineage are logged here and never raised into the code whose lineage is reported."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ R = TypeVar("R")
 
 
 def guarded(function: Callable[P, R]) -> Callable[P, R | None]:
-    """The function, but None and one line of log where it raises an Exception."""
+    """Return the function wrapped so that it logs an Exception and returns None instead of raising."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
         try:
             return function(*args, **kwargs)
-        except Exception:  # the work itself goes on, whatever is wrong with its lineage
+        except Exception:  # a fault in its lineage must not stop the work itself
             logger.exception("lineage of %s is incomplete", _subject(args))
             return None
 

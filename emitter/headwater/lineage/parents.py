@@ -1,8 +1,8 @@
-"""Whose child a run is, and which run a process was told to be part of; pure.
+"""The parent of a run and the run that several processes share, read from environment variables.
 
-Read in this order: headwater's own variables, OpenLineage's ``OPENLINEAGE_PARENT_ID`` and ``OPENLINEAGE_ROOT_PARENT_ID``
-(``namespace/name/runId``), and the ``AIRFLOW_CTX_*`` that Airflow gives its tasks, from which the run ids of its
-OpenLineage provider follow.
+They are read in this order: Headwater's own variables, ``OPENLINEAGE_PARENT_ID`` and ``OPENLINEAGE_ROOT_PARENT_ID``
+(``namespace/name/runId``) of OpenLineage, and the ``AIRFLOW_CTX_*`` variables that Airflow sets for its tasks, from which
+the run ids of its OpenLineage provider are derived. This module does not access the environment itself.
 """
 
 from __future__ import annotations
@@ -25,30 +25,31 @@ class RunReference:
     run_id: str
 
     def text(self) -> str:
-        """As in ``OPENLINEAGE_PARENT_ID``."""
+        """Return the reference in the form of ``OPENLINEAGE_PARENT_ID``."""
         return f"{self.namespace}/{self.name}/{self.run_id}"
 
     def facet_member(self) -> dict[str, Any]:
+        """Return the members ``run`` and ``job`` of the facet ``parent``."""
         return {"run": {"runId": self.run_id}, "job": {"namespace": self.namespace, "name": self.name}}
 
 
 @dataclass(frozen=True, slots=True)
 class Parents:
-    """A run's parent, and the root of the tree that both are in."""
+    """The parent of a run and the root of the tree of runs that contains both."""
 
     parent: RunReference
     root: RunReference
 
     def facet(self) -> dict[str, Any]:
-        """The run facet ``parent`` (ParentRunFacet)."""
+        """Return the run facet ``parent`` (ParentRunFacet)."""
         return self.parent.facet_member() | {"root": self.root.facet_member()}
 
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """The run that this process was told to be a part of; no namespace and name: of whatever job begins first.
+    """A run that this process is part of; without namespace and name, it is a run of the job that starts first.
 
-    ``member``: another process ends the run, so this one's success doesn't.
+    With ``member``, another process ends the run: the success of this process doesn't complete it.
     """
 
     run_id: str
@@ -58,13 +59,13 @@ class SharedRun:
 
 
 def parse_reference(text: str) -> RunReference | None:
-    """Read ``namespace/name/runId``; the namespace may have slashes in it. None if there are too few parts."""
+    """Return the run written ``namespace/name/runId``, where the namespace can contain slashes; None if it is invalid."""
     parts = text.strip().rsplit("/", 2)
     return RunReference(*parts) if len(parts) == 3 and all(parts) else None
 
 
 def parents_from(environ: Mapping[str, str]) -> Parents | None:
-    """The parent and root that the environment names, if it names any."""
+    """Return the parent and root that the environment names, None if it names none."""
     parent = _exact(environ, "HEADWATER_PARENT", "OPENLINEAGE_PARENT_ID")
     if parent is None:
         return _airflow(environ)
@@ -72,14 +73,15 @@ def parents_from(environ: Mapping[str, str]) -> Parents | None:
     return Parents(parent, root or parent)
 
 
-def _exact(environ: Mapping[str, str], own: str, stock: str) -> RunReference | None:
-    stated = parse_reference(environ.get(stock, ""))
+def _exact(environ: Mapping[str, str], own: str, standard: str) -> RunReference | None:
+    fallback = parse_reference(environ.get(standard, ""))
     try:
         exact = RunReference(*json.loads(environ.get(own, "null")))
     except (TypeError, ValueError):
-        return stated
-    # The stock form can't tell slashes in names apart; ours can, unless a process between has put in another parent.
-    return exact if environ.get(stock, "").strip() in ("", exact.text()) else stated
+        return fallback
+    # The standard form is ambiguous if a name contains slashes, the own form is not. They differ if a process between
+    # the parent and this one has set another parent in the standard form only.
+    return exact if environ.get(standard, "").strip() in ("", exact.text()) else fallback
 
 
 def _airflow(environ: Mapping[str, str]) -> Parents | None:
@@ -102,7 +104,7 @@ def _airflow(environ: Mapping[str, str]) -> Parents | None:
 
 
 def shared_run_from(environ: Mapping[str, str]) -> SharedRun | None:
-    """The run that several processes share on purpose, if the environment names one."""
+    """Return the run that this process shares with others, None if the environment names none."""
     run_id = environ.get("HEADWATER_RUN_ID", "").strip()
     if not run_id:
         return None
@@ -115,7 +117,7 @@ def shared_run_from(environ: Mapping[str, str]) -> SharedRun | None:
 
 
 def parent_variables(own: RunReference, root: RunReference) -> dict[str, str]:
-    """What a subprocess needs in its environment to be a child of ``own``."""
+    """Return the environment variables of a subprocess whose runs are children of ``own``."""
     return {
         "OPENLINEAGE_PARENT_ID": own.text(),
         "OPENLINEAGE_ROOT_PARENT_ID": root.text(),
@@ -125,7 +127,7 @@ def parent_variables(own: RunReference, root: RunReference) -> dict[str, str]:
 
 
 def sharing_variables(own: RunReference) -> dict[str, str]:
-    """What a subprocess needs in its environment to be a part of the run ``own``, which the caller ends."""
+    """Return the environment variables of a subprocess that is part of the run ``own``, which the caller ends."""
     return {
         "HEADWATER_RUN_ID": own.run_id,
         "HEADWATER_RUN_NAMESPACE": own.namespace,

@@ -1,7 +1,7 @@
-"""`Run`: one execution of one piece of code, and the events that tell about it.
+"""``Run``: an execution of a piece of code, and the events that report it.
 
-START when it begins, COMPLETE, FAIL or ABORT when it ends, each with all that is known by then. A run is a child of the
-run that it is in: of this process, else of the process that started this one (`headwater.lineage.parents`).
+A run sends START when it begins, and COMPLETE, FAIL or ABORT when it ends, each with everything reported so far. Its
+parent is the current run of this process, else the run of the process that started this one (``parents``).
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from openlineage.client.uuid import generate_new_uuid
 
-from headwater.lineage import context, facets
-from headwater.lineage.facets import Facet
-from headwater.lineage.git import source_code_location
-from headwater.lineage.guard import guarded
-from headwater.lineage.parents import (
+from ..transport import DefaultTransport, default_transport
+from . import context, facets
+from .facets import Facet
+from .git import source_code_location
+from .guard import guarded
+from .parents import (
     Parents,
     RunReference,
     SharedRun,
@@ -33,10 +34,9 @@ from headwater.lineage.parents import (
     shared_run_from,
     sharing_variables,
 )
-from headwater.transport import DefaultTransport, default_transport
 
 if TYPE_CHECKING:
-    from headwater.fields.trace import Trace
+    from ..fields.trace import Trace
 
 EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
 Key: TypeAlias = tuple[str, str]
@@ -56,16 +56,16 @@ def run(
     script: str | Path | None = None,
     transport: DefaultTransport | None = None,
 ) -> Run:
-    """A run of the job, to be used with ``with`` (or `Run.start` and `Run.complete`).
+    """Return a run of the job, to be used with ``with`` (or with ``Run.start`` and ``Run.complete``). Never raises.
 
-    ``parent`` overrides the one that is found. ``nominal_time``: start, and end or None, of the period the run is about.
-    ``processing_type``: BATCH, STREAMING or SERVICE. ``environment``: names of the variables to tell, besides those in
-    ``HEADWATER_ENVIRONMENT_VARIABLES`` (comma-separated). ``script``: the file whose place in git is told; default the
-    program's. Never raises.
+    ``parent`` overrides the parent that is found. ``nominal_time`` is the start and the end or None of the period that the
+    run processes. ``processing_type`` is BATCH, STREAMING or SERVICE. ``environment`` names the environment variables to
+    report, in addition to those in ``HEADWATER_ENVIRONMENT_VARIABLES`` (comma-separated). ``script`` is the file whose
+    location in git is reported, by default that of the program.
     """
-    made = Run(namespace, job, run_id or str(generate_new_uuid()), transport)
-    made._describe(_Options(parent, nominal_time, processing_type, tuple(environment), script))
-    return made
+    result = Run(namespace, job, run_id or str(generate_new_uuid()), transport)
+    result._describe(_Options(parent, nominal_time, processing_type, tuple(environment), script))
+    return result
 
 
 class _Options:
@@ -87,7 +87,7 @@ class _Options:
 
 
 class Run:
-    """One run of a job. No method raises or waits; any thread may call them."""
+    """A run of a job. Its methods never raise or wait, and any thread can call them."""
 
     def __init__(self, namespace: str, name: str, run_id: str, transport: DefaultTransport | None = None) -> None:
         self._job: Key = (namespace, name)
@@ -110,17 +110,17 @@ class Run:
 
     @property
     def run_id(self) -> str:
-        """The runId, a UUIDv7 unless it was given."""
+        """The runId, a UUIDv7 by default."""
         return self._run_id
 
     @property
     def reference(self) -> RunReference:
-        """This run, as a parent of others."""
+        """The reference to this run, for its children."""
         return RunReference(*self._job, self._run_id)
 
     @property
     def root(self) -> RunReference:
-        """The outermost run above this one; itself, if there is none."""
+        """The outermost ancestor of this run; the run itself if it has no parent."""
         return self._parents.root if self._parents else self.reference
 
     @guarded
@@ -131,8 +131,8 @@ class Run:
         facets: Mapping[str, Facet] | None = None,
         input_facets: Mapping[str, Facet] | None = None,
     ) -> None:
-        """Tell a dataset that the run reads; told again, its facets are added to the earlier ones."""
-        self._tell(self._inputs, (namespace, name), facets, {"inputFacets": (input_facets, "InputDatasetFacet")})
+        """Report a dataset that the run reads; another call for the same dataset adds its facets."""
+        self._add_dataset(self._inputs, (namespace, name), facets, {"inputFacets": (input_facets, "InputDatasetFacet")})
 
     @guarded
     def writes(
@@ -142,10 +142,12 @@ class Run:
         facets: Mapping[str, Facet] | None = None,
         output_facets: Mapping[str, Facet] | None = None,
     ) -> None:
-        """Tell a dataset that the run writes; told again, its facets are added to the earlier ones."""
-        self._tell(self._outputs, (namespace, name), facets, {"outputFacets": (output_facets, "OutputDatasetFacet")})
+        """Report a dataset that the run writes; another call for the same dataset adds its facets."""
+        self._add_dataset(
+            self._outputs, (namespace, name), facets, {"outputFacets": (output_facets, "OutputDatasetFacet")}
+        )
 
-    def _tell(
+    def _add_dataset(
         self,
         side: dict[Key, dict[str, dict[str, Facet]]],
         key: Key,
@@ -159,19 +161,19 @@ class Run:
                 dataset.setdefault(member, {}).update(facets.complete(given, container))
 
     @guarded
-    def attaches(self, output: Key, key: Key, told: Mapping[str, Facet]) -> None:
-        """Tell facets about an output that many runs share, under a key of their own instead of in every run's event.
+    def attaches(self, output: Key, key: Key, shared: Mapping[str, Facet]) -> None:
+        """Report facets that the outputs of many runs share, as facets of the dataset ``key`` instead of the output.
 
-        They go ahead of the run's next event, as a DatasetEvent of ``key``. Told again for the output, they replace
-        what was told before.
+        They are sent as a DatasetEvent before the next event of the run. Another call for the same output replaces
+        them.
         """
         with self._lock:
-            self._attached[_checked(output)] = (_checked(key), facets.complete(told, "DatasetFacet"))
+            self._attached[_checked(output)] = (_checked(key), facets.complete(shared, "DatasetFacet"))
 
     def trace(self) -> AbstractContextManager[Trace]:
-        """``with run.trace():`` the reads and writes of data frame libraries are told to this run while they happen."""
-        # The tracing knows many libraries: only those pay who trace.
-        from headwater.fields.trace import trace
+        """Return a context manager that records what data frame libraries read and write inside it: ``with run.trace():``."""
+        # Imported on use: most programs do not trace.
+        from ..fields.trace import trace
 
         return trace(self)
 
@@ -179,49 +181,49 @@ class Run:
     def add_run_facet(self, name: str, facet: Facet) -> None:
         """Add a facet to the run, a dict or an object of openlineage-python; it replaces one of the same name."""
         with self._lock:
-            self._run_facets[str(name)] = facets.complete_one(facet, "RunFacet")
+            self._run_facets[str(name)] = facets.complete_facet(facet, "RunFacet")
 
     @guarded
     def add_job_facet(self, name: str, facet: Facet) -> None:
         """Add a facet to the job, a dict or an object of openlineage-python; it replaces one of the same name."""
         with self._lock:
-            self._job_facets[str(name)] = facets.complete_one(facet, "JobFacet")
+            self._job_facets[str(name)] = facets.complete_facet(facet, "JobFacet")
 
     def environment(self, share: bool = False) -> dict[str, str]:
-        """Variables for a subprocess whose runs are children of this one; ``share``: that is part of this very run."""
+        """Return environment variables for a subprocess whose runs are children of this run, or part of it (``share``)."""
         variables = parent_variables(self.reference, self.root)
         return variables | (sharing_variables(self.reference) if share else {})
 
     @guarded
     def start(self) -> None:
-        """Begin: send START."""
+        """Start the run: send START."""
         if not self._parents:
             context.opened(self)
         self.emit("START")
 
     @guarded
     def running(self) -> None:
-        """Send what is known so far as a RUNNING event; for long runs."""
+        """Send everything reported so far as a RUNNING event; for long runs."""
         self.emit("RUNNING")
 
     @guarded
     def complete(self) -> None:
-        """End well: send COMPLETE."""
+        """End the run successfully: send COMPLETE."""
         self._end("RUNNING" if self._member else "COMPLETE")
 
     @guarded
     def fail(self, error: BaseException | None = None) -> None:
-        """End in an error: send FAIL, with the error's message and stack."""
-        self._tell_error(error)
+        """End the run with an error: send FAIL with the message and stack trace of the error."""
+        self._add_error(error)
         self._end("FAIL")
 
     @guarded
     def abort(self, error: BaseException | None = None) -> None:
-        """End because of being stopped: send ABORT."""
-        self._tell_error(error)
+        """End a run that was stopped: send ABORT."""
+        self._add_error(error)
         self._end("ABORT")
 
-    def _tell_error(self, error: BaseException | None) -> None:
+    def _add_error(self, error: BaseException | None) -> None:
         if error is not None:
             self.add_run_facet("errorMessage", facets.error_message(error))
 
@@ -234,25 +236,25 @@ class Run:
         self.emit(event_type)
 
     def emit(self, event_type: EventType) -> None:
-        """Send an event of this type, now, with all that is known."""
+        """Send an event of this type now, with everything reported so far."""
         transport, now = self._given_transport or default_transport(), dt.datetime.now(dt.UTC)
         for attachment in self._attachments(now):
             transport.emit(attachment)
         transport.emit(self.event(event_type, now))
 
     def _attachments(self, at: dt.datetime) -> list[dict[str, Any]]:
-        """The DatasetEvents of what was attached since the last event."""
+        """Return the DatasetEvents of the facets that were attached since the last event."""
         with self._lock:
-            new = {key: told for key, told in self._attached.values() if self._attached_sent.get(key) != told}
+            new = {key: shared for key, shared in self._attached.values() if self._attached_sent.get(key) != shared}
             self._attached_sent |= new
         head = _head("DatasetEvent", at)
         return [
-            {**head, "dataset": {"namespace": namespace, "name": name, "facets": told}}
-            for (namespace, name), told in new.items()
+            {**head, "dataset": {"namespace": namespace, "name": name, "facets": shared}}
+            for (namespace, name), shared in new.items()
         ]
 
     def event(self, event_type: EventType, at: dt.datetime) -> dict[str, Any]:
-        """The OpenLineage RunEvent, as it would be sent at ``at`` (with a zone)."""
+        """Return the OpenLineage RunEvent with the event time ``at`` (with a time zone)."""
         with self._lock:
             return {
                 "eventType": event_type,
@@ -276,7 +278,7 @@ class Run:
         self.end_with(error)
 
     def end_with(self, error: BaseException | None) -> None:
-        """End as a block does that ``error`` leaves: COMPLETE for none and for ``sys.exit(0)``, else FAIL or ABORT."""
+        """End the run by how its block was left: COMPLETE without an error and for ``sys.exit(0)``, else FAIL or ABORT."""
         match error:
             case None | GeneratorExit() | SystemExit(code=None | 0):
                 self.complete()
@@ -314,19 +316,19 @@ class Run:
     def _share(self, shared: SharedRun | None) -> None:
         if shared is None:
             return
-        told = (shared.namespace, shared.name) if shared.name else _shared_job.setdefault(shared.run_id, self._job)
-        if told == self._job:
+        job = (shared.namespace, shared.name) if shared.name else _shared_job.setdefault(shared.run_id, self._job)
+        if job == self._job:
             self._run_id, self._member = shared.run_id, shared.member
         else:
-            whole = RunReference(*told, shared.run_id)
+            whole = RunReference(*job, shared.run_id)
             self._parents = Parents(whole, self._parents.root if self._parents else whole)
 
 
 def _checked(key: Key) -> Key:
-    # One bad key would make the whole event useless (SPEC 1.2).
+    # A single invalid key would invalidate the whole event (specification 1.2).
     for part in key:
         if not isinstance(part, str) or not 0 < len(part) <= 2_000 or min(part) < " ":
-            raise ValueError(f"a namespace or name is a text of 1 to 2000 characters, not {part!r}")
+            raise ValueError(f"not a namespace or name: {part!r}; pass 1 to 2000 characters without control characters")
     return key
 
 
@@ -340,7 +342,7 @@ def _head(kind: str, at: dt.datetime) -> dict[str, str]:
 
 def _listed(side: dict[Key, dict[str, dict[str, Facet]]]) -> list[dict[str, Any]]:
     return [
-        {"namespace": namespace, "name": name} | {member: dict(told) for member, told in dataset.items() if told}
+        {"namespace": namespace, "name": name} | {member: dict(given) for member, given in dataset.items() if given}
         for (namespace, name), dataset in side.items()
     ]
 

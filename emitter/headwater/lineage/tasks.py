@@ -1,4 +1,4 @@
-"""`task`: each call of a function is a run; of generators and coroutines too, from their first step to their last."""
+"""The decorator ``task``: each call of a function is a run; of a generator or coroutine, from first to last step."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import os
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, TypeVar, overload
 
-from headwater.lineage import context
-from headwater.lineage.runs import Run, run
+from . import context
+from .runs import Run, run
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,11 +25,11 @@ def task(
     name: str | None = None,
     **options: Any,
 ) -> Any:
-    """Make each call of the function a run: ``@task``, or ``@task(namespace=…, name=…)`` with `run`'s further options.
+    """Return the function with each call as a run: ``@task``, or ``@task(namespace=…, name=…)`` with options of ``run``.
 
-    The job is ``module.qualified_name`` in the namespace of ``HEADWATER_NAMESPACE``, ``OPENLINEAGE_NAMESPACE``, or
-    ``default``. Inside, `headwater.lineage.current` gives the run. Functions, generators, coroutine functions and
-    asynchronous generators stay what they are.
+    By default, the job is ``module.qualified_name`` in the namespace of ``HEADWATER_NAMESPACE``,
+    ``OPENLINEAGE_NAMESPACE`` or ``default``. Inside, ``headwater.lineage.current`` returns the run. Functions,
+    generators, coroutine functions and asynchronous generators remain what they are.
     """
     if function is None:
         return functools.partial(task, namespace=namespace, name=name, **options)
@@ -44,7 +44,7 @@ def task(
 
 
 def default_namespace() -> str:
-    """The namespace of jobs that name none."""
+    """Return the namespace of jobs without one."""
     return os.environ.get("HEADWATER_NAMESPACE") or os.environ.get("OPENLINEAGE_NAMESPACE") or "default"
 
 
@@ -78,13 +78,13 @@ def _wrap(function: Callable[..., Any], begin: Callable[[], Run]) -> Callable[..
 
 def _steps(generator: Generator[Any, Any, Any], begin: Callable[[], Run]) -> Generator[Any, Any, Any]:
     # The run is current only while the generator's own code runs, not in the code that consumes it.
-    told = begin()
-    told.start()
+    current = begin()
+    current.start()
     step: Callable[[], Any] = functools.partial(next, generator)
     error: BaseException | None = None
     try:
         while True:
-            token = context.enter(told)
+            token = context.enter(current)
             try:
                 item = step()
             except StopIteration as end:
@@ -97,23 +97,23 @@ def _steps(generator: Generator[Any, Any, Any], begin: Callable[[], Run]) -> Gen
             except GeneratorExit:
                 generator.close()
                 raise
-            except BaseException as thrown:  # noqa: BLE001  it is the generator's to handle
+            except BaseException as thrown:  # noqa: BLE001  the generator handles it
                 step = functools.partial(generator.throw, thrown)
     except BaseException as fault:
         error = fault
         raise
     finally:
-        told.end_with(error)
+        current.end_with(error)
 
 
 async def _steps_async(generator: AsyncGenerator[Any, Any], begin: Callable[[], Run]) -> AsyncGenerator[Any, Any]:
-    told = begin()
-    told.start()
+    current = begin()
+    current.start()
     step: Callable[[], Any] = generator.__anext__
     error: BaseException | None = None
     try:
         while True:
-            token = context.enter(told)
+            token = context.enter(current)
             try:
                 item = await step()
             except StopAsyncIteration:
@@ -126,10 +126,10 @@ async def _steps_async(generator: AsyncGenerator[Any, Any], begin: Callable[[], 
             except GeneratorExit:
                 await generator.aclose()
                 raise
-            except BaseException as thrown:  # noqa: BLE001  it is the generator's to handle
+            except BaseException as thrown:  # noqa: BLE001  the generator handles it
                 step = functools.partial(generator.athrow, thrown)
     except BaseException as fault:
         error = fault
         raise
     finally:
-        told.end_with(error)
+        current.end_with(error)

@@ -11,9 +11,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from headwater_avro.codec import read_message
+from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression, event_json
 from headwater_avro.errors import EventRejected
 from headwater_avro.events import JobEvent, RunEvent
+from headwater_avro.json_codec import read_event
 from headwater_graph.model.records import RunRecord, pack
 from headwater_graph.rules.horizon import older_than
 from headwater_graph.rules.merge import absorb_run, run_of
@@ -28,13 +29,17 @@ Row: TypeAlias = tuple[Kind, bytes, bytes, bytes]
 
 
 class Coalescer:
-    """Joins messages by what they are about; ``size`` estimates the bytes held, so that a caller can stay within bounds.
+    """Joins messages by what they are about; ``size`` is the bytes of their JSON texts, so that a caller can stay within bounds.
 
-    ``bounds`` are times by runId: older events of these runs are refused (specification 7).
+    ``bounds`` are times by runId: older events of these runs are refused (specification 7). ``decompression`` limits what a compressed
+    message may hold.
     """
 
-    def __init__(self, bounds: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, bounds: Mapping[str, int] | None = None, decompression: Decompression = DEFAULT_DECOMPRESSION
+    ) -> None:
         self._bounds = bounds or {}
+        self._decompression = decompression
         self.size = 0
         self.events = 0
         self._runs: dict[str, RunRecord] = {}
@@ -44,11 +49,16 @@ class Coalescer:
     def add(
         self, value: bytes | None, headers: Sequence[tuple[str, bytes]] = (), *, source: Position | None = None
     ) -> None:
-        """Join one message. Raises EventRejected where it can't be used (specification 8)."""
-        event = read_message(value, headers)
+        """Join one message. Raises EventRejected where it can't be used (specification 8); nothing of it is held then.
+
+        The same is true of any other exception: the message is read, facets included, before anything is changed, and the
+        join that changes a record compares only texts of facets that were found to be valid JSON.
+        """
+        text = event_json(value, headers, self._decompression)
+        event = read_event(text)
         if isinstance(event, RunEvent):
             self._check_bound(event)
-            self._add_run(event)
+            self._add_run(run_of(event), event.run_id)
             entity: tuple[Kind, str] = ("run", event.run_id)
         else:
             entity = ("job_event" if isinstance(event, JobEvent) else "dataset_event", event.text)
@@ -56,19 +66,17 @@ class Coalescer:
         if source is not None:
             self._sources.setdefault(entity, []).append(source)
         self.events += 1
-        self.size += len(value or b"")
+        self.size += len(text)
 
     def _check_bound(self, event: RunEvent) -> None:
         bound = self._bounds.get(event.run_id)
         if bound is not None and event.time < bound:
             raise EventRejected("before_horizon", older_than(bound))
 
-    def _add_run(self, event: RunEvent) -> None:
-        known = self._runs.get(event.run_id)
-        if known is None:
-            self._runs[event.run_id] = run_of(event)
-        else:
-            absorb_run(known, run_of(event))
+    def _add_run(self, record: RunRecord, run_id: str) -> None:
+        known = self._runs.setdefault(run_id, record)
+        if known is not record:
+            absorb_run(known, record)
 
     def rows(self) -> Iterator[Row]:
         """Yield what was joined, and forget it."""
@@ -76,7 +84,7 @@ class Coalescer:
             yield "run", run_id.encode(), pack(record), self._packed_sources("run", run_id)
         for kind, text in self._texts:
             yield kind, text.encode(), text.encode(), self._packed_sources(kind, text)
-        self.__init__(self._bounds)  # type: ignore[misc]
+        self.__init__(self._bounds, self._decompression)  # type: ignore[misc]
 
     def _packed_sources(self, kind: Kind, key: str) -> bytes:
         return pack_sources(self._sources.get((kind, key), []))

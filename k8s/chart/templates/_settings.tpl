@@ -44,6 +44,8 @@ HEADWATER_CHECKPOINT: {{ . | quote }}
 {{- end }}
 HEADWATER_STARTING_OFFSETS: {{ $consumer.startingOffsets | quote }}
 HEADWATER_MAX_OFFSETS_PER_TRIGGER: {{ $consumer.maxOffsetsPerTrigger | int64 | quote }}
+HEADWATER_MAX_DECOMPRESSED_BYTES: {{ $consumer.maxDecompressedBytes | int64 | quote }}
+HEADWATER_MAX_DECOMPRESSION_RATIO: {{ $consumer.maxDecompressionRatio | int64 | quote }}
 HEADWATER_TRIGGER_MILLISECONDS: {{ $consumer.triggerMilliseconds | int64 | quote }}
 HEADWATER_FAIL_ON_DATA_LOSS: {{ $consumer.failOnDataLoss | quote }}
 HEADWATER_LOG_FORMAT: {{ $consumer.logFormat | quote }}
@@ -65,6 +67,9 @@ HEADWATER_SPARK_CONF: {{ join "," $pairs | quote }}
 {{ include "headwater.serverSettings" . }}
 HEADWATER_WEB_HOST: {{ $web.host | quote }}
 HEADWATER_WEB_PORT: {{ $web.port | int | quote }}
+{{- with $web.allowedHosts }}
+HEADWATER_WEB_ALLOWED_HOSTS: {{ toJson . | quote }}
+{{- end }}
 {{- with $web.corsOrigins }}
 HEADWATER_WEB_CORS_ORIGINS: {{ toJson . | quote }}
 {{- end }}
@@ -74,6 +79,9 @@ HEADWATER_WEB_MAX_DEPTH: {{ $web.maxDepth | int64 | quote }}
 HEADWATER_WEB_MAX_NODES: {{ $web.maxNodes | int64 | quote }}
 HEADWATER_WEB_CYPHER_TIMEOUT: {{ $web.cypherTimeout | quote }}
 HEADWATER_WEB_CYPHER_ROWS: {{ $web.cypherRows | int64 | quote }}
+HEADWATER_WEB_RECEIVE_TIMEOUT: {{ $web.receiveTimeout | quote }}
+HEADWATER_WEB_INGEST_REQUESTS: {{ $web.ingestRequests | int64 | quote }}
+HEADWATER_WEB_INGEST_BYTES: {{ $web.ingestBytes | int64 | quote }}
 HEADWATER_WEB_INGEST_IN_FLIGHT: {{ $web.ingestInFlight | int64 | quote }}
 HEADWATER_WEB_INGEST_PATIENCE: {{ $web.ingestPatience | quote }}
 {{- end -}}

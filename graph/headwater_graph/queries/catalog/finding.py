@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_graph.queries.answers import Node
-from headwater_graph.queries.keys import dataset_key, job_key, run_key
+from headwater_graph.queries.keys import dataset_key, job_key, names_in, run_key
 from headwater_graph.queries.reader import GraphReader, Row
 
 Wanted: TypeAlias = Literal["dataset", "job"]
@@ -44,12 +44,11 @@ def _exact(reader: GraphReader, kind: Wanted, words: Sequence[str]) -> list[Row]
     return reader.rows(_QUESTIONS[kind][0], keys=keys) if keys else []
 
 
-def _pairs(words: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(words: Sequence[str]) -> Iterable[tuple[str, str]]:
     """Every (namespace, name) that the words can mean: names may hold a ``#`` themselves."""
     if len(words) == 2:
         return [(words[0], words[1])]
-    parts = words[0].split("#")
-    return [("#".join(parts[:cut]), "#".join(parts[cut:])) for cut in range(1, len(parts))]
+    return names_in(words[0], "#")
 
 
 def _tail(reader: GraphReader, kind: Wanted, tail: str) -> list[Row]:

@@ -50,7 +50,7 @@ env:
 {{- define "headwater.probes" -}}
 {{- range $name, $path := dict "startupProbe" .paths.live "livenessProbe" .paths.live "readinessProbe" .paths.ready }}
 {{ $name }}:
-  httpGet: {path: {{ $path }}, port: http}
+  httpGet: {path: {{ $path | quote }}, port: http}
   {{- toYaml (index $.probes $name) | nindent 2 }}
 {{- end }}
 {{- end -}}

@@ -1,0 +1,1 @@
+"""From field lineage to OpenLineage facets in the events of a run."""

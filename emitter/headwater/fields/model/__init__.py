@@ -1,0 +1,1 @@
+"""The values that programs record: datasets, fields, operations, schemas, problems."""

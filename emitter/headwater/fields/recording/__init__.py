@@ -1,0 +1,1 @@
+"""What programs and pipeline stages record, wired into reads, transforms and writes."""

@@ -1,0 +1,1 @@
+"""From wired operations to field lineage, column lineage and inherited metadata."""

@@ -1,0 +1,129 @@
+"""Names in requests: any text, of any length, costs a bounded amount of work and memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from headwater_avro.names import MAX_KEY_LENGTH, key_hash
+from headwater_graph.queries import keys
+from headwater_graph.queries.catalog.finding import NotFound, find
+from headwater_graph.queries.keys import dataset_key, names_in
+from headwater_graph.queries.reader import GivenAnswers, Row
+from headwater_web import MemoryOutlet, WebSettings, create_app
+
+from .raw import client_of
+
+LONG = "x" * (MAX_KEY_LENGTH + 1)
+
+
+class Graph:
+    """A graph without nodes, which counts the keys that it is asked for."""
+
+    def __init__(self) -> None:
+        self.keys = 0
+        asked = self._asked
+        self.reader = GivenAnswers(
+            dataset_details=asked, job_details=asked, dataset_by_key=asked, job_by_key=asked, fields_of_dataset=asked
+        )
+        self.client: TestClient = client_of(create_app(self.reader, MemoryOutlet(), WebSettings()))
+
+    def _asked(self, **parameters: Any) -> Sequence[Row]:
+        self.keys += len(parameters.get("keys", [0]))
+        return []
+
+
+def test_a_text_means_each_pair_of_names_that_it_can() -> None:
+    assert list(names_in("a:b:c", ":")) == [("a", "b:c"), ("a:b", "c")]
+    assert list(names_in("a", ":")) == list(names_in(":a", ":")) == list(names_in("a:", ":")) == []
+    assert list(names_in("::a::", ":")) == [(":", "a::"), ("::a", ":")]
+    longest = "x" * MAX_KEY_LENGTH
+    assert list(names_in(f"{longest}:{longest}", ":")) == [(longest, longest)]
+    assert list(names_in(f"{longest}x:{longest}", ":")) == list(names_in(f"{longest}:{longest}x", ":")) == []
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 10, 1_999, 2_000, 2_001, 3_999, 4_000, 4_001, 4_002, 10_000])
+def test_a_text_of_separators_means_no_more_pairs_than_names_have_characters(length: int) -> None:
+    found = list(names_in("#" * length, "#"))
+    names = range(1, MAX_KEY_LENGTH + 1)
+    assert [len(namespace) for namespace, _ in found] == [
+        at for at in range(length) if at in names and length - 1 - at in names
+    ]
+
+
+@pytest.mark.parametrize("kind", ["dataset", "job", "datasetField"])
+@pytest.mark.parametrize("colons", [100, 101, 400, 6_000])
+@pytest.mark.parametrize("address", ["/api/v1/lineage", "/api/v1/column-lineage"])
+def test_a_node_id_of_colons_costs_bounded_memory_and_keys(address: str, kind: str, colons: int) -> None:
+    graph = Graph()
+    graph.client.get(address, params={"nodeId": "dataset:a:b"})
+    tracemalloc.start()
+    try:
+        status = graph.client.get(address, params={"nodeId": f"{kind}:{':' * colons}"}).status_code
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert status in (400, 404, 422)
+    assert graph.keys <= 6_000
+    assert peak < 20_000_000
+
+
+@pytest.mark.parametrize(
+    "node_id",
+    [
+        f"dataset:{LONG}:name",
+        f"job:namespace:{LONG}",
+        f"datasetField:namespace:{LONG}:field",
+        f"datasetField:namespace:name:{LONG}",
+        f"datasetField:{':x' * 101}",
+    ],
+)
+def test_a_node_id_with_a_name_that_nothing_can_have_is_refused(node_id: str) -> None:
+    graph = Graph()
+    answer = graph.client.get("/api/v1/column-lineage", params={"nodeId": node_id})
+    assert (answer.status_code, graph.keys) == (400, 0)
+    assert "2000" in answer.json()["detail"] or "100 colons" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/api/v1/namespaces/{LONG}",
+        f"/api/v1/namespaces/{LONG}/jobs",
+        f"/api/v1/namespaces/n/jobs/{LONG}",
+        f"/api/v1/namespaces/n/jobs/{LONG}/runs",
+        f"/api/v1/namespaces/n/jobs/{LONG}/versions",
+        f"/api/v1/namespaces/n/datasets/{LONG}",
+        f"/api/v1/namespaces/{LONG}/datasets/d/versions/v",
+        f"/api/v1/sources/{LONG}",
+        f"/api/v1/jobs/runs/{LONG}",
+        f"/api/v1/graph/runs/{LONG}",
+        f"/api/v1/search?q={LONG * 3}",
+    ],
+)
+def test_a_name_longer_than_any_is_refused(path: str) -> None:
+    graph = Graph()
+    answer = graph.client.get(path)
+    assert (answer.status_code, graph.keys) == (422, 0), answer.text
+
+
+def test_words_of_separators_are_looked_for_within_bounds() -> None:
+    graph = Graph()
+    for length in (100, 2_000, 4_001, 50_000):
+        with pytest.raises(NotFound):
+            find(graph.reader, ["#" * length], ["dataset"])
+    assert graph.keys <= 5_000
+
+
+def test_keys_of_long_names_are_made_without_being_remembered() -> None:
+    before = key_hash.cache_info().currsize
+    keys._remembered.cache_clear()
+    assert dataset_key("n", "x" * 1_000) == key_hash.__wrapped__("dataset", "n", "x" * 1_000)
+    assert keys._remembered.cache_info().currsize == 0
+    assert dataset_key("n", "short") == key_hash.__wrapped__("dataset", "n", "short")
+    assert keys._remembered.cache_info().currsize == 1
+    assert key_hash.cache_info().currsize == before

@@ -1,0 +1,67 @@
+"""The sockets: uvicorn with the application, and an end to connections that send nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from .settings import WebSettings
+
+KEEP_ALIVE_SECONDS = 5
+"""How long a connection may be idle between two requests."""
+
+
+def uvicorn_options(settings: WebSettings) -> dict[str, Any]:
+    """Return the options of uvicorn: HTTP alone, each request within the time that the settings allow it to come."""
+
+    class Protocol(TimedProtocol):
+        head_timeout = settings.receive_timeout
+
+    address = {"host": settings.host, "port": settings.port}
+    return address | {"log_level": "warning", "http": Protocol, "ws": "none", "timeout_keep_alive": KEEP_ALIVE_SECONDS}
+
+
+class TimedProtocol(H11Protocol):
+    """uvicorn's protocol, and a time within which the head of a request has come: uvicorn itself waits for ever.
+
+    The time runs from the connection on, and from the first byte of each further request; between two requests uvicorn's own
+    time-out runs, within a body that of the application.
+    """
+
+    head_timeout = 30.0
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
+            self._await_head()
+        else:
+            self._stop_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.head_timeout, self._give_up)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up(self) -> None:
+        self._head_timer = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()
