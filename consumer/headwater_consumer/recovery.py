@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headwater_consumer.kafka.messages import Messages
-from headwater_graph.apply.batch_writer import done
+from headwater_graph.apply.batch_writer import batch_identity
 from headwater_graph.store.writer_node import CommittedOffsets, Offsets
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def missing_ranges(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint, m
     whatever the offsets: another consumer with a checkpoint of its own may have said them. Offsets that hold no message, as
     transactions leave them, and messages that Kafka has no more, are not lacking.
     """
-    is_done = mark.done == done(checkpoint.query, checkpoint.batch)
+    is_done = mark.done == batch_identity(checkpoint.query, checkpoint.batch)
     written, begun, before = (offsets.get(topic, {}) for offsets in (mark.offsets, checkpoint.begun, checkpoint.before))
     found: OffsetRanges = {}
     for partition, end in sorted(checkpoint.committed.get(topic, {}).items()):

@@ -14,7 +14,7 @@ from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.rebuild import SWEEPS
 from headwater_graph.model.records import Facets, Listing, Naming, RunRecord, pack
 from headwater_graph.model.values import Statement
-from headwater_graph.rules.coalesce import Row
+from headwater_graph.rules.coalesce import MergedRow
 from headwater_graph.store.neo4j_store import Neo4jStore
 from headwater_graph.store.port import Store, Transaction
 
@@ -44,7 +44,7 @@ def run(
     job: str = "job",
     code: str | None = None,
     facets: dict[str, bytes] | None = None,
-) -> Row:
+) -> MergedRow:
     """A run that completed at a second, as a row of the coalescer."""
     time = START + int(second * SECOND)
     located = {"sourceCodeLocation": b'{"version":"%b"}' % code.encode()} if code else {}
@@ -71,7 +71,7 @@ def _listings(side: Side, time: int) -> dict[Key, Listing]:
     return {key: Listing(time, time, COMPLETE, _instances(facets, time), {}) for key, facets in side.items()}
 
 
-def write(store: Store, rows: Iterable[Row], limits: TransactionLimits | None = None) -> BatchReport:
+def write(store: Store, rows: Iterable[MergedRow], limits: TransactionLimits | None = None) -> BatchReport:
     return GraphWriter(store, limits).apply(rows, BatchPosition("test", 0, {}))
 
 

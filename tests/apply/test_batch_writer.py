@@ -10,11 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted, StoreRefused
+from headwater_avro.errors import EventRejected, ServerUnavailable, StoreBusy, StoreExhausted, StoreRefused
 from headwater_graph.apply.batch_writer import FINE_BEFORE_GROWING, BatchPosition, GraphWriter
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.model.values import Statement
-from headwater_graph.rules.coalesce import Coalescer, Row
+from headwater_graph.retention.removal import begin_retention
+from headwater_graph.rules.coalesce import Coalescer, MergedRow
 from headwater_graph.store.writer_node import CommittedOffsets
 
 from ..fake_graph.store import FakeStore, FakeTransaction
@@ -53,7 +54,7 @@ class TroubledStore(FakeStore):
             raise
 
 
-def rows(*run_ids: str) -> list[Row]:
+def rows(*run_ids: str) -> list[MergedRow]:
     coalescer = Coalescer()
     for number, run_id in enumerate(run_ids):
         event = (
@@ -78,7 +79,7 @@ def offsets_in(store: FakeStore) -> str | None:
     return offsets
 
 
-def graph_of(given: list[Row]) -> bytes:
+def graph_of(given: list[MergedRow]) -> bytes:
     store = FakeStore()
     GraphWriter(store).apply(given, POSITION)
     return dumped(store)
@@ -123,7 +124,7 @@ def test_a_prepared_batch_can_be_written_again() -> None:
     # Only the content of the first transaction is computed in advance.
     assert [(len(portion.rows), portion.prepared is not None) for portion in prepared] == [(2, True), (1, False)]
     for _ in range(2):
-        assert writer.write(prepared, POSITION).marked
+        assert writer.write(prepared, POSITION).committed
         assert dumped(store) == graph_of(given)
 
 
@@ -166,6 +167,32 @@ def test_a_store_without_memory_for_anything_is_an_error_and_not_a_dead_letter()
         GraphWriter(TroubledStore(trouble)).apply(rows("a"), POSITION)
 
 
+def test_deferred_work_that_the_store_has_no_memory_for_is_an_error() -> None:
+    tries = []
+
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if any(statement.name == "delete_deferred_work" for statement in statements):
+            tries.append(1)
+            raise StoreExhausted("out of memory")
+
+    store = TroubledStore(trouble)
+    with store.transaction() as tx:
+        begin_retention(tx, 0)
+    with pytest.raises(StoreExhausted):
+        GraphWriter(store, TransactionLimits(runs=4, bytes=4096, rows=400)).run_all_deferred()
+    assert len(tries) == 3
+
+
+def test_a_coalescer_forgets_what_it_yielded() -> None:
+    coalescer = Coalescer({"late": 10**18})
+    message = b'{"eventTime":"2026-01-01T00:00:00Z","run":{"runId":"%b"},"job":{"namespace":"n","name":"j"}}'
+    coalescer.add(message % b"a", source=(0, 0))
+    assert [row[1] for row in coalescer.rows()] == [b"a"]
+    assert (list(coalescer.rows()), coalescer.size, coalescer.events) == ([], 0, 0)
+    with pytest.raises(EventRejected):
+        coalescer.add(message % b"late")
+
+
 def test_a_batch_can_be_applied_again_after_the_store_was_unavailable() -> None:
     away = iter([ServerUnavailable("Neo4j", "bolt://x", "start it")])
 
@@ -187,7 +214,7 @@ def test_a_batch_can_be_applied_again_after_the_store_was_unavailable() -> None:
 
 def test_a_batch_of_only_dead_letters_commits_its_offsets() -> None:
     store = FakeStore()
-    assert GraphWriter(store).apply([], POSITION).marked
+    assert GraphWriter(store).apply([], POSITION).committed
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
@@ -200,32 +227,32 @@ def test_of_a_batch_with_something_refused_the_offsets_are_not_in_before_its_dea
     writer = GraphWriter(store)
     report = writer.apply(rows("a", "bad", "c"), POSITION)
     assert [row.key for row in report.refused] == [b"bad"]
-    assert (report.marked, offsets_in(store)) == (False, None)
-    writer.mark(POSITION)
+    assert (report.committed, offsets_in(store)) == (False, None)
+    writer.commit_offsets(POSITION)
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
 @pytest.mark.parametrize("runs", [1, 2, 100])
 def test_the_last_transaction_of_a_batch_commits_its_offsets(runs: int) -> None:
-    marked = []
+    commits = []
 
     class Seen(FakeStore):
         @contextmanager
         def transaction(self) -> Iterator[FakeTransaction]:
             with super().transaction() as tx:
                 yield tx
-            marked.append((len(self.tables["Run"]), offsets_in(self)))
+            commits.append((len(self.tables["Run"]), offsets_in(self)))
 
     store = Seen()
     GraphWriter(store, TransactionLimits(runs=runs)).apply(rows(*"abcd"), POSITION)
-    assert {count for count, offsets in marked if offsets} == {4}
-    assert {count for count, offsets in marked if not offsets} <= {0, 1, 2, 3}
+    assert {count for count, offsets in commits if offsets} == {4}
+    assert {count for count, offsets in commits if not offsets} <= {0, 1, 2, 3}
 
 
 def test_a_position_without_offsets_leaves_the_committed_offsets() -> None:
     store = FakeStore()
     GraphWriter(store).apply(rows("a"), POSITION)
-    assert not GraphWriter(store).apply(rows("b"), replace(POSITION, offsets={})).marked
+    assert not GraphWriter(store).apply(rows("b"), replace(POSITION, offsets={})).committed
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 

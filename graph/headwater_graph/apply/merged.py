@@ -9,7 +9,7 @@ from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.json_codec import read_event
 from headwater_graph.apply.run_changes import NamedEntities, RunChange, change_to, named_by
 from headwater_graph.model.records import RunRecord, unpack
-from headwater_graph.rules.coalesce import Row
+from headwater_graph.rules.coalesce import MergedRow
 from headwater_graph.rules.horizon import HorizonRejection, older_than
 from headwater_graph.rules.merge import absorb_run
 
@@ -30,7 +30,7 @@ class MergedRows:
     changes: dict[str, RunChange] = field(default_factory=dict)
     named: NamedEntities = field(default_factory=NamedEntities)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: MergedRow) -> None:
         """Merge a row; rows of one run from several partitions become one record."""
         kind, key, payload, _ = row
         if kind == "run":
@@ -74,7 +74,7 @@ class MergedRows:
             absorb_run(known, record)
 
 
-def merge_rows(rows: Iterable[Row]) -> MergedRows:
+def merge_rows(rows: Iterable[MergedRow]) -> MergedRows:
     """Return the content of rows, with everything that follows from it alone."""
     merged = MergedRows()
     for row in rows:
@@ -90,7 +90,7 @@ def merge_rows(rows: Iterable[Row]) -> MergedRows:
 class Portion:
     """The rows of one transaction, and their content if it was computed in advance."""
 
-    rows: list[Row]
+    rows: list[MergedRow]
     prepared: MergedRows | None = None
 
     def merged(self) -> MergedRows:
@@ -99,9 +99,9 @@ class Portion:
         return merge_rows(self.rows) if prepared is None else prepared
 
 
-def portions(rows: Iterable[Row], max_rows: int, max_bytes: int) -> Iterator[list[Row]]:
+def portions(rows: Iterable[MergedRow], max_rows: int, max_bytes: int) -> Iterator[list[MergedRow]]:
     """Yield rows in portions for one transaction each; only a portion of a single row may exceed the bytes."""
-    portion: list[Row] = []
+    portion: list[MergedRow] = []
     size = 0
     for row in rows:
         if portion and (len(portion) >= max_rows or size + len(row[2]) > max_bytes):

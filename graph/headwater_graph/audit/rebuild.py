@@ -38,7 +38,7 @@ from headwater_graph.model.values import (
     StoredRun,
 )
 from headwater_graph.retention.retained import by_dataset, restore_retained_datasets, restore_retained_jobs
-from headwater_graph.rules.coalesce import Kind, Row
+from headwater_graph.rules.coalesce import MergedRow, RowKind
 from headwater_graph.rules.runs import read_run
 from headwater_graph.store.port import Scans, Store, Transaction
 
@@ -183,14 +183,14 @@ def _portions(keys: Iterable[Key], size: int) -> Iterator[list[Key]]:
 class Recorded(Struct, array_like=True):
     """What is to be settled again: a run's record of so many bytes, or an event, whose text is the second of its moment."""
 
-    kind: Kind
+    kind: RowKind
     size: int
 
 
 def _apply_again(store: RebuiltStore, limits: TransactionLimits, progress: Progress) -> int:
     done = 0
 
-    def counted(rows: Iterable[Row]) -> Iterator[Row]:
+    def counted(rows: Iterable[MergedRow]) -> Iterator[MergedRow]:
         nonlocal done
         for row in rows:
             yield row
@@ -211,7 +211,7 @@ def _apply_again(store: RebuiltStore, limits: TransactionLimits, progress: Progr
     return done
 
 
-def _recorded(store: Scans) -> Iterator[tuple[Kind, Moment, int]]:
+def _recorded(store: Scans) -> Iterator[tuple[RowKind, Moment, int]]:
     for row in store.scan("check/runs"):
         moment = read_run(row["id"], unpack(row["record"], RunRecord)).moment
         yield "run", moment or (EARLIEST[0], row["id"]), len(row["record"])
@@ -221,7 +221,7 @@ def _recorded(store: Scans) -> Iterator[tuple[Kind, Moment, int]]:
         yield "dataset_event", (read_event(row["text"].encode()).time, row["text"]), len(row["text"])
 
 
-def _rows(store: Scans, recorded: Spill[Recorded], limits: TransactionLimits) -> Iterator[Row]:
+def _rows(store: Scans, recorded: Spill[Recorded], limits: TransactionLimits) -> Iterator[MergedRow]:
     """Yield what is recorded, oldest first; records are read a page at a time."""
     for page in _pages(((key[1], one) for key, one in recorded), limits.bytes):
         keys = [run_hash(text) for text, one in page if one.kind == "run"]

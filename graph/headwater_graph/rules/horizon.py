@@ -20,14 +20,14 @@ from headwater_graph.model.records import RunRecord
 from headwater_graph.model.values import StoredRun
 
 if TYPE_CHECKING:
-    from headwater_graph.rules.coalesce import Kind
+    from headwater_graph.rules.coalesce import RowKind
 
 
 @dataclass(frozen=True, slots=True)
 class HorizonRejection:
     """A run or event that is rejected as ``before_horizon``; with ``bound``, only the events of the run older than that."""
 
-    kind: Kind
+    kind: RowKind
     key: str
     detail: str
     bound: int | None = None
