@@ -16,11 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from headwater_avro.canonical import Json, canonical
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key, node_key
 from headwater_graph.apply.deferred import ColumnsBody, defer_columns
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import LineageSource, Precedence, digest_of, highest, stored_lineage_source
-from headwater_graph.model.node_keys import dataset_hash, job_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key
 from headwater_graph.model.records import DatasetRecord, unpack
 from headwater_graph.model.values import EARLIEST, LATEST, FieldPath, JobVersion, Moment, Row, Statement
 from headwater_graph.rules import facets as read
@@ -85,7 +85,7 @@ def apply_current_graph(tx: Transaction, jobs: Iterable[JobNow], limits: Transac
         job.state.version = _version_digest(job.version) if job.version else b""
         packed = _encode(job.state)
         if packed != job.packed:
-            edges.states.append({"job": job_hash(job.key), "fold": packed})
+            edges.states.append({"job": job_node_key(job.key), "fold": packed})
     _apply_fields(tx, edges)
     tx.write(edges.statements())
 
@@ -225,17 +225,17 @@ def _apply_edges(tx: Transaction, job: JobNow, edges: _EdgeRows) -> None:
     feeds: list[Row] = []
     produces: list[Row] = []
     if version is not None:
-        shared = {"job": job_hash(job.key), "version": version.id, "since": version.since[0]}
-        feeds = [shared | {"dataset": dataset_hash(key)} for key in version.inputs]
+        shared = {"job": job_node_key(job.key), "version": version.id, "since": version.since[0]}
+        feeds = [shared | {"dataset": dataset_node_key(key)} for key in version.inputs]
         produces = [
-            shared | {"dataset": dataset_hash(key), "inputs": _inputs_text(entries, key, version)}
+            shared | {"dataset": dataset_node_key(key), "inputs": _inputs_text(entries, key, version)}
             for key in version.outputs
         ]
     digest = digest_of([feeds, produces])
     if digest == (job.state.edges or digest_of([[], []])):
         return
     job.state.edges = digest
-    edges.unlinked.append({"job": job_hash(job.key)})
+    edges.unlinked.append({"job": job_node_key(job.key)})
     edges.feeds += feeds
     edges.produces += produces
 
@@ -257,7 +257,7 @@ def _version_digest(version: JobVersion) -> bytes:
 
 def owner_of(job: Key, output: Key) -> str:
     """Return the digest that identifies the column edges of a job's output."""
-    return key_hash("columns", *job, *output)
+    return node_key("columns", *job, *output)
 
 
 def _apply_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: TransactionLimits) -> None:

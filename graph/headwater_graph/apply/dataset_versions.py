@@ -31,7 +31,7 @@ from headwater_graph.apply.entities import Entities
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.apply.version_changes import VersionChanges, add_event, add_run
-from headwater_graph.model.node_keys import dataset_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, run_node_key
 from headwater_graph.model.records import DatasetRecord, unpack
 from headwater_graph.model.values import EARLIEST, LATEST, Made, Moment, RetainedRead, Row, Statement, StoredRead
 from headwater_graph.rules.dataset_versions import unwritten_version_id
@@ -106,7 +106,7 @@ def _own_reads(changes: Iterable[RunChange]) -> tuple[list[Row], list[PendingRea
 
 
 def _unlinked(run_id: str, dataset: Key, external: str | None) -> Row:
-    row = {"run": run_hash(run_id), "dataset": dataset_hash(dataset), "id": run_id, "of": dataset}
+    row = {"run": run_node_key(run_id), "dataset": dataset_node_key(dataset), "id": run_id, "of": dataset}
     return row | {"unwritten": unwritten_version_id(dataset, external)}
 
 
@@ -249,14 +249,14 @@ def _resolved_exactly(tx: Transaction, reads: list[PendingRead]) -> list[str]:
 
 
 def _unwritten_row(id_: str, read: PendingRead) -> Row:
-    return {"id": id_, "dataset": dataset_hash(read.dataset), "external": read.external}
+    return {"id": id_, "dataset": dataset_node_key(read.dataset), "external": read.external}
 
 
 def _read_row(read: PendingRead, version: str) -> Row:
     return {
         "version": version,
-        "run": run_hash(read.run_id),
-        "dataset": dataset_hash(read.dataset),
+        "run": run_node_key(read.run_id),
+        "dataset": dataset_node_key(read.dataset),
         "moment": read.moment[0],
         "external": read.external,
     }
@@ -281,7 +281,7 @@ def _apply_datasets(
         else:
             current = made.id if made else before or initial_version_id(dataset)
         if current != before:
-            rows.append({"dataset": dataset_hash(dataset), "version": current})
+            rows.append({"dataset": dataset_node_key(dataset), "version": current})
     tx.write((Statement("link_current_dataset_versions", tuple(rows)),))
     _apply_dropped(tx, entities, version_changes.points.keys() | entities.drop_reported)
 
@@ -322,7 +322,7 @@ def dropped_row(tx: Transaction, dataset: Key, record: DatasetRecord) -> Row:
     """
     facets = record.facets
     dropped = says_drop(facets) and not tx.kept_after(dataset, facets["lifecycleStateChange"][0])
-    return {"dataset": dataset_hash(dataset), "dropped": dropped or None}
+    return {"dataset": dataset_node_key(dataset), "dropped": dropped or None}
 
 
 def _dataset_record(entities: Entities, dataset: Key) -> DatasetRecord:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from headwater_avro.errors import ServerUnavailable, StoreBusy
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key, node_key
 from headwater_graph.model.values import JobVersion, Moment, Row
 from headwater_graph.store.port import Transaction
 
@@ -91,7 +91,7 @@ RETAIN = "retain"
 
 def defer_retention(body: RetainBody) -> Row:
     """Return the deferred work to remove what is before a horizon."""
-    return {"key": key_hash(RETAIN), "kind": RETAIN, "body": _encode(body)}
+    return {"key": node_key(RETAIN), "kind": RETAIN, "body": _encode(body)}
 
 
 REBUILD: Row = {"key": "!", "kind": "rebuild", "body": b""}
@@ -125,7 +125,7 @@ def refuse_while_unfinished(tx: Transaction) -> None:
 
 
 def _row(kind: str, body: object, *key: str) -> Row:
-    return {"key": key_hash(kind, *key), "kind": kind, "body": _encode(body)}
+    return {"key": node_key(kind, *key), "kind": kind, "body": _encode(body)}
 
 
 def reads_body(body: bytes) -> ReadsBody:

@@ -11,7 +11,7 @@ from headwater_avro.names import Key
 from headwater_graph.apply.merged import MergedRows
 from headwater_graph.apply.run_changes import NamedEntities, RunChange, change_to
 from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
-from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.records import DatasetRecord, Facets, JobRecord, RunRecord, pack, unpack
 from headwater_graph.model.values import Row, Statement, StoredDataset, StoredJob
 from headwater_graph.rules import facets as read
@@ -72,7 +72,7 @@ def _horizon_rows(tx: Transaction, entities: Entities) -> list[Row]:
     if tx.horizon is None:
         return []
     new = (change.new.id for change in entities.changes.values() if change.old is None)
-    return [{"key": run_hash(id_), "horizon": tx.horizon} for id_ in new]
+    return [{"key": run_node_key(id_), "horizon": tx.horizon} for id_ in new]
 
 
 def write_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key, DatasetRecord]) -> None:
@@ -80,7 +80,7 @@ def write_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key,
     entities = Entities()
     _load_named(tx, NamedEntities(jobs, datasets), entities)
     statements = [*_merge_jobs(jobs, entities), *_merge_datasets(datasets, entities)]
-    drops = [{"dataset": dataset_hash(key), "dropped": True} for key in sorted(entities.drop_reported)]
+    drops = [{"dataset": dataset_node_key(key), "dropped": True} for key in sorted(entities.drop_reported)]
     tx.write((*statements, _statement("set_dropped", drops)))
 
 
@@ -122,15 +122,15 @@ def _merge_jobs(jobs: dict[Key, JobRecord], entities: Entities) -> list[Statemen
         entities.jobs[key] = record
         if record == before:
             continue
-        rows.append(_named_row(job_hash(key), key, record, before, job_properties_of))
+        rows.append(_named_row(job_node_key(key), key, record, before, job_properties_of))
         old, new = _job_parent(before), _job_parent(record)
         if old != new:
-            unlinked.extend([{"key": job_hash(key), "parent": job_hash(old)}] if old else [])
-            children.extend([{"key": job_hash(key), "parent": job_hash(new)}] if new else [])
+            unlinked.extend([{"key": job_node_key(key), "parent": job_node_key(old)}] if old else [])
+            children.extend([{"key": job_node_key(key), "parent": job_node_key(new)}] if new else [])
             parents.extend([new] if new else [])
     return [
         _statement("upsert_jobs", rows),
-        _placeholders("upsert_named_jobs", parents, job_hash),
+        _placeholders("upsert_named_jobs", parents, job_node_key),
         _statement("unlink_job_parents", unlinked),
         _statement("link_job_parents", children),
         _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in unlinked]),
@@ -142,10 +142,10 @@ def _job_parent(record: JobRecord | None) -> Key | None:
 
 
 def _named_row(
-    hash_: str, key: Key, record: JobOrDataset, before: JobOrDataset | None, properties_of: Callable[[str], Row]
+    node_key: str, key: Key, record: JobOrDataset, before: JobOrDataset | None, properties_of: Callable[[str], Row]
 ) -> Row:
     """Return the row of a job or dataset; its facets, and the properties that follow from them, only if they changed."""
-    row: Row = {"key": hash_, "namespace": key[0], "name": key[1], "record": pack(record)}
+    row: Row = {"key": node_key, "namespace": key[0], "name": key[1], "record": pack(record)}
     if before is None or _texts(before.facets) != _texts(record.facets):
         text = facets_text(record.facets)
         row |= {"facets": text, **properties_of(text)}
@@ -181,7 +181,7 @@ def _merge_datasets(datasets: dict[Key, DatasetRecord], entities: Entities) -> l
         entities.datasets[key] = record
         if record == before:
             continue
-        row = _named_row(dataset_hash(key), key, record, before, dataset_properties_of)
+        row = _named_row(dataset_node_key(key), key, record, before, dataset_properties_of)
         row["saysDrop"] = read.says_drop(record.facets) or None
         rows.append(row)
         if stored is None:
@@ -190,13 +190,13 @@ def _merge_datasets(datasets: dict[Key, DatasetRecord], entities: Entities) -> l
             entities.drop_reported.add(key)
         old, now = _aliases(before, key), _aliases(record, key)
         added = [alias for alias in now if alias not in old]
-        unlinked += [{"key": row["key"], "alias": dataset_hash(alias)} for alias in old if alias not in now]
-        linked += [{"key": row["key"], "alias": dataset_hash(alias)} for alias in added]
+        unlinked += [{"key": row["key"], "alias": dataset_node_key(alias)} for alias in old if alias not in now]
+        linked += [{"key": row["key"], "alias": dataset_node_key(alias)} for alias in added]
         aliases += added
     return [
         _statement("upsert_datasets", rows),
-        _placeholders("upsert_named_datasets", aliases, dataset_hash),
-        _statement("link_fields", [*new, *({"key": dataset_hash(alias)} for alias in dict.fromkeys(aliases))]),
+        _placeholders("upsert_named_datasets", aliases, dataset_node_key),
+        _statement("link_fields", [*new, *({"key": dataset_node_key(alias)} for alias in dict.fromkeys(aliases))]),
         _statement("unlink_aliases", unlinked),
         _statement("link_aliases", linked),
         _statement("delete_unnamed_datasets", [{"key": row["alias"]} for row in unlinked]),
@@ -218,7 +218,7 @@ def _new_run_statements(entities: Entities) -> list[Statement]:
     new = [change for id_, change in entities.changes.items() if id_ in entities.new_runs]
     jobs = (change.new.job for change in new if change.new.job not in entities.stored_jobs)
     return [
-        _placeholders("upsert_named_jobs", jobs, job_hash),
+        _placeholders("upsert_named_jobs", jobs, job_node_key),
         _statement("create_runs", [change.row for change in new]),
     ]
 
@@ -257,14 +257,14 @@ def _run_parent_statements(changes: Iterable[RunChange]) -> list[Statement]:
             continue
         unlinked.extend(_unlinked_parents(new.id, before))
         if new.parent.run_id is not None:
-            named_runs.append({"key": run_hash(new.parent.run_id), "id": new.parent.run_id})
-            parents.append({"run": run_hash(new.id), "parent": run_hash(new.parent.run_id)})
+            named_runs.append({"key": run_node_key(new.parent.run_id), "id": new.parent.run_id})
+            parents.append({"run": run_node_key(new.id), "parent": run_node_key(new.parent.run_id)})
         if new.parent.job is not None:
             named_jobs.append(new.parent.job)
-            parent_jobs.append({"run": run_hash(new.id), "parent": job_hash(new.parent.job)})
+            parent_jobs.append({"run": run_node_key(new.id), "parent": job_node_key(new.parent.job)})
     return [
         _statement("upsert_named_runs", list({row["key"]: row for row in named_runs}.values())),
-        _placeholders("upsert_named_jobs", named_jobs, job_hash),
+        _placeholders("upsert_named_jobs", named_jobs, job_node_key),
         _statement("unlink_run_parents", unlinked),
         _statement("link_run_parents", parents),
         _statement("link_run_parent_jobs", parent_jobs),
@@ -274,13 +274,15 @@ def _run_parent_statements(changes: Iterable[RunChange]) -> list[Statement]:
 
 
 def _unlinked_parents(run_id: str, parent: read.Parent) -> list[Row]:
-    hashes = [run_hash(parent.run_id)] if parent.run_id is not None else []
-    hashes += [job_hash(parent.job)] if parent.job is not None else []
-    return [{"run": run_hash(run_id), "parent": hash_} for hash_ in hashes]
+    node_keys = [run_node_key(parent.run_id)] if parent.run_id is not None else []
+    node_keys += [job_node_key(parent.job)] if parent.job is not None else []
+    return [{"run": run_node_key(run_id), "parent": node_key} for node_key in node_keys]
 
 
-def _placeholders(name: str, keys: Iterable[Key], hash_of: Callable[[Key], str]) -> Statement:
-    return _statement(name, [{"key": hash_of(key), "namespace": key[0], "name": key[1]} for key in dict.fromkeys(keys)])
+def _placeholders(name: str, keys: Iterable[Key], node_key_of: Callable[[Key], str]) -> Statement:
+    return _statement(
+        name, [{"key": node_key_of(key), "namespace": key[0], "name": key[1]} for key in dict.fromkeys(keys)]
+    )
 
 
 def _statement(name: str, rows: Iterable[Row]) -> Statement:

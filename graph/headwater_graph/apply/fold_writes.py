@@ -8,7 +8,7 @@ from itertools import pairwise
 from headwater_avro.canonical import Json, canonical
 from headwater_graph.apply.deferred import FoldBody, defer_fold
 from headwater_graph.apply.folds import Fold
-from headwater_graph.model.node_keys import dataset_hash, event_hash, job_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, event_node_key, job_node_key, run_node_key
 from headwater_graph.model.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
 from headwater_graph.rules.job_versions import FoldItem
 from headwater_graph.store.port import Transaction
@@ -26,11 +26,11 @@ def write_folds(tx: Transaction, folds: list[Fold]) -> None:
     ends += _ends(tx, refolded)
     latest = tx.versions_before([(fold.job, LATEST) for fold in refolded])
     current = [
-        {"job": job_hash(fold.job), "version": version.id if version else None}
+        {"job": job_node_key(fold.job), "version": version.id if version else None}
         for fold, version in zip(refolded, latest, strict=True)
     ]
     current += [
-        {"job": job_hash(fold.job), "version": fold.current.id}
+        {"job": job_node_key(fold.job), "version": fold.current.id}
         for fold in folds
         if fold.appended and fold.current and (fold.base is None or fold.base.id != fold.current.id)
     ]
@@ -61,9 +61,9 @@ def _statements(fold: Fold) -> list[Statement]:
     obsolete = fold.valid.id if fold.deferred and fold.valid and fold.valid.id in fold.dropped else None
     dropped = fold.dropped - {obsolete}
     moved = [(item, before, after) for item, before, after in fold.placed if before != after]
-    unlinked = [{"run": run_hash(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
-    runs = [{"run": run_hash(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
-    events = [{"key": event_hash(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
+    unlinked = [{"run": run_node_key(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
+    runs = [{"run": run_node_key(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
+    events = [{"key": event_node_key(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
     return [
         Statement("upsert_job_versions", tuple(map(version_row, fold.upserted.values()))),
         Statement("unlink_ran", tuple(unlinked)),
@@ -89,7 +89,7 @@ def version_row(version: JobVersion) -> Row:
     lineage: list[Json] = [[list(key) for key in side] for side in (version.inputs, version.outputs)]
     return {
         "id": version.id,
-        "job": job_hash(version.job),
+        "job": job_node_key(version.job),
         "moment": version.since[0],
         "tie": version.since[1],
         "madeBy": version.made_by,
@@ -99,8 +99,8 @@ def version_row(version: JobVersion) -> Row:
         "codeTie": version.code_since[1] if version.code_since else None,
         "lineageUnknown": version.unknown or None,
         "lineage": canonical(lineage),
-        "inputs": [dataset_hash(key) for key in version.inputs],
-        "outputs": [dataset_hash(key) for key in version.outputs],
+        "inputs": [dataset_node_key(key) for key in version.inputs],
+        "outputs": [dataset_node_key(key) for key in version.outputs],
     }
 
 

@@ -33,7 +33,7 @@ from headwater_graph.apply.deferred import FoldBody
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import stored_reading
 from headwater_graph.apply.run_changes import RunChange
-from headwater_graph.model.node_keys import event_hash, job_hash, run_hash
+from headwater_graph.model.node_keys import event_node_key, job_node_key, run_node_key
 from headwater_graph.model.values import LATEST, JobVersion, Moment, Row, Statement, StoredItem
 from headwater_graph.rules.job_events import JobEventReading
 from headwater_graph.rules.job_versions import FoldItem, as_of, as_retained, item_of_event, item_of_run, step
@@ -124,7 +124,7 @@ def leave(tx: Transaction, changes: Iterable[JobChange]) -> None:
     counter = Counter(version for _, version in left)
     tx.write(
         (
-            Statement("unlink_ran", tuple({"run": run_hash(run_id)} for run_id, _ in left)),
+            Statement("unlink_ran", tuple({"run": run_node_key(run_id)} for run_id, _ in left)),
             Statement("set_run_counts", tuple({"id": id_, "runs": -fewer} for id_, fewer in counter.items())),
         )
     )
@@ -135,7 +135,9 @@ def event_rows(events: Iterable[JobEventReading]) -> Statement:
     rows: list[Row] = []
     for event in events:
         time, text = event.moment
-        rows.append({"key": event_hash(text), "job": job_hash(event.job), "moment": time, "tie": text, "text": text})
+        rows.append(
+            {"key": event_node_key(text), "job": job_node_key(event.job), "moment": time, "tie": text, "text": text}
+        )
     return Statement("upsert_job_events", tuple(rows))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from headwater_avro.canonical import canonical
 from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.names import Key
-from headwater_graph.model.node_keys import job_hash, run_hash
+from headwater_graph.model.node_keys import job_node_key, run_node_key
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, pack
 from headwater_graph.model.values import Row
 from headwater_graph.rules.merge import absorb_dataset, absorb_job, dataset_of, datasets_in, job_of, jobs_in, sides_of
@@ -43,9 +43,9 @@ def change_to(
 def run_row(run: RunReading, packed: bytes) -> Row:
     """Return a run's node: its packed record, and the properties that are queried most."""
     return {
-        "key": run_hash(run.id),
+        "key": run_node_key(run.id),
         "id": run.id,
-        "job": job_hash(run.job),
+        "job": job_node_key(run.job),
         "record": packed,
         "state": run.state,
         "started": run.started,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from headwater_avro.events import DatasetEvent
 from headwater_avro.names import Key, dataset_event_version_id, dataset_version_id
 from headwater_graph.apply.run_changes import RunChange
-from headwater_graph.model.node_keys import dataset_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, run_node_key
 from headwater_graph.model.values import Made, Moment, Row
 from headwater_graph.rules.dataset_versions import VersionContent, version_content
 from headwater_graph.rules.merge import dataset_of
@@ -72,11 +72,11 @@ def add_run(version_changes: VersionChanges, change: RunChange) -> None:
 def _version_row(id_: str, dataset: Key, tie: str, content: VersionContent, run: RunReading | None) -> Row:
     return {
         "id": id_,
-        "dataset": dataset_hash(dataset),
+        "dataset": dataset_node_key(dataset),
         "moment": content.time,
         "tie": tie,
         "madeBy": run.id if run else None,
-        "run": run_hash(run.id) if run else None,
+        "run": run_node_key(run.id) if run else None,
         "external": content.external,
         "state": run.state if run else None,
         "schema": content.schema,

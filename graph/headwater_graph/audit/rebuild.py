@@ -24,7 +24,7 @@ from headwater_graph.apply.entities import write_names
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.transaction import run_deferred
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
-from headwater_graph.model.node_keys import run_hash
+from headwater_graph.model.node_keys import run_node_key
 from headwater_graph.model.properties import version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.model.values import (
@@ -224,7 +224,7 @@ def _recorded(store: Scans) -> Iterator[tuple[RowKind, Moment, int]]:
 def _rows(store: Scans, recorded: Spill[Recorded], limits: TransactionLimits) -> Iterator[MergedRow]:
     """Yield what is recorded, oldest first; records are read a page at a time."""
     for page in _pages(((key[1], one) for key, one in recorded), limits.bytes):
-        keys = [run_hash(text) for text, one in page if one.kind == "run"]
+        keys = [run_node_key(text) for text, one in page if one.kind == "run"]
         found = {row["id"]: row["record"] for row in store.scan("check/records", keys=keys)}
         for text, one in page:
             yield one.kind, text.encode(), found[text] if one.kind == "run" else text.encode(), b""

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key, node_key
 
 _CACHED = 32_768
 """Digests that are cached: run after run names the same jobs and datasets."""
 
 
 @lru_cache(_CACHED)
-def job_hash(key: Key) -> str:
+def job_node_key(key: Key) -> str:
     """Return the node key of a job."""
-    return key_hash("job", *key)
+    return node_key("job", *key)
 
 
 @lru_cache(_CACHED)
-def dataset_hash(key: Key) -> str:
+def dataset_node_key(key: Key) -> str:
     """Return the node key of a dataset."""
-    return key_hash("dataset", *key)
+    return node_key("dataset", *key)
 
 
-def run_hash(run_id: str) -> str:
+def run_node_key(run_id: str) -> str:
     """Return the node key of a run."""
-    return key_hash("run", run_id)
+    return node_key("run", run_id)
 
 
-def event_hash(text: str) -> str:
+def event_node_key(text: str) -> str:
     """Return the node key of a JobEvent, given its canonical JSON."""
-    return key_hash.__wrapped__("event", text)  # Not cached: an event can be large, and each has a key of its own.
+    return node_key.__wrapped__("event", text)  # Not cached: an event can be large, and each has a key of its own.

@@ -39,7 +39,7 @@ from headwater_graph.apply.lineage_sources import (
     retained_sources_of,
     stored_lineage_source,
 )
-from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.properties import retained_read_text
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.model.values import (
@@ -105,9 +105,11 @@ def old_versions(
     find: Find, keys: Iterable[str], horizon: int
 ) -> Iterator[tuple[str, list[OldVersion], list[OldVersion]]]:
     """Yield (job, versions to remove, versions from before the horizon that stay) of jobs that have such versions (10.4)."""
-    hashes = list(keys)
-    firsts = {row["job"]: (row["moment"], row["id"]) for row in find("retain/first_runs", keys=hashes, horizon=horizon)}
-    rows = find("retain/job_versions", keys=hashes, horizon=horizon)
+    node_keys = list(keys)
+    firsts = {
+        row["job"]: (row["moment"], row["id"]) for row in find("retain/first_runs", keys=node_keys, horizon=horizon)
+    }
+    rows = find("retain/job_versions", keys=node_keys, horizon=horizon)
     for job, group in groupby(rows, key=lambda row: row["job"]):
         versions = list(_numbered(group))
         first = firsts.get(job, (horizon, ""))
@@ -126,7 +128,7 @@ def _retain_jobs(tx: Transaction, horizon: int, after: str, limits: TransactionL
     """Retain the job versions that stay although their makers are removed, and what current edges are based on."""
     jobs = pages(tx.find, "retain/job_keys", after, limits)
     staying = [version for _, _, versions in old_versions(tx.find, jobs, horizon) for version in versions]
-    makers = [run_hash(version.made_by) for version in staying if version.made_by is not None]
+    makers = [run_node_key(version.made_by) for version in staying if version.made_by is not None]
     known = {row["id"] for row in tx.find("retain/makers", keys=makers, horizon=horizon)}
     retained = [version for version in staying if version.made_by not in known]
     rows = [{"id": version.id, "number": version.number, "horizon": horizon} for version in retained]
@@ -152,7 +154,7 @@ def _retained_source_rows(tx: Transaction, jobs: Iterable[Key], horizon: int) ->
         before = retained_sources_of(job.retained_sources)
         sources = _retained_sources(key, bases[key], items, before, horizon)
         if sources != before:
-            yield {"job": job_hash(key), "past": pack_retained_sources(sources)}
+            yield {"job": job_node_key(key), "past": pack_retained_sources(sources)}
 
 
 def _bases(job: StoredJob) -> Iterator[tuple[Moment, Key | None]]:
@@ -202,12 +204,12 @@ def _remove_from_jobs(tx: Transaction, horizon: int, after: str, limits: Transac
     old = [version for _, versions, _ in listed for version in versions][: limits.rows]
     events = list(tx.find("retain/job_events", keys=list(jobs), horizon=horizon, limit=limits.rows))
     makers = [
-        {"key": run_hash(version.made_by), "id": version.made_by, "made": True}
+        {"key": run_node_key(version.made_by), "id": version.made_by, "made": True}
         for _, _, staying in listed
         for version in staying
         if version.retained and version.made_by is not None
     ]
-    unmarked = [{"key": run_hash(version.made_by), "job": True} for version in old if version.made_by is not None]
+    unmarked = [{"key": run_node_key(version.made_by), "job": True} for version in old if version.made_by is not None]
     counted = [(jobs[job], version) for job, _, staying in listed for version in staying if not version.retained]
     tx.write(
         (
@@ -284,7 +286,7 @@ def _retain_datasets(tx: Transaction, _horizon: int, after: str, limits: Transac
 
 def _retained_read_row(dataset: Key, retained: RetainedRead | None, read: RetainedRead) -> Row:
     return {
-        "dataset": dataset_hash(dataset),
+        "dataset": dataset_node_key(dataset),
         "past": retained_read_text(retained) if retained else None,
         "version": unwritten_version_id(dataset, read.external),
         "kept": True if retained else None,
@@ -308,7 +310,7 @@ def _remove_from_datasets(tx: Transaction, horizon: int, after: str, limits: Tra
     datasets = pages(tx.find, "retain/dataset_keys", after, limits)
     keys = list(datasets)
     old = list(tx.find("retain/dataset_versions", keys=keys, horizon=horizon, limit=limits.rows))
-    unmarked = [{"key": run_hash(row["madeBy"])} for row in old if row["madeBy"] is not None]
+    unmarked = [{"key": run_node_key(row["madeBy"])} for row in old if row["madeBy"] is not None]
     tx.write(
         (
             Statement("delete_dataset_versions", tuple({"id": row["id"]} for row in old)),
@@ -318,7 +320,7 @@ def _remove_from_datasets(tx: Transaction, horizon: int, after: str, limits: Tra
     if len(old) == limits.rows:
         return after
     orphans = [(row["id"], row["madeBy"]) for row in tx.find("retain/orphans", keys=keys, horizon=horizon)]
-    makers = [{"key": run_hash(made_by), "id": made_by, "version": id_} for id_, made_by in orphans]
+    makers = [{"key": run_node_key(made_by), "id": made_by, "version": id_} for id_, made_by in orphans]
     tx.write(
         (
             Statement("set_retained_dataset_versions", tuple({"id": id_} for id_, _ in orphans)),

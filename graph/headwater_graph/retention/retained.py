@@ -11,7 +11,7 @@ from headwater_graph.apply.dataset_versions import dropped_row
 from headwater_graph.apply.fold_writes import version_row
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import retained_sources_of
-from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.records import DatasetRecord, unpack
 from headwater_graph.model.values import LATEST, JobVersion, RetainedCounts, Row, Statement, StoredDataset
 from headwater_graph.rules.dataset_versions import unwritten_version_id
@@ -25,14 +25,16 @@ def restore_retained_jobs(tx: Transaction, jobs: dict[Key, list[JobVersion]], li
     ends = [{"id": first.id, "end": after.since[0]} for listed in jobs.values() for first, after in pairwise(listed)]
     ends += [{"id": listed[-1].id, "end": None} for listed in jobs.values()]
     made_by = [version.made_by for version in versions if version.made_by]
-    current = [{"job": job_hash(job), "version": listed[-1].id} for job, listed in jobs.items()]
+    current = [{"job": job_node_key(job), "version": listed[-1].id} for job, listed in jobs.items()]
     tx.write(
         (
             Statement("upsert_job_versions", tuple(map(version_row, versions))),
             Statement("set_retained_runs", tuple({"id": item.id, "runs": _counts(item).runs} for item in versions)),
             Statement("set_last_runs", tuple(map(_last_run_row, versions))),
             Statement("set_job_version_ends", tuple(ends)),
-            Statement("upsert_removed_runs", tuple({"key": run_hash(id_), "id": id_, "made": True} for id_ in made_by)),
+            Statement(
+                "upsert_removed_runs", tuple({"key": run_node_key(id_), "id": id_, "made": True} for id_ in made_by)
+            ),
             Statement("link_current_job_versions", tuple(current)),
         )
     )
@@ -60,7 +62,7 @@ def restore_retained_datasets(tx: Transaction, datasets: dict[Key, list[Row]]) -
     """Restore retained dataset versions (rows of ``check/retained_dataset_versions``) and what is current of them."""
     rows = [row for listed in datasets.values() for row in listed]
     made = [row for row in rows if row["moment"] is not None]
-    makers = tuple({"key": run_hash(row["madeBy"]), "id": row["madeBy"]} for row in made)
+    makers = tuple({"key": run_node_key(row["madeBy"]), "id": row["madeBy"]} for row in made)
     unwritten = [row for row in rows if row["moment"] is None]
     tx.write(
         (
@@ -72,7 +74,7 @@ def restore_retained_datasets(tx: Transaction, datasets: dict[Key, list[Row]]) -
     stored = tx.datasets(datasets)
     latest = tx.made_before([(key, LATEST, "") for key in datasets])
     current = [
-        {"dataset": dataset_hash(key), "version": made.id if made else _retained_id(key, stored[key])}
+        {"dataset": dataset_node_key(key), "version": made.id if made else _retained_id(key, stored[key])}
         for key, made in zip(datasets, latest, strict=True)
     ]
     tx.write(
@@ -88,11 +90,11 @@ _COPIED = ("id", "moment", "madeBy", "external", "state", "schema", "drops", "te
 
 def _made_row(row: Row) -> Row:
     copied = {name: row[name] for name in _COPIED}
-    return copied | {"dataset": dataset_hash(_key(row)), "tie": row["madeBy"], "run": run_hash(row["madeBy"])}
+    return copied | {"dataset": dataset_node_key(_key(row)), "tie": row["madeBy"], "run": run_node_key(row["madeBy"])}
 
 
 def _unwritten_row(row: Row) -> Row:
-    return {"id": row["id"], "dataset": dataset_hash(_key(row)), "external": row["external"]}
+    return {"id": row["id"], "dataset": dataset_node_key(_key(row)), "external": row["external"]}
 
 
 def _key(row: Row) -> Key:

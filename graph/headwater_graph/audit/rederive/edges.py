@@ -18,7 +18,7 @@ from headwater_graph.apply.lineage_sources import (
     retained_sources_of,
 )
 from headwater_graph.audit.rederive.folds import Current
-from headwater_graph.model.node_keys import job_hash, run_hash
+from headwater_graph.model.node_keys import job_node_key, run_node_key
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.model.values import Moment, Row
 from headwater_graph.rules.columns import Edges, facet_edges
@@ -63,7 +63,7 @@ def jobs_with_sources(store: Scans, currents: Iterable[Current]) -> Iterator[Job
 
 def _retained_sources(store: Scans, portion: Iterable[Current]) -> dict[Moment, LineageSource]:
     """Return by moment those who are gone, but told what current edges stand on (specification 7)."""
-    keys = [job_hash(current.folded.version.job) for current in portion]
+    keys = [job_node_key(current.folded.version.job) for current in portion]
     rows = store.scan("check/retained_reads", keys=keys)
     return {
         lineage_source.moment: lineage_source for row in rows for lineage_source in retained_sources_of(row["past"])
@@ -84,7 +84,7 @@ def _lineage_sources(store: Scans, items: Iterable[FoldItem]) -> Iterator[tuple[
             yield item, lineage_source_of_event(read_job_event(event))
         else:
             runs[item.run_id] = item
-    for row in store.scan("check/records", keys=[run_hash(run_id) for run_id in runs]) if runs else ():
+    for row in store.scan("check/records", keys=[run_node_key(run_id) for run_id in runs]) if runs else ():
         lineage_source = lineage_source_of_run(read_run(row["id"], unpack(row["record"], RunRecord)))
         assert lineage_source is not None
         yield runs[row["id"]], lineage_source

@@ -18,7 +18,7 @@ from headwater_graph.apply.lineage_sources import (
     retained_sources_of,
 )
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
-from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.model.values import JobVersion, Moment, RetainedRead, Row
@@ -142,7 +142,7 @@ class Facts:
             item = _bare_item(version.job, version.since, version.made_by)
             self._put_item(SourceItem(item, opens=version), "a")
             if version.made_by is not None:
-                self.of_runs.add((run_hash(version.made_by), REMOVED), [version.made_by, "job"])
+                self.of_runs.add((run_node_key(version.made_by), REMOVED), [version.made_by, "job"])
         for row in self.store.scan("check/retained_dataset_versions"):
             if row["moment"] is not None:
                 self._add_kept(row)
@@ -151,7 +151,7 @@ class Facts:
         made_by, dataset = row["madeBy"], _key(row["dataset"])
         told = (row["external"], row["id"], row["state"], row["schema"], bool(row["drops"]))
         self._add_point(Point(dataset, (row["moment"], made_by), made_by, *told, kept=True), WROTE)
-        self.of_runs.add((run_hash(made_by), REMOVED), [made_by])
+        self.of_runs.add((run_node_key(made_by), REMOVED), [made_by])
 
     def _add_past(self, job: Key, lineage_sources: Iterable[LineageSource]) -> None:
         for lineage_source in lineage_sources:
@@ -175,7 +175,7 @@ class Facts:
             self.jobs.setdefault(run.parent.job, False)
         self._name_datasets([*record.inputs, *record.outputs])
         if run.parent.run_id is not None:
-            self.of_runs.add((run_hash(run.parent.run_id), PARENT), [run.parent.run_id])
+            self.of_runs.add((run_node_key(run.parent.run_id), PARENT), [run.parent.run_id])
         item, lineage_source = item_of_run(run), lineage_source_of_run(run)
         if item is not None and lineage_source is not None:
             self._add_item(item, lineage_source, (run.state, run.streaming))
@@ -195,13 +195,13 @@ class Facts:
 
     def _put_item(self, told: SourceItem, order: str) -> None:
         # At one moment a kept version comes first: what its maker still tells is told within it.
-        self.items.add((job_hash(told.item.job), *moment_parts(told.item.moment), order), told)
+        self.items.add((job_node_key(told.item.job), *moment_parts(told.item.moment), order), told)
 
     def _add_points(self, run: RunReading, moment: Moment) -> None:
         for dataset, write in run.writes.items():
             id_ = dataset_version_id(dataset, run.id)
             made = (write.time, run.id)
-            self.of_runs.add((run_hash(run.id), WROTE), [*dataset, id_])
+            self.of_runs.add((run_node_key(run.id), WROTE), [*dataset, id_])
             self._add_point(
                 Point(dataset, made, run.id, write.external, id_, run.state, write.schema, write.drops), WROTE
             )
@@ -226,7 +226,7 @@ class Facts:
 
     def _add_point(self, point: Point, kind: str) -> None:
         # At one moment reads come before versions: only what is less than a run's moment is read (specification 5.2).
-        self.timeline.add((dataset_hash(point.dataset), *moment_parts(point.moment), kind), point)
+        self.timeline.add((dataset_node_key(point.dataset), *moment_parts(point.moment), kind), point)
 
 
 def _bare_item(job: Key, moment: Moment, run_id: str | None, *, failed: bool = False) -> FoldItem:
