@@ -18,7 +18,7 @@ NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:headwater:ids")
 
 @dataclass(frozen=True, slots=True)
 class DatasetVersion:
-    """5: `moment` is None for the initial and the external versions; `drops` as in 7."""
+    """5: `moment` is None for the initial and the external versions; `drops` as in 7.1."""
 
     id: str
     dataset: Key
@@ -31,7 +31,7 @@ class DatasetVersion:
 
 
 def identifier(*parts: Any) -> str:
-    """9: UUIDv5 of the JSON text of a list."""
+    """9.4: UUIDv5 of the JSON text of a list."""
     return str(uuid.uuid5(NAMESPACE, canonical(parts)))
 
 
@@ -50,7 +50,7 @@ def schema_of(facets: Facets) -> list[list[str]] | None:
 
 
 def drops(facets: Facets) -> bool:
-    """7: says DROP."""
+    """7.1: states DROP."""
     return bool(member(facets, "lifecycleStateChange", "lifecycleStateChange") == "DROP")
 
 

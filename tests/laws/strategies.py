@@ -104,7 +104,7 @@ def deliveries(draw: st.DrawFn, messages: list[T]) -> list[list[T]]:
 
 
 def build(switches: int, choices: list[bytes]) -> list[bytes]:
-    """The event set that these switches and choices stand for; a pure function."""
+    """Return the event set of these switches and choices; a pure function."""
     features = frozenset(name for bit, name in enumerate(FEATURES) if switches >> bit & 1)
     return [message(Recipe(features, Dice(chosen))) for chosen in choices]
 
@@ -184,7 +184,7 @@ def with_facets(entity: Json, made: Json, container: str = "facets") -> Json:
 
 
 def sides(recipe: Recipe) -> Json:
-    """`inputs` and `outputs`, each absent, empty or a list, in which a dataset may stand twice; or the usual ones."""
+    """`inputs` and `outputs`, each absent, empty or a list, in which a dataset may be twice; or the usual ones."""
     made: Json = {}
     if recipe.on("steady"):
         usual = recipe.dice.choose(STEADY)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import cast
+from typing import TypeAlias, cast
 
 import msgspec
 from msgspec import Struct
@@ -77,7 +77,7 @@ class JobNow:
 
 def apply_current_graph(tx: Transaction, jobs: Iterable[JobNow], limits: TransactionLimits) -> None:
     """Write the current edges of jobs that differ from those last written, and the states on which they are based."""
-    edges = _EdgeRows()
+    edges: EdgeRows = {name: [] for name in _ORDER}
     for job in jobs:
         _apply_sources(tx, job)
         _apply_edges(tx, job, edges)
@@ -85,37 +85,25 @@ def apply_current_graph(tx: Transaction, jobs: Iterable[JobNow], limits: Transac
         job.state.version = _version_digest(job.version) if job.version else b""
         packed = _encode(job.state)
         if packed != job.packed:
-            edges.states.append({"job": job_node_key(job.key), "fold": packed})
+            edges["set_fold_states"].append({"job": job_node_key(job.key), "fold": packed})
     _apply_fields(tx, edges)
-    tx.write(edges.statements())
+    tx.write(Statement(name, tuple(rows)) for name, rows in edges.items() if rows)
 
 
-@dataclass(slots=True)
-class _EdgeRows:
-    unlinked: list[Row] = field(default_factory=list)
-    feeds: list[Row] = field(default_factory=list)
-    produces: list[Row] = field(default_factory=list)
-    unlinked_columns: list[Row] = field(default_factory=list)
-    columns: list[Row] = field(default_factory=list)
-    fields: list[Row] = field(default_factory=list)
-    unlinked_fields: list[Row] = field(default_factory=list)
-    deferred: list[Row] = field(default_factory=list)
-    states: list[Row] = field(default_factory=list)
+EdgeRows: TypeAlias = dict[str, list[Row]]
+"""The rows of each statement, by its name."""
 
-    def statements(self) -> Iterator[Statement]:
-        for name, rows in (
-            ("unlink_current_edges", self.unlinked),
-            ("link_feeds", self.feeds),
-            ("link_produces", self.produces),
-            ("unlink_columns", self.unlinked_columns),
-            ("upsert_fields", self.fields),
-            ("link_columns", self.columns),
-            ("delete_unnamed_fields", self.unlinked_fields),
-            ("upsert_deferred_work", self.deferred),
-            ("set_fold_states", self.states),
-        ):
-            if rows:
-                yield Statement(name, tuple(rows))
+_ORDER = (
+    "unlink_current_edges",
+    "link_feeds",
+    "link_produces",
+    "unlink_columns",
+    "upsert_fields",
+    "link_columns",
+    "delete_unnamed_fields",
+    "upsert_deferred_work",
+    "set_fold_states",
+)
 
 
 def _apply_sources(tx: Transaction, job: JobNow) -> None:
@@ -219,7 +207,7 @@ def _explicit_inputs(tx: Transaction, job: JobNow) -> dict[Key, list[read.Member
     return entries_by_output(source.entries) if source else None
 
 
-def _apply_edges(tx: Transaction, job: JobNow, edges: _EdgeRows) -> None:
+def _apply_edges(tx: Transaction, job: JobNow, edges: EdgeRows) -> None:
     version = job.version
     entries = _explicit_inputs(tx, job)
     feeds: list[Row] = []
@@ -235,9 +223,9 @@ def _apply_edges(tx: Transaction, job: JobNow, edges: _EdgeRows) -> None:
     if digest == (job.state.edges or digest_of([[], []])):
         return
     job.state.edges = digest
-    edges.unlinked.append({"job": job_node_key(job.key)})
-    edges.feeds += feeds
-    edges.produces += produces
+    edges["unlink_current_edges"].append({"job": job_node_key(job.key)})
+    edges["link_feeds"] += feeds
+    edges["link_produces"] += produces
 
 
 def _inputs_text(entries: dict[Key, list[read.Members]] | None, output: Key, version: JobVersion) -> str | None:
@@ -260,7 +248,7 @@ def owner_of(job: Key, output: Key) -> str:
     return node_key("columns", *job, *output)
 
 
-def _apply_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: TransactionLimits) -> None:
+def _apply_columns(tx: Transaction, job: JobNow, edges: EdgeRows, limits: TransactionLimits) -> None:
     version = job.version
     outputs = version.outputs if version else ()
     for output in [*outputs, *(key for key in job.state.written if key not in outputs)]:
@@ -276,11 +264,11 @@ def _apply_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Trans
         if digest:
             job.state.written[output] = (digest, more)
         if count + more > limits.rows:
-            edges.deferred.append(defer_columns(ColumnsBody(job.key, output, count, 0)))
+            edges["upsert_deferred_work"].append(defer_columns(ColumnsBody(job.key, output, count, 0)))
             continue
         if count:
-            edges.unlinked_columns.append({"owner": owner_of(job.key, output)})
-        edges.columns += column_rows(job, output, found)
+            edges["unlink_columns"].append({"owner": owner_of(job.key, output)})
+        edges["link_columns"] += column_rows(job, output, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,11 +324,14 @@ def _in_order(edges: Edges, skip: int) -> Iterator[tuple[str, Source]]:
         skip = max(0, skip - len(edges[target]))
 
 
-def _apply_fields(tx: Transaction, edges: _EdgeRows) -> None:
+def _apply_fields(tx: Transaction, edges: EdgeRows) -> None:
     """Create the fields that are not there, delete those without edges; a field that loses an edge and gets another stays."""
-    before, after = tx.fields_joined([row["owner"] for row in edges.unlinked_columns]), fields_of(edges.columns)
-    edges.fields = field_rows(path for path in after if path not in before)
-    edges.unlinked_fields = field_rows(sorted(before - after.keys()))
+    before, after = (
+        tx.fields_joined([row["owner"] for row in edges["unlink_columns"]]),
+        fields_of(edges["link_columns"]),
+    )
+    edges["upsert_fields"] = field_rows(path for path in after if path not in before)
+    edges["delete_unnamed_fields"] = field_rows(sorted(before - after.keys()))
 
 
 def fields_of(columns: Iterable[Row]) -> dict[FieldPath, None]:

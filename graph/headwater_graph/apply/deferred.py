@@ -6,7 +6,8 @@ deferred changes nothing.
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from collections.abc import Callable
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -58,11 +59,11 @@ class RetainBody(Struct, array_like=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_reads = msgspec.msgpack.Decoder(ReadsBody).decode
-_decode_exact = msgspec.msgpack.Decoder(ExactBody).decode
-_decode_fold = msgspec.msgpack.Decoder(FoldBody).decode
-_decode_retain = msgspec.msgpack.Decoder(RetainBody).decode
-_decode_columns = msgspec.msgpack.Decoder(ColumnsBody).decode
+reads_body: Callable[[bytes], ReadsBody] = msgspec.msgpack.Decoder(ReadsBody).decode
+exact_body: Callable[[bytes], ExactBody] = msgspec.msgpack.Decoder(ExactBody).decode
+fold_body = msgspec.msgpack.Decoder(FoldBody).decode
+columns_body = msgspec.msgpack.Decoder(ColumnsBody).decode
+retain_body = msgspec.msgpack.Decoder(RetainBody).decode
 
 
 def defer_reads(dataset: Key, after: Moment, until: Moment) -> Row:
@@ -126,28 +127,3 @@ def refuse_while_unfinished(tx: Transaction) -> None:
 
 def _row(kind: str, body: object, *key: str) -> Row:
     return {"key": node_key(kind, *key), "kind": kind, "body": _encode(body)}
-
-
-def reads_body(body: bytes) -> ReadsBody:
-    """Return (dataset, after, until)."""
-    return cast("ReadsBody", _decode_reads(body))
-
-
-def exact_body(body: bytes) -> ExactBody:
-    """Return (dataset, external version, after)."""
-    return cast("ExactBody", _decode_exact(body))
-
-
-def fold_body(body: bytes) -> FoldBody:
-    """Return the fold to continue."""
-    return _decode_fold(body)
-
-
-def retain_body(body: bytes) -> RetainBody:
-    """Return the retention to continue."""
-    return _decode_retain(body)
-
-
-def columns_body(body: bytes) -> ColumnsBody:
-    """Return the column edges to continue with."""
-    return _decode_columns(body)

@@ -6,7 +6,7 @@ merges records of one key from several coalescers again, because the merge is id
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -92,15 +92,8 @@ class Coalescer:
         return pack_sources(self._sources.get((kind, key), []))
 
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Position]).decode
+pack_sources: Callable[[Sequence[Position]], bytes] = msgspec.msgpack.Encoder().encode
+"""Return positions as bytes."""
 
-
-def pack_sources(sources: Sequence[Position]) -> bytes:
-    """Return positions as bytes."""
-    return _encode(sources)
-
-
-def unpack_sources(packed: bytes) -> list[Position]:
-    """Return the positions that ``pack_sources`` packed."""
-    return _decode(packed)
+unpack_sources = msgspec.msgpack.Decoder(list[Position]).decode
+"""Return the positions that ``pack_sources`` packed."""
