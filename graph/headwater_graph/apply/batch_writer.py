@@ -135,6 +135,10 @@ class _Progress:
             elif rejection is not None:
                 self.refused.append(Refused(kind, key, sources, "before_horizon", rejection.detail))
 
+    def report(self) -> BatchReport:
+        late, refolded, runs = self.applied.late, self.applied.refolded, self.applied.runs
+        return BatchReport(late, refolded, 0, self.seconds, self.refused, runs, self.split_runs, self.committed)
+
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         begin = time.perf_counter()
@@ -189,17 +193,7 @@ class GraphWriter:
                 self._apply(portion, progress, position.commit if following is None else ())
                 portion = following
         self._grow()
-        applied = progress.applied
-        return BatchReport(
-            applied.late,
-            applied.refolded,
-            0,
-            progress.seconds,
-            progress.refused,
-            applied.runs,
-            progress.split_runs,
-            progress.committed,
-        )
+        return progress.report()
 
     def commit_offsets(self, position: BatchPosition) -> None:
         """Commit the offsets of a position. Raises ServerUnavailable, StoreBusy."""

@@ -173,11 +173,7 @@ def _merge_datasets(datasets: dict[Key, DatasetRecord], entities: Entities) -> l
     new: list[Row] = []
     for key, record in datasets.items():
         stored = entities.stored_datasets.get(key)
-        before = unpack(stored.record, DatasetRecord) if stored and stored.record else None
-        if before is not None:
-            merged = DatasetRecord(dict(before.facets))
-            absorb_dataset(merged, record)
-            record = merged
+        before, record = _with_stored_dataset(stored, record)
         entities.datasets[key] = record
         if record == before:
             continue
@@ -201,6 +197,18 @@ def _merge_datasets(datasets: dict[Key, DatasetRecord], entities: Entities) -> l
         _statement("link_aliases", linked),
         _statement("delete_unnamed_datasets", [{"key": row["alias"]} for row in unlinked]),
     ]
+
+
+def _with_stored_dataset(
+    stored: StoredDataset | None, record: DatasetRecord
+) -> tuple[DatasetRecord | None, DatasetRecord]:
+    """Return the stored record, None without one, and the merge of both."""
+    if stored is None or not stored.record:
+        return None, record
+    before = unpack(stored.record, DatasetRecord)
+    merged = DatasetRecord(dict(before.facets))
+    absorb_dataset(merged, record)
+    return before, merged
 
 
 def _aliases(record: DatasetRecord | None, own: Key) -> tuple[Key, ...]:

@@ -106,9 +106,7 @@ def _jobs_now(
     """Return the jobs whose current edges may have changed: folded, or with changed lineage sources."""
     folded = {fold.job: fold for fold in folds}
     changed: dict[Key, dict[Moment, LineageSource | None]] = {key: {} for key in folded}
-    for key, moment, source in lineage_sources(changes, events):
-        sources = changed.setdefault(key, {})
-        sources[moment] = source or sources.get(moment)
+    changed |= _changed_sources(changes, events)
     moved = [key for key, fold in folded.items() if not fold.appended]
     unknown = [key for key in changed if key not in folded and key not in stored]
     fresh = tx.jobs([*moved, *unknown])
@@ -127,6 +125,17 @@ def _jobs_now(
         now.left = sources.keys() - now.sources.keys()
         jobs.append(now)
     return jobs
+
+
+def _changed_sources(
+    changes: Iterable[RunChange], events: Iterable[JobEventReading]
+) -> dict[Key, dict[Moment, LineageSource | None]]:
+    """Return the changed lineage sources of jobs by their moments; None where there is none any more."""
+    changed: dict[Key, dict[Moment, LineageSource | None]] = {}
+    for key, moment, source in lineage_sources(changes, events):
+        sources = changed.setdefault(key, {})
+        sources[moment] = source or sources.get(moment)
+    return changed
 
 
 # ---- work that earlier transactions deferred -----------------------------------------------------------------------
