@@ -25,7 +25,7 @@ from machine import pace
 
 from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
 from headwater_graph.queries.answers import Node
-from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.keys import dataset_node_key
 from headwater_graph.queries.lineage.lineage import Scope, lineage, walked
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import Neo4jReader
@@ -128,7 +128,7 @@ def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, asked: in
     layers = jobs // width
     choose = random.Random(depth)
     names = [f"layer{layers}.table{choose.randrange(width)}" for _ in range(asked)]
-    starts = [Node(dataset_key(namespace, name), "dataset", (namespace, name)) for name in names]
+    starts = [Node(dataset_node_key(namespace, name), "dataset", (namespace, name)) for name in names]
     scope, now = Scope(Limits(depth=depth)), datetime.now(UTC)
     kinds: dict[str, Callable[[Node], int]] = {
         "lineage": lambda start: len(lineage(reader, start, "upstream", now, scope).nodes),

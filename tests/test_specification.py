@@ -12,7 +12,7 @@ import pytest
 
 from headwater_avro.codec import read_message
 from headwater_avro.errors import REJECTION_CODES, EventRejected
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from tests.fake_graph.store import FakeStore
 
 from .feeding import differences, dumped, feed
@@ -199,8 +199,8 @@ def outcome(message: bytes) -> str:
     return "accepted"
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(rows=1), Limits(runs=1, rows=1)])
-def test_the_late_run_gives_the_same_graph_at_once_and_by_deferred_work(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [TransactionLimits(), TransactionLimits(rows=1), TransactionLimits(runs=1, rows=1)])
+def test_the_late_run_gives_the_same_graph_at_once_and_by_deferred_work(limits: TransactionLimits) -> None:
     case = read(FOLDER / "12-late-run.golden")
     store = FakeStore()
     feed(store, case.messages[:-1], limits)

@@ -39,8 +39,8 @@ def key_text(key: Key) -> str:
 
 
 @lru_cache(maxsize=262_144)
-def key_hash(*parts: str) -> str:
-    """Return the 32 hex digits under which a key is unique in the store; a name of 2,000 characters fits no index."""
+def node_key(*parts: str) -> str:
+    """Return a node key: 32 hex digits, the unique property ``key`` of a node; a name can be too long for an index."""
     return blake2b(canonical(list(parts)).encode(), digest_size=16).hexdigest()
 
 

@@ -31,7 +31,7 @@ from headwater_consumer.kafka.messages import Messages, Position
 from headwater_consumer.lock_watch import HeldBy, reporting_lock_holder
 from headwater_consumer.metrics import BatchSummary
 from headwater_consumer.partition import DEAD, TALLY, UNREAD, Rejected, Tally
-from headwater_graph.rules.coalesce import Row, unpack_sources
+from headwater_graph.rules.coalesce import MergedRow, unpack_sources
 
 if TYPE_CHECKING:
     from headwater_consumer.horizon_split import Reasons
@@ -56,13 +56,13 @@ class Draining(Exception):
 class Writer(Protocol):
     """What writes joined rows to the graph: `headwater_graph.apply.batch_writer.GraphWriter`."""
 
-    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+    def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
         """Work out what the rows tell, before anything stored is asked for."""
 
     def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
         """Write what was prepared; raises ServerUnavailable while the graph is away."""
 
-    def mark(self, position: BatchPosition) -> None:
+    def commit_offsets(self, position: BatchPosition) -> None:
         """Say that everything up to the position's offsets is done; raises ServerUnavailable."""
 
 
@@ -77,7 +77,7 @@ class Tagged:
         """Yield the messages that can't be used."""
         return (msgspec.msgpack.decode(payload, type=Rejected) for payload in self._of(DEAD, "payload"))
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[MergedRow]:
         """Yield the joined rows, those of all tasks side by side.
 
         Each task read a partition of the same stretch of time. One after the other, the second portion of a large batch
@@ -171,9 +171,9 @@ class BatchProcessor:
         self._offsets = _merged(self._offsets, offsets)
         self._topics = self._topics | dict(topics or {})
 
-    def mark(self, position: BatchPosition) -> None:
-        """Say something in the graph between batches; raises Draining where the consumer is to stop."""
-        self._patiently(lambda: self._writer.mark(position))
+    def commit_offsets(self, position: BatchPosition) -> None:
+        """Commit the offsets of a position between batches. Raises Draining if the consumer is stopping."""
+        self._patiently(lambda: self._writer.commit_offsets(position))
 
     def __call__(self, frame: Any, batch_id: int, query_id: str | None = None) -> None:
         self.write(self.read(frame, batch_id, query_id))
@@ -230,11 +230,11 @@ class BatchProcessor:
             while report.split_runs:
                 report = report.then(self._write_split_runs(report.split_runs, replace(position, offsets={}), dead))
             self._bury_refused(report.refused, dead)
-            if self._offsets and not report.marked:
-                self._patiently(lambda: self._writer.mark(position))
+            if self._offsets and not report.committed:
+                self._patiently(lambda: self._writer.commit_offsets(position))
         return report
 
-    def _read_again(self, positions: list[Position], dead: Counter[str]) -> list[Row]:
+    def _read_again(self, positions: list[Position], dead: Counter[str]) -> list[MergedRow]:
         """Read the messages that the tasks left unread, once the registry tells their schemas."""
         if not positions:
             return []
@@ -249,7 +249,9 @@ class BatchProcessor:
         prepared = self._writer.prepare(rows)
         return self._patiently(lambda: self._writer.write(prepared, position))
 
-    def _join_again(self, positions: list[Position], split_runs: Iterable[SplitRun] = ()) -> tuple[list[Row], Reasons]:
+    def _join_again(
+        self, positions: list[Position], split_runs: Iterable[SplitRun] = ()
+    ) -> tuple[list[MergedRow], Reasons]:
         """Join messages by their positions, the older ones of parted runs left out; wait while a server is away."""
         from headwater_consumer.horizon_split import part
 

@@ -10,7 +10,7 @@ from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_consumer.kafka.messages import Message, Position
 from headwater_consumer.partition import Joining
 from headwater_graph.apply.batch_writer import SplitRun
-from headwater_graph.rules.coalesce import Row
+from headwater_graph.rules.coalesce import MergedRow
 
 Reasons = dict[Position, tuple[RejectionCode, str]]
 """Why messages are refused: (code, detail) by their positions."""
@@ -21,7 +21,7 @@ def part(
     split_runs: Iterable[SplitRun],
     schemas: Schemas = NO_REGISTRY,
     decompression: Decompression = DEFAULT_DECOMPRESSION,
-) -> tuple[list[Row], Reasons]:
+) -> tuple[list[MergedRow], Reasons]:
     """Return what is left of the runs' messages, joined, and those that are older than their bounds.
 
     Raises ServerUnavailable while the schema registry can't tell what a framed message is.

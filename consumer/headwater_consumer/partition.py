@@ -41,11 +41,11 @@ from headwater_avro.errors import EventRejected, HeadwaterError, ServerUnavailab
 from headwater_avro.framing import unframed
 from headwater_avro.registry import RegistrySettings, Schemas, schemas_of
 from headwater_consumer.kafka.messages import Headers, Message
-from headwater_graph.rules.coalesce import Coalescer, Kind, pack_sources
+from headwater_graph.rules.coalesce import Coalescer, RowKind, pack_sources
 
 logger = logging.getLogger("headwater.consumer")
 
-Row: TypeAlias = tuple[Kind | Literal["dead", "unread", "tally"], bytes, bytes, bytes]
+Row: TypeAlias = tuple[RowKind | Literal["dead", "unread", "tally"], bytes, bytes, bytes]
 """Kind, key, payload, sources."""
 
 DEAD: Final = "dead"

@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 
 from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_consumer.kafka.messages import Messages
-from headwater_graph.apply.batch_writer import done
+from headwater_graph.apply.batch_writer import batch_identity
 from headwater_graph.store.writer_node import CommittedOffsets, Offsets
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def missing_ranges(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint, m
     whatever the offsets: another consumer with a checkpoint of its own may have said them. Offsets that hold no message, as
     transactions leave them, are not lacking; nor are messages that Kafka has deleted (`headwater_consumer.losses`).
     """
-    is_done = mark.done == done(checkpoint.query, checkpoint.batch)
+    is_done = mark.done == batch_identity(checkpoint.query, checkpoint.batch)
     needed = _needed(topic, mark, checkpoint, is_trusted=is_done)
     found: OffsetRanges = {}
     for partition, end in sorted(checkpoint.committed.get(topic, {}).items()):

@@ -20,7 +20,7 @@ from headwater_consumer.recovery import (
     read_checkpoint,
     set_aside,
 )
-from headwater_graph.apply.batch_writer import BatchPosition, done
+from headwater_graph.apply.batch_writer import BatchPosition, batch_identity
 from headwater_graph.store.writer_node import CommittedOffsets
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Start:
     @property
     def position(self) -> BatchPosition:
         """What the graph is to say before anything is read; where nothing is read again, the last batch is done."""
-        said = self.mark.done if self.ranges else done(self.known.query, self.known.batch)
+        said = self.mark.done if self.ranges else batch_identity(self.known.query, self.known.batch)
         query, _, batch = said.rpartition("/")
         number = int(batch) if batch else -1
         return BatchPosition(query, number, self.mark.offsets, self.mark.topics, self.mark.losses)

@@ -157,7 +157,7 @@ class Stream:
         self._take_over(start)
         try:
             if start.changed:
-                self._cycle.mark(start.position)
+                self._cycle.commit_offsets(start.position)
         except Draining:
             return
         self._read_again(start.ranges, start.known)

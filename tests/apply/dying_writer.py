@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.store.neo4j_store import Neo4jStore
 
@@ -20,9 +20,9 @@ def main(what: str, size: int, rows: int) -> None:
     address = os.environ["GRAPH_URI"], os.environ["GRAPH_USER"], os.environ["GRAPH_PASSWORD"]
     with Neo4jStore.connect(*address) as store:
         if what == "rebuild":
-            rebuild(store, Limits(rows=rows))
+            rebuild(store, TransactionLimits(rows=rows))
         else:
-            write(store, [SHAPES[int(what)].late(size)], Limits(rows=rows))
+            write(store, [SHAPES[int(what)].late(size)], TransactionLimits(rows=rows))
 
 
 if __name__ == "__main__":

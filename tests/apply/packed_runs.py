@@ -1,4 +1,4 @@
-"""Runs told to the writer as packed records: no message is parsed, so that big graphs are made fast."""
+"""Runs as packed records for the writer: no message is parsed, so that large graphs are made fast."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from headwater_avro.events import COMPLETE
 from headwater_avro.names import Key
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, GraphWriter
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.rebuild import SWEEPS
 from headwater_graph.model.records import Facets, Listing, Naming, RunRecord, pack
 from headwater_graph.model.values import Statement
-from headwater_graph.rules.coalesce import Row
+from headwater_graph.rules.coalesce import MergedRow
 from headwater_graph.store.neo4j_store import Neo4jStore
 from headwater_graph.store.port import Store, Transaction
 
@@ -44,8 +44,8 @@ def run(
     job: str = "job",
     code: str | None = None,
     facets: dict[str, bytes] | None = None,
-) -> Row:
-    """A run that completed at a second, as the coalescer hands it to the writer."""
+) -> MergedRow:
+    """A run that completed at a second, as a row of the coalescer."""
     time = START + int(second * SECOND)
     located = {"sourceCodeLocation": b'{"version":"%b"}' % code.encode()} if code else {}
     record = RunRecord(
@@ -71,7 +71,7 @@ def _listings(side: Side, time: int) -> dict[Key, Listing]:
     return {key: Listing(time, time, COMPLETE, _instances(facets, time), {}) for key, facets in side.items()}
 
 
-def write(store: Store, rows: Iterable[Row], limits: Limits | None = None) -> BatchReport:
+def write(store: Store, rows: Iterable[MergedRow], limits: TransactionLimits | None = None) -> BatchReport:
     return GraphWriter(store, limits).apply(rows, BatchPosition("test", 0, {}))
 
 

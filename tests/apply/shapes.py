@@ -1,11 +1,11 @@
-"""Late events that change much: what is there before, the late event, and how many rows of the graph it concerns."""
+"""Late events that change much: what is there before, and the late event."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from headwater_graph.rules.coalesce import Row
+from headwater_graph.rules.coalesce import MergedRow
 
 from .packed_runs import dataset, run, side
 
@@ -15,31 +15,31 @@ class Shape:
     """``before`` and ``late`` make rows for a size: so many readers, runs or pairs."""
 
     name: str
-    before: Callable[[int], Iterator[Row]]
-    late: Callable[[int], Row]
+    before: Callable[[int], Iterator[MergedRow]]
+    late: Callable[[int], MergedRow]
 
     def __str__(self) -> str:
         return self.name.replace(" ", "-")
 
 
-def _readers(size: int) -> Iterator[Row]:
+def _readers(size: int) -> Iterator[MergedRow]:
     return (run(f"r{at:06}", 10 + at, side("in"), {}) for at in range(size))
 
 
-def _named_readers(size: int) -> Iterator[Row]:
-    told = {dataset("in"): {"version": b'{"datasetVersion":"7"}'}}
-    return (run(f"r{at:06}", 10 + at, told, {}) for at in range(size))
+def _named_readers(size: int) -> Iterator[MergedRow]:
+    named = {dataset("in"): {"version": b'{"datasetVersion":"7"}'}}
+    return (run(f"r{at:06}", 10 + at, named, {}) for at in range(size))
 
 
-def _one_version(size: int) -> Iterator[Row]:
+def _same_version(size: int) -> Iterator[MergedRow]:
     return (run(f"r{at:06}", 10 + at, side("in"), side("out")) for at in range(size))
 
 
-def _without_code(size: int) -> Iterator[Row]:
+def _without_code(size: int) -> Iterator[MergedRow]:
     return (run(f"r{at:06}", 10 + at, side("in"), side("out"), code="2" if at else None) for at in range(size))
 
 
-def _few_columns(size: int) -> Iterator[Row]:
+def _few_columns(size: int) -> Iterator[MergedRow]:
     yield run("r0", 10, side("in"), {dataset("out"): {"columnLineage": columns(1, 1)}})
 
 
@@ -50,7 +50,7 @@ def columns(fields: int, inputs: int) -> bytes:
     return b'{"fields":{%b}}' % listed
 
 
-def _columns_of(size: int) -> Row:
+def _columns_of(size: int) -> MergedRow:
     inputs = min(300, max(1, size // 10))
     return run("late", 20, side("in"), {dataset("out"): {"columnLineage": columns(size // inputs, inputs)}})
 
@@ -68,10 +68,10 @@ SHAPES = (
     ),
     Shape(
         "a late run that splits a version of many runs",
-        _one_version,
+        _same_version,
         lambda _: run("late", 11.5, side(), side("other")),
     ),
-    Shape("a late run before a version of many runs", _one_version, lambda _: run("late", 1, side("in"), side("out"))),
+    Shape("a late run before a version of many runs", _same_version, lambda _: run("late", 1, side("in"), side("out"))),
     Shape(
         "a late run with the code of many runs",
         _without_code,

@@ -1,4 +1,4 @@
-"""The writer's patience: what is in the way is tried again, what is too much is made smaller, what is refused is found."""
+"""The writer repeats busy transactions, divides those that are too large, and finds what the store refuses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted, StoreRefused
+from headwater_avro.errors import EventRejected, ServerUnavailable, StoreBusy, StoreExhausted, StoreRefused
 from headwater_graph.apply.batch_writer import FINE_BEFORE_GROWING, BatchPosition, GraphWriter
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.model.values import Statement
-from headwater_graph.rules.coalesce import Coalescer, Row
+from headwater_graph.retention.removal import begin_retention
+from headwater_graph.rules.coalesce import Coalescer, MergedRow
 from headwater_graph.store.writer_node import CommittedOffsets
 
 from ..fake_graph.store import FakeStore, FakeTransaction
@@ -35,7 +36,7 @@ class TroubledTransaction(FakeTransaction):
 
 
 class TroubledStore(FakeStore):
-    """A store whose writes meet trouble."""
+    """A store whose writes raise errors."""
 
     def __init__(self, trouble: Callable[[tuple[Statement, ...]], None]) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class TroubledStore(FakeStore):
             raise
 
 
-def rows(*run_ids: str) -> list[Row]:
+def rows(*run_ids: str) -> list[MergedRow]:
     coalescer = Coalescer()
     for number, run_id in enumerate(run_ids):
         event = (
@@ -78,7 +79,7 @@ def offsets_in(store: FakeStore) -> str | None:
     return offsets
 
 
-def graph_of(given: list[Row]) -> bytes:
+def graph_of(given: list[MergedRow]) -> bytes:
     store = FakeStore()
     GraphWriter(store).apply(given, POSITION)
     return dumped(store)
@@ -92,12 +93,12 @@ def test_a_refused_record_is_found_and_the_others_are_written() -> None:
     store = TroubledStore(trouble)
     given = rows("a", "b", "poison", "c", "d")
     report = GraphWriter(store).apply(given, POSITION)
-    assert [(one.key, one.code) for one in report.refused] == [(b"poison", "store_refused")]
+    assert [(row.key, row.code) for row in report.refused] == [(b"poison", "store_refused")]
     assert report.refused[0].sources == next(row[3] for row in given if row[1] == b"poison")
     assert dumped(store) == graph_of([row for row in given if row[1] != b"poison"])
 
 
-def test_a_transaction_in_the_way_is_waited_for() -> None:
+def test_a_busy_transaction_is_repeated() -> None:
     left = iter([StoreBusy("deadlock"), StoreBusy("deadlock")])
 
     def trouble(_statements: tuple[Statement, ...]) -> None:
@@ -110,7 +111,7 @@ def test_a_transaction_in_the_way_is_waited_for() -> None:
     assert dumped(store) == graph_of(given)
 
 
-def test_what_was_prepared_may_be_written_again() -> None:
+def test_a_prepared_batch_can_be_written_again() -> None:
     left = iter([StoreBusy("deadlock")])
 
     def trouble(_statements: tuple[Statement, ...]) -> None:
@@ -118,16 +119,16 @@ def test_what_was_prepared_may_be_written_again() -> None:
             raise fault
 
     store, given = TroubledStore(trouble), rows("a", "b", "c")
-    writer = GraphWriter(store, Limits(runs=2))
+    writer = GraphWriter(store, TransactionLimits(runs=2))
     prepared = writer.prepare(given)
-    # What one transaction takes is worked out ahead, what waits behind it is not.
-    assert [(len(portion.rows), portion.ahead is not None) for portion in prepared] == [(2, True), (1, False)]
+    # Only the content of the first transaction is computed in advance.
+    assert [(len(portion.rows), portion.prepared is not None) for portion in prepared] == [(2, True), (1, False)]
     for _ in range(2):
-        assert writer.write(prepared, POSITION).marked
+        assert writer.write(prepared, POSITION).committed
         assert dumped(store) == graph_of(given)
 
 
-def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
+def test_a_batch_too_large_for_the_store_is_written_in_smaller_transactions() -> None:
     sizes = []
 
     def trouble(statements: tuple[Statement, ...]) -> None:
@@ -138,12 +139,12 @@ def test_too_much_for_the_store_is_done_in_smaller_transactions() -> None:
 
     store = TroubledStore(trouble)
     given = rows(*"abcdefgh")
-    assert GraphWriter(store, Limits(runs=8)).apply(given, POSITION).refused == []
+    assert GraphWriter(store, TransactionLimits(runs=8)).apply(given, POSITION).refused == []
     assert max(sizes) == 8
     assert dumped(store) == graph_of(given)
 
 
-def test_transactions_made_smaller_stay_so_for_a_while_and_then_grow_back() -> None:
+def test_smaller_transactions_grow_back_after_a_while() -> None:
     sizes: list[int] = []
 
     def trouble(statements: tuple[Statement, ...]) -> None:
@@ -152,13 +153,13 @@ def test_transactions_made_smaller_stay_so_for_a_while_and_then_grow_back() -> N
             if len(sizes) == 1:
                 raise StoreExhausted("out of memory")
 
-    writer = GraphWriter(TroubledStore(trouble), Limits(runs=8))
+    writer = GraphWriter(TroubledStore(trouble), TransactionLimits(runs=8))
     for batch in range(FINE_BEFORE_GROWING + 2):
         writer.apply(rows(*(f"{batch}-{number}" for number in range(8))), POSITION)
     assert sizes == [8, *[4, 4] * FINE_BEFORE_GROWING, 8, 8]
 
 
-def test_a_store_that_can_do_nothing_at_all_is_an_error_and_no_dead_letter() -> None:
+def test_a_store_without_memory_for_anything_is_an_error_and_not_a_dead_letter() -> None:
     def trouble(_statements: tuple[Statement, ...]) -> None:
         raise StoreExhausted("out of memory")
 
@@ -166,7 +167,33 @@ def test_a_store_that_can_do_nothing_at_all_is_an_error_and_no_dead_letter() -> 
         GraphWriter(TroubledStore(trouble)).apply(rows("a"), POSITION)
 
 
-def test_a_store_that_is_away_leaves_the_batch_to_be_applied_again() -> None:
+def test_deferred_work_that_the_store_has_no_memory_for_is_an_error() -> None:
+    tries = []
+
+    def trouble(statements: tuple[Statement, ...]) -> None:
+        if any(statement.name == "delete_deferred_work" for statement in statements):
+            tries.append(1)
+            raise StoreExhausted("out of memory")
+
+    store = TroubledStore(trouble)
+    with store.transaction() as tx:
+        begin_retention(tx, 0)
+    with pytest.raises(StoreExhausted):
+        GraphWriter(store, TransactionLimits(runs=4, bytes=4096, rows=400)).run_all_deferred()
+    assert len(tries) == 3
+
+
+def test_a_coalescer_forgets_what_it_yielded() -> None:
+    coalescer = Coalescer({"late": 10**18})
+    message = b'{"eventTime":"2026-01-01T00:00:00Z","run":{"runId":"%b"},"job":{"namespace":"n","name":"j"}}'
+    coalescer.add(message % b"a", source=(0, 0))
+    assert [row[1] for row in coalescer.rows()] == [b"a"]
+    assert (list(coalescer.rows()), coalescer.size, coalescer.events) == ([], 0, 0)
+    with pytest.raises(EventRejected):
+        coalescer.add(message % b"late")
+
+
+def test_a_batch_can_be_applied_again_after_the_store_was_unavailable() -> None:
     away = iter([ServerUnavailable("Neo4j", "bolt://x", "start it")])
 
     def trouble(_statements: tuple[Statement, ...]) -> None:
@@ -185,9 +212,9 @@ def test_a_store_that_is_away_leaves_the_batch_to_be_applied_again() -> None:
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
-def test_a_batch_of_dead_letters_alone_tells_its_offsets_too() -> None:
+def test_a_batch_of_only_dead_letters_commits_its_offsets() -> None:
     store = FakeStore()
-    assert GraphWriter(store).apply([], POSITION).marked
+    assert GraphWriter(store).apply([], POSITION).committed
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
@@ -199,37 +226,37 @@ def test_of_a_batch_with_something_refused_the_offsets_are_not_in_before_its_dea
     store = TroubledStore(trouble)
     writer = GraphWriter(store)
     report = writer.apply(rows("a", "bad", "c"), POSITION)
-    assert [one.key for one in report.refused] == [b"bad"]
-    assert (report.marked, offsets_in(store)) == (False, None)
-    writer.mark(POSITION)
+    assert [row.key for row in report.refused] == [b"bad"]
+    assert (report.committed, offsets_in(store)) == (False, None)
+    writer.commit_offsets(POSITION)
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
 @pytest.mark.parametrize("runs", [1, 2, 100])
-def test_the_transaction_that_brings_the_last_of_a_batch_says_its_offsets(runs: int) -> None:
-    marked = []
+def test_the_last_transaction_of_a_batch_commits_its_offsets(runs: int) -> None:
+    commits = []
 
     class Seen(FakeStore):
         @contextmanager
         def transaction(self) -> Iterator[FakeTransaction]:
             with super().transaction() as tx:
                 yield tx
-            marked.append((len(self.tables["Run"]), offsets_in(self)))
+            commits.append((len(self.tables["Run"]), offsets_in(self)))
 
     store = Seen()
-    GraphWriter(store, Limits(runs=runs)).apply(rows(*"abcd"), POSITION)
-    assert {count for count, offsets in marked if offsets} == {4}
-    assert {count for count, offsets in marked if not offsets} <= {0, 1, 2, 3}
+    GraphWriter(store, TransactionLimits(runs=runs)).apply(rows(*"abcd"), POSITION)
+    assert {count for count, offsets in commits if offsets} == {4}
+    assert {count for count, offsets in commits if not offsets} <= {0, 1, 2, 3}
 
 
-def test_a_position_without_offsets_leaves_those_of_before() -> None:
+def test_a_position_without_offsets_leaves_the_committed_offsets() -> None:
     store = FakeStore()
     GraphWriter(store).apply(rows("a"), POSITION)
-    assert not GraphWriter(store).apply(rows("b"), replace(POSITION, offsets={})).marked
+    assert not GraphWriter(store).apply(rows("b"), replace(POSITION, offsets={})).committed
     assert offsets_in(store) == '{"t":{"0":3}}'
 
 
-def test_a_store_that_refuses_even_nothing_is_an_error() -> None:
+def test_a_store_that_refuses_an_empty_batch_is_an_error() -> None:
     class RefusingStore(FakeStore):
         @contextmanager
         def transaction(self) -> Iterator[FakeTransaction]:
@@ -242,7 +269,7 @@ def test_a_store_that_refuses_even_nothing_is_an_error() -> None:
 
 
 @pytest.mark.end_to_end
-def test_the_graph_knows_the_offsets_of_a_batch_of_dead_letters_alone(servers: Servers) -> None:
+def test_the_graph_has_the_offsets_of_a_batch_of_only_dead_letters(servers: Servers) -> None:
     with opened(servers) as graph:
         writer = GraphWriter(emptied(graph))
         writer.apply(rows("a"), POSITION)
@@ -251,8 +278,8 @@ def test_the_graph_knows_the_offsets_of_a_batch_of_dead_letters_alone(servers: S
 
 
 @pytest.mark.end_to_end
-def test_what_was_sent_is_let_go_with_its_transaction(servers: Servers) -> None:
-    """The driver's results stand in cycles; a batch that waited for the collector would be kept for many others."""
+def test_parameters_are_released_with_their_transaction(servers: Servers) -> None:
+    """The driver's results are in reference cycles: without this, a batch would stay in memory until the collector runs."""
     text = "".join(["sent ", "once"])
     with opened(servers) as store:
         before = sys.getrefcount(text)

@@ -1,4 +1,4 @@
-"""Bounded transactions in real Neo4j: late events that change much, a writer killed -9, the graph right in the end."""
+"""Bounded transactions in real Neo4j: late events that change much, and writers that are killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.store.neo4j_store import Neo4jStore
@@ -45,20 +45,20 @@ def graph(servers: Servers) -> Iterator[Neo4jStore]:
 def test_transactions_stay_within_their_limit_and_the_graph_is_right(
     graph: Neo4jStore, shape: Shape, size: int, rows: int
 ) -> None:
-    settled_within_limits(graph, shape, size, rows)
+    applied_within_limits(graph, shape, size, rows)
 
 
 @pytest.mark.chaos
 @pytest.mark.parametrize(("shape", "size"), [(READERS, 100_000), (SPLIT, 100_000), (COLUMNS, 1_500_000)], ids=str)
 def test_transactions_stay_within_their_limit_at_full_size(graph: Neo4jStore, shape: Shape, size: int) -> None:
-    settled_within_limits(graph, shape, size, Limits().rows)
+    applied_within_limits(graph, shape, size, TransactionLimits().rows)
 
 
-def settled_within_limits(graph: Neo4jStore, shape: Shape, size: int, rows: int) -> None:
+def applied_within_limits(graph: Neo4jStore, shape: Shape, size: int, rows: int) -> None:
     built(graph, shape, size)
     watched = Watched(graph)
     begin = time.perf_counter()
-    write(watched, [shape.late(size)], Limits(rows=rows))
+    write(watched, [shape.late(size)], TransactionLimits(rows=rows))
     print(f"\n{shape.name}, {size}: {len(watched.rows)} transactions in {time.perf_counter() - begin:.1f} s,", end=" ")
     print(f"of at most {max(watched.rows)} rows")
     assert len([written for written in watched.rows if written]) >= size // rows
@@ -67,22 +67,22 @@ def settled_within_limits(graph: Neo4jStore, shape: Shape, size: int, rows: int)
 
 
 @pytest.mark.parametrize(("shape", "size", "rows"), [(SPLIT, 2_000, 100), (COLUMNS, 20_000, 2_000)], ids=str)
-def test_a_writer_killed_in_the_middle_of_draining_leaves_what_the_next_one_finishes(
+def test_the_next_writer_finishes_the_deferred_work_of_a_killed_writer(
     graph: Neo4jStore, servers: Servers, shape: Shape, size: int, rows: int
 ) -> None:
     built(graph, shape, size)
     killed_half_way(graph, servers, [str(SHAPES.index(shape)), str(size), str(rows)])
-    write(graph, [shape.late(size)], Limits(rows=rows))
+    write(graph, [shape.late(size)], TransactionLimits(rows=rows))
     assert list(islice(check(graph), 10)) == []
 
 
 @pytest.mark.chaos
 @pytest.mark.parametrize(("shape", "size"), [(READERS, 100_000), (SPLIT, 100_000), (COLUMNS, 1_500_000)], ids=str)
-def test_a_writer_killed_at_full_size_leaves_what_the_next_one_finishes(
+def test_the_next_writer_finishes_the_deferred_work_of_a_killed_writer_at_full_size(
     graph: Neo4jStore, servers: Servers, shape: Shape, size: int
 ) -> None:
     built(graph, shape, size)
-    killed_half_way(graph, servers, [str(SHAPES.index(shape)), str(size), str(Limits().rows)])
+    killed_half_way(graph, servers, [str(SHAPES.index(shape)), str(size), str(TransactionLimits().rows)])
     write(graph, [shape.late(size)])
     assert list(islice(check(graph), 10)) == []
 
@@ -105,7 +105,7 @@ def built(graph: Neo4jStore, shape: Shape, size: int) -> None:
 
 
 def killed_half_way(graph: Neo4jStore, servers: Servers, arguments: list[str]) -> None:
-    """Start the writer in a process of its own, and kill it when work is owed and some of it is done."""
+    """Start the writer in a process of its own, and kill it when a part of the deferred work is done."""
     account = {
         "GRAPH_URI": servers.neo4j_uri,
         "GRAPH_USER": servers.neo4j_user,

@@ -1,4 +1,4 @@
-"""What a transaction can't hold is owed and done by later ones, and a writer that dies between any two changes nothing."""
+"""What exceeds a transaction is deferred to later ones, also if the writer dies between any two of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 
 from ..fake_graph.store import FakeStore, FakeTransaction
@@ -16,19 +16,19 @@ from .packed_runs import Watched, write
 from .shapes import SHAPES, Shape
 
 SIZE = 60
-LIMITS = Limits(runs=10, rows=7)
+LIMITS = TransactionLimits(runs=10, rows=7)
 ROWS_EACH = 4
-"""How many rows a transaction writes at most for each unit of its limit: a read is cut, put, and what it left dropped."""
+"""At most so many rows are written for each unit of the limit: a read is unlinked and linked, the version it left deleted."""
 BESIDES = 40
-"""How many rows it writes at most besides."""
+"""At most so many rows are written besides."""
 
 
 class Killed(BaseException):
-    """Stands for kill -9: nothing may catch it."""
+    """Simulates kill -9: nothing may catch it."""
 
 
 class Mortal(FakeStore):
-    """A graph whose writer dies at a transaction: before it, or after all its writes, just before they are kept."""
+    """A store whose writer dies at a transaction: before it, or after all its writes, just before the commit."""
 
     def __init__(self, transactions: int, *, within: bool = False) -> None:
         super().__init__()
@@ -48,13 +48,13 @@ class Mortal(FakeStore):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_each_transaction_stays_within_its_limit_and_the_dump_is_right(shape: Shape) -> None:
-    expected = in_one_go(shape)
+    expected = at_once(shape)
     store = FakeStore()
     write(store, shape.before(SIZE))
     watched = Watched(store)
     write(watched, [shape.late(SIZE)], LIMITS)
     assert len([rows for rows in watched.rows if rows]) > SIZE // LIMITS.rows, (
-        "nothing was owed: the shape tests nothing"
+        "nothing was deferred: the shape tests nothing"
     )
     assert max(watched.rows) <= ROWS_EACH * LIMITS.rows + BESIDES
     assert dumped(store) == expected
@@ -63,8 +63,8 @@ def test_each_transaction_stays_within_its_limit_and_the_dump_is_right(shape: Sh
 
 @pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_a_writer_that_dies_while_it_settles_leaves_what_the_next_one_finishes(shape: Shape, within: bool) -> None:
-    expected = in_one_go(shape)
+def test_the_next_writer_finishes_the_deferred_work_of_a_writer_that_died(shape: Shape, within: bool) -> None:
+    expected = at_once(shape)
     for transactions in range(1, 40, 3):
         store = Mortal(10**9, within=within)
         write(store, shape.before(SIZE))
@@ -76,7 +76,7 @@ def test_a_writer_that_dies_while_it_settles_leaves_what_the_next_one_finishes(s
         assert dumped(store) == expected, transactions
 
 
-def in_one_go(shape: Shape) -> bytes:
+def at_once(shape: Shape) -> bytes:
     store = FakeStore()
     write(store, [*shape.before(SIZE), shape.late(SIZE)])
     return dumped(store)

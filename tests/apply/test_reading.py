@@ -1,10 +1,10 @@
-"""How many stored runs a late run reads: those between its place and where the fold agrees again, no further than a page."""
+"""How many stored runs a late run reads: up to where the fold agrees with what is stored, and at most a page more."""
 
 from __future__ import annotations
 
 import pytest
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 
 from ..fake_graph.store import FakeStore
 from .packed_runs import Watched, history, run, side, write
@@ -14,7 +14,7 @@ FIRST_PAGE = 16
 
 
 def items_read(late: list[int], depth: int, outputs: str = "out", code: str | None = "1") -> int:
-    """Tell how many stored items one run reads that is late by ``depth`` runs; ``late`` gets the report's counts."""
+    """Return how many stored items a run reads that is late by ``depth`` runs; append the report's counts to ``late``."""
     store = Watched(history(STORED))
     report = write(store, [run("late", (STORED - depth) * 2 - 1, side("in"), side(outputs), code=code)])
     late += [report.late_runs, report.refolded_versions]
@@ -22,7 +22,7 @@ def items_read(late: list[int], depth: int, outputs: str = "out", code: str | No
 
 
 @pytest.mark.parametrize("depth", [1, 10, 299])
-def test_a_late_run_that_changes_nothing_reads_one_page_however_late_it_is(depth: int) -> None:
+def test_a_late_run_that_changes_nothing_reads_a_single_page(depth: int) -> None:
     counts: list[int] = []
     assert items_read(counts, depth) <= FIRST_PAGE
     assert counts[0] == 1
@@ -41,8 +41,8 @@ def test_a_late_run_that_splits_a_version_reads_on_until_the_fold_agrees_with_wh
 
 
 @pytest.mark.parametrize(("gap", "depth"), [(1, 290), (15, 290), (50, 290)])
-def test_a_late_run_reads_at_most_four_times_what_lies_before_the_agreement(gap: int, depth: int) -> None:
-    """At ``gap`` runs after its place the outputs change anyway, and from there on the stored versions stand."""
+def test_a_late_run_reads_at_most_four_times_the_runs_before_the_agreement(gap: int, depth: int) -> None:
+    """At ``gap`` runs after its place the outputs change anyway, and from there on the stored versions are right."""
     store = FakeStore()
     place = STORED - depth
     runs = [run(f"r{at:05}", at * 2, side("in"), side("a" if at < place + gap else "b")) for at in range(STORED)]
@@ -52,8 +52,8 @@ def test_a_late_run_reads_at_most_four_times_what_lies_before_the_agreement(gap:
     assert gap < sum(watched.items) <= 5 * gap + 2 * FIRST_PAGE
 
 
-def test_what_one_transaction_reads_stays_within_its_rows() -> None:
+def test_a_transaction_reads_at_most_its_rows() -> None:
     store = Watched(history(STORED))
-    write(store, [run("late", 1, side("in"), side("other"))], Limits(rows=50))
+    write(store, [run("late", 1, side("in"), side("other"))], TransactionLimits(rows=50))
     assert max(store.items) <= 50
     assert sum(store.items) >= STORED - 1

@@ -9,8 +9,8 @@ import pytest
 
 from headwater_avro.errors import ServerUnavailable
 from headwater_graph.apply.deferred import RebuildUnfinished
-from headwater_graph.apply.limits import Limits
-from headwater_graph.apply.merged import told
+from headwater_graph.apply.limits import TransactionLimits
+from headwater_graph.apply.merged import merge_rows
 from headwater_graph.apply.transaction import apply_batch
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
@@ -22,7 +22,7 @@ from ..fake_graph.store import FakeStore
 from ..feeding import dumped, feed
 from ..golden.cases import all_cases
 
-SMALL = Limits(runs=3, rows=5)
+SMALL = TransactionLimits(runs=3, rows=5)
 RECORDS: dict[str, Any] = {"Job": JobRecord, "Dataset": DatasetRecord, "Run": RunRecord}
 
 
@@ -89,7 +89,7 @@ def test_each_transaction_of_a_rebuild_is_bounded() -> None:
     store = FakeStore()
     write(store, (run(f"r{at:03}", at, side("in"), side("out")) for at in range(300)))
     watched = Watched(store)
-    rebuild(watched, Limits(runs=20, rows=30))
+    rebuild(watched, TransactionLimits(runs=20, rows=30))
     assert max(watched.rows) <= 20 * 12
 
 
@@ -112,7 +112,7 @@ def test_a_portion_that_follows_one_settled_before_the_rebuild_began_waits_too(e
     with pytest.raises(Killed):
         rebuild(store, SMALL)
     with pytest.raises(RebuildUnfinished), store.transaction() as tx:
-        apply_batch(tx, told([run("new", 1, side(), side("out"))]), SMALL)
+        apply_batch(tx, merge_rows([run("new", 1, side(), side("out"))]), SMALL)
 
 
 def test_the_error_survives_a_process_border() -> None:

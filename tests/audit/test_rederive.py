@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater_avro.errors import ConfigError
-from headwater_avro.names import key_hash
+from headwater_avro.names import node_key
 from headwater_graph.apply.deferred import REBUILD
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import Difference, check, differences
 from headwater_graph.audit.dump import dump
 from headwater_graph.audit.rebuild import rebuild
@@ -27,7 +27,7 @@ from ..golden.cases import Case, all_cases
 from ..laws import model
 from ..laws.strategies import deliveries, event_sets
 
-LIMITS = tuple(Limits(runs=runs, rows=rows) for runs in (1, 3, 5_000) for rows in (1, 2, 10_000))
+LIMITS = tuple(TransactionLimits(runs=runs, rows=rows) for runs in (1, 3, 5_000) for rows in (1, 2, 10_000))
 
 
 def rederived(store: FakeStore) -> bytes:
@@ -141,7 +141,7 @@ def doubled(table: str) -> Callable[[FakeStore], None]:
 
 
 def job(name: str) -> str:
-    return key_hash("job", "j", name)
+    return node_key("job", "j", name)
 
 
 PLANTED = {
@@ -172,7 +172,7 @@ PLANTED = {
     "a dataset version": ("datasetVersion", changed("DatasetVersion", state="FAIL")),
     "a version nobody made": (
         "datasetVersion",
-        added("DatasetVersion", "x", {"id": "x", "dataset": key_hash("dataset", "d", "in"), "moment": None}
+        added("DatasetVersion", "x", {"id": "x", "dataset": node_key("dataset", "d", "in"), "moment": None}
               | dict.fromkeys(("madeBy", "external", "state", "schema", "text"))),
     ),
     "a version that says DROP": ("DatasetVersion", changed("DatasetVersion", where="moment", drops=True)),
@@ -229,7 +229,7 @@ class WrittenMeanwhile(FakeStore):
                 self,
                 [b'{"eventTime":"2026-01-02T00:00:00Z","run":{"runId":"late"},"job":{"namespace":"j","name":"b"}}'],
             )
-            del self.tables["RUN_OF"][key_hash("run", "late")]
+            del self.tables["RUN_OF"][node_key("run", "late")]
 
 
 def test_a_graph_that_is_written_while_it_is_checked_is_no_difference_but_a_refusal() -> None:

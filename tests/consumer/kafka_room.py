@@ -20,9 +20,9 @@ from headwater_consumer.kafka.dead_letters import DeadLetter, KafkaDeadLetters, 
 from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.metrics import Metrics
 from headwater_consumer.stream import Stream
-from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, done
+from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, batch_identity
 from headwater_graph.apply.merged import Portion
-from headwater_graph.rules.coalesce import Row
+from headwater_graph.rules.coalesce import MergedRow
 from headwater_graph.store.writer_node import CommittedOffsets
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class CollectingWriter:
     faults: Iterator[Exception] = field(default_factory=lambda: iter(()))
     refuses: dict[bytes, Any] = field(default_factory=dict)
 
-    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+    def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
         return [Portion(list(rows))]
 
     def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
@@ -54,14 +54,14 @@ class CollectingWriter:
         self.positions.append(position)
         if not refused:
             self.marks.append(position)
-        return report(refused=refused, marked=not refused)
+        return report(refused=refused, committed=not refused)
 
-    def mark(self, position: BatchPosition) -> None:
+    def commit_offsets(self, position: BatchPosition) -> None:
         self.marks.append(position)
 
     def committed_offsets(self) -> CommittedOffsets:
         return (
-            CommittedOffsets(self.marks[-1].offsets, done(self.marks[-1].query_id, self.marks[-1].batch_id))
+            CommittedOffsets(self.marks[-1].offsets, batch_identity(self.marks[-1].query_id, self.marks[-1].batch_id))
             if self.marks
             else CommittedOffsets()
         )

@@ -16,7 +16,7 @@ from headwater_consumer.log import configure
 from headwater_consumer.service import Spark, consume
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport
 from headwater_graph.apply.merged import Portion
-from headwater_graph.rules.coalesce import Row
+from headwater_graph.rules.coalesce import MergedRow
 from headwater_stack import fetch, spark_java_home
 
 
@@ -25,7 +25,7 @@ class SlowWriter:
         self._log = log
         self._seconds = seconds
 
-    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+    def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
         return [Portion(list(rows))]
 
     def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
@@ -35,9 +35,11 @@ class SlowWriter:
             for _, key, _, _ in portion.rows:
                 self._write(f"run {key.decode()}")
         self._write(f"end {position.batch_id}")
-        return BatchReport(late_runs=0, refolded_versions=0, deferred_left=0, phase_seconds={}, refused=[], marked=True)
+        return BatchReport(
+            late_runs=0, refolded_versions=0, deferred_left=0, phase_seconds={}, refused=[], committed=True
+        )
 
-    def mark(self, position: BatchPosition) -> None:
+    def commit_offsets(self, position: BatchPosition) -> None:
         self._write(f"mark {position.batch_id}")
 
     def _write(self, line: str) -> None:

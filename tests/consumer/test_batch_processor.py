@@ -19,7 +19,7 @@ from headwater_consumer.metrics import Metrics
 from headwater_consumer.partition import TAGGED, tag_partition
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused
 from headwater_graph.apply.merged import Portion
-from headwater_graph.rules.coalesce import Row
+from headwater_graph.rules.coalesce import MergedRow
 
 from .kafka_room import CollectingWriter, report, run_event
 from .test_partition import message, record_batch
@@ -53,16 +53,16 @@ class Bench:
             self, self._Sink(self), KeptMessages(kept), self.status, stop=self.stop, first_wait=0.001
         )
 
-    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
+    def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
         return self.writer.prepare(rows)
 
     def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
         self.order.append("graph")
         return self.writer.write(prepared, position)
 
-    def mark(self, position: BatchPosition) -> None:
+    def commit_offsets(self, position: BatchPosition) -> None:
         self.order.append("offsets")
-        self.writer.mark(position)
+        self.writer.commit_offsets(position)
 
     class _Sink:
         def __init__(self, bench: Bench) -> None:

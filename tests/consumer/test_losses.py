@@ -82,8 +82,8 @@ def test_the_graph_records_each_loss_and_forgets_the_oldest_of_very_many() -> No
     assert first == (Loss(TOPIC, 0, 5, 8, WHEN.isoformat()),)
     many = recorded(TOPIC, dict.fromkeys(range(RECORDED), (0, 1)), first, WHEN)
     assert (len(many), many[0].partition, many[0].begin) == (RECORDED, 0, 0)
-    (_, put) = BatchPosition("q", 1, {TOPIC: {0: 8}}, losses=first).mark
-    assert losses_in(put.rows[0]["losses"]) == first
+    (_, statement) = BatchPosition("q", 1, {TOPIC: {0: 8}}, losses=first).commit
+    assert losses_in(statement.rows[0]["losses"]) == first
 
 
 def test_two_topic_ids_are_of_two_topics_unless_one_is_not_known() -> None:

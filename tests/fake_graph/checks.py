@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from headwater_avro.names import key_hash
+from headwater_avro.names import node_key
 from headwater_graph.model.values import Row
 
 Tables: TypeAlias = dict[str, dict[Any, Row]]
@@ -154,7 +154,7 @@ def _reads(tables: Tables) -> Iterator[Row]:
             "dataset": row["dataset"],
             "moment": None if exact else row["moment"],
             "exactMoment": row["moment"] if exact else None,
-            "externalKey": key_hash("external", row["external"]) if exact else None,
+            "externalKey": node_key("external", row["external"]) if exact else None,
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, TypeAlias
 
-from headwater_avro.names import key_hash
+from headwater_avro.names import node_key
 from headwater_graph.model.values import FieldPath, Row
 
 Tables: TypeAlias = dict[str, dict[Any, Row]]
@@ -14,7 +14,7 @@ Tables: TypeAlias = dict[str, dict[Any, Row]]
 def put_field(tables: Tables, row: Row) -> None:
     """Put a field, and tie it to its dataset where that is known."""
     namespace, dataset, _ = row["path"]
-    hash_ = key_hash("dataset", namespace, dataset)
+    hash_ = node_key("dataset", namespace, dataset)
     known = tables["Field"].get(tuple(row["path"]), {"dataset": hash_, "of": None})
     tables["Field"][tuple(row["path"])] = known | ({"of": hash_} if hash_ in tables["Dataset"] else {})
 

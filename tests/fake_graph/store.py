@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key, node_key
 from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.values import (
     DeferredWork,
@@ -88,7 +88,7 @@ class FakeTransaction:
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
-        found = {id_: (key, self.tables["Run"].get(key)) for id_ in ids for key in (key_hash("run", id_),)}
+        found = {id_: (key, self.tables["Run"].get(key)) for id_ in ids for key in (node_key("run", id_),)}
         return {
             id_: StoredRun(
                 row.get("record"),
@@ -101,7 +101,7 @@ class FakeTransaction:
         }
 
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
-        found = {key: self.tables["Job"].get(key_hash("job", *key)) for key in keys}
+        found = {key: self.tables["Job"].get(node_key("job", *key)) for key in keys}
         return {
             key: StoredJob(row.get("record"), row.get("fold"), self._job_version(row.get("current")), row.get("past"))
             for key, row in found.items()
@@ -117,7 +117,7 @@ class FakeTransaction:
         return version_of(row, (job["namespace"], job["name"]))
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
-        found = {key: self.tables["Dataset"].get(key_hash("dataset", *key)) for key in keys}
+        found = {key: self.tables["Dataset"].get(node_key("dataset", *key)) for key in keys}
         return {
             key: StoredDataset(
                 row.get("record"),
@@ -134,7 +134,7 @@ class FakeTransaction:
         return max(self._all_made(dataset), key=lambda made: made.moment, default=None)
 
     def _all_made(self, dataset: Key) -> list[Made]:
-        hash_ = key_hash("dataset", *dataset)
+        hash_ = node_key("dataset", *dataset)
         rows = self.tables["DatasetVersion"].values()
         return [_made(row) for row in rows if row["dataset"] == hash_ and row.get("moment") is not None]
 
@@ -173,7 +173,7 @@ class FakeTransaction:
         ]
 
     def _reads(self, dataset: Key) -> list[StoredRead]:
-        hash_ = key_hash("dataset", *dataset)
+        hash_ = node_key("dataset", *dataset)
         rows = [(run, row) for (run, of), row in self.tables["READ_BY"].items() if of == hash_]
         reads = []
         for run, row in rows:
@@ -204,7 +204,7 @@ class FakeTransaction:
         return any(made.moment[0] > time and not made.drops for made in self._all_made(dataset))
 
     def _items(self, job: Key) -> list[StoredItem]:
-        hash_ = key_hash("job", *job)
+        hash_ = node_key("job", *job)
         items = [
             StoredItem(moment_of(row), row["id"], row["record"], self.tables["RAN"].get(key, {}).get("version"))
             for key, row in self.tables["Run"].items()
@@ -228,7 +228,7 @@ class FakeTransaction:
         return items
 
     def _versions(self, job: Key) -> list[JobVersion]:
-        hash_ = key_hash("job", *job)
+        hash_ = node_key("job", *job)
         rows = self.tables["JobVersion"].values()
         versions = [self._version(row) for row in rows if row["job"] == hash_ and row.get("moment") is not None]
         return sorted(versions, key=lambda version: version.since)

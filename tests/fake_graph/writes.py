@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from headwater_avro.names import key_hash
+from headwater_avro.names import node_key
 from headwater_graph.model.values import Row
 
 from .fields import cut_columns, cut_some_columns, drop_unnamed_field, link_fields, put_field
@@ -133,7 +133,7 @@ def _add_runs(tables: Tables, row: Row) -> None:
 
 
 def _put_last_run(tables: Tables, row: Row) -> None:
-    run = tables["Run"].get(key_hash("run", row["lastRun"]), {}) if row["lastRun"] is not None else {}
+    run = tables["Run"].get(node_key("run", row["lastRun"]), {}) if row["lastRun"] is not None else {}
     stands = {"lastRunState": run.get("state"), "lastRunStreaming": run.get("streaming")}
     change(tables, "JobVersion", row["id"], lastRun=row["lastRun"], lastRunAt=row["lastRunAt"], **stands)
 
@@ -167,7 +167,7 @@ def _cut_child(tables: Tables, row: Row) -> None:
 
 WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "set_offsets": put_writer,
-    "put_losses": put_writer,
+    "set_losses": put_writer,
     "upsert_jobs": _merge("Job"),
     "upsert_named_jobs": _named("Job"),
     "delete_unnamed_jobs": _drop_unnamed("Job", "CHILD_OF"),

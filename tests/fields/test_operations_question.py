@@ -29,7 +29,7 @@ from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.fields.field_operations_facet import made_by, operations_in
 from headwater_graph.queries.fields.operations import OperationsAnswer, field_operations, find_field
-from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.keys import dataset_node_key
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GivenAnswers, Row
 from headwater_graph.queries.runs.run_view import run_view
@@ -118,8 +118,8 @@ class Graph:
         return self
 
     def reader(self) -> GivenAnswers:
-        known = {dataset_key(*key): key for key in [*self.runs, ("n", "raw"), ("n", "late")]}
-        whole = {dataset_key("urn:headwater:field-operations", name): text for name, text in self.attached.items()}
+        known = {dataset_node_key(*key): key for key in [*self.runs, ("n", "raw"), ("n", "late")]}
+        whole = {dataset_node_key("urn:headwater:field-operations", name): text for name, text in self.attached.items()}
 
         def last_runs(datasets: list[str], failed: bool, limit: int, window: int) -> list[Row]:
             rows = [row for key in datasets for row in self.runs.get(known.get(key, ("", "")), ())]
@@ -129,7 +129,7 @@ class Graph:
 
         def other_names(keys: list[str], rows: int) -> list[Row]:
             both = [*self.aliases, *((b, a) for a, b in self.aliases)]
-            found: list[Row] = [{"namespace": b[0], "name": b[1]} for a, b in both if dataset_key(*a) in keys]
+            found: list[Row] = [{"namespace": b[0], "name": b[1]} for a, b in both if dataset_node_key(*a) in keys]
             return found[:rows]
 
         def by_key(keys: list[str]) -> list[Row]:
@@ -143,7 +143,7 @@ class Graph:
         )
 
     def query(self, name: str, *columns: str, **limits: Any) -> OperationsAnswer:
-        node = Node(dataset_key("n", name), "dataset", ("n", name))
+        node = Node(dataset_node_key("n", name), "dataset", ("n", name))
         return field_operations(self.reader(), run_view, node, columns, Limits(**limits))
 
 

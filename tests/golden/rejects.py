@@ -1,4 +1,4 @@
-"""Messages and the reason code that specification 1 and 8 give them (None: accepted), each bad in one way only."""
+"""Messages and the reason code that specification 1 and 8 give them (None: accepted), each with a single fault."""
 
 from __future__ import annotations
 

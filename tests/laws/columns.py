@@ -1,6 +1,6 @@
-"""Column lineage and explicit lineage of a job's current version (specification 6.5, 6.6): simple, slow, obvious.
+"""Column lineage and explicit lineage of a job's current version (specification 6.5, 6.6): simple and slow.
 
-Part of the second implementation of the specification (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). It uses only the standard library.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .records import Step, names_dataset
-from .wire import Key, key_of, member, objects, told, valid
+from .wire import Key, key_of, member, objects, text_or_none, valid
 
 STAR = "*"
 
@@ -26,7 +26,7 @@ class Influence(NamedTuple):
 
 
 def influences(items: Any) -> Iterator[Influence]:
-    """6.5: an edge for each input field and each of its transformations, one bare edge where there is none."""
+    """6.5: an edge for each input field and each of its transformations, one without properties if there is none."""
     for item in objects(items):
         key, field = key_of(item), item.get("field", "")
         if key is None or not valid(field):
@@ -35,23 +35,23 @@ def influences(items: Any) -> Iterator[Influence]:
             yield Influence(
                 key,
                 field,
-                told(change.get("type")),
-                told(change.get("subtype")),
+                text_or_none(change.get("type")),
+                text_or_none(change.get("subtype")),
                 change.get("masking") is True,
-                told(change.get("description")),
+                text_or_none(change.get("description")),
             )
 
 
-def fields_of(holder: Any, inputs: str) -> Iterator[tuple[str, Any]]:
+def fields_of(container: Any, inputs: str) -> Iterator[tuple[str, Any]]:
     """The valid output fields of a facet or entry, each with its list of inputs."""
-    fields = member(holder, "fields")
+    fields = member(container, "fields")
     for name, field in fields.items() if isinstance(fields, dict) else ():
         if valid(name):
             yield name, member(field, inputs)
 
 
 def reduced(edges: set[tuple[str, Influence]]) -> set[tuple[str, Influence]]:
-    """6.5: an INDIRECT edge that stands for `*`, or for every field that has any (two at least): `*` alone."""
+    """6.5: an INDIRECT edge to `*`, or to every field that has any edge (at least two), leads to `*` alone."""
     fields = {field for field, _ in edges} - {STAR}
     wide = {
         edge
@@ -92,26 +92,26 @@ def named_inputs(entries: list[dict[str, Any]]) -> set[Key]:
     return {key for key in found if key is not None}
 
 
-def last_telling(telling: list[Step]) -> Step | None:
+def last_source(sources: list[Step]) -> Step | None:
     """6.5, 6.6: the last by moment, failed ones only if there is no other."""
-    chosen = [step for step in telling if not step.failed] or telling
+    chosen = [step for step in sources if not step.failed] or sources
     return max(chosen, key=lambda step: step.moment, default=None)
 
 
-def entry_teller(members: list[Step]) -> Step | None:
+def entries_source(members: list[Step]) -> Step | None:
     """6.6: the last member of the version that has any entry."""
-    return last_telling([step for step in members if step.entries])
+    return last_source([step for step in members if step.entries])
 
 
-def facet_teller(steps: list[Step], output: Key) -> Step | None:
+def columns_source(steps: list[Step], output: Key) -> Step | None:
     """6.5: the job's last step that carries a facet for this output."""
-    return last_telling(
+    return last_source(
         [step for step in steps if isinstance(step.output_facets.get(output, {}).get("columnLineage"), dict)]
     )
 
 
 def output_edges(steps: list[Step], entries: list[dict[str, Any]] | None, output: Key) -> set[tuple[str, Influence]]:
-    """6.5, 6.6: the column edges of one output of the current version; `entries` are those that its runs tell."""
+    """6.5, 6.6: the column edges of one output of the current version; `entries` are the explicit ones of its source."""
     explicit = entry_edges([entry for entry in entries or [] if key_of(entry) == output])
-    lineage_source = facet_teller(steps, output)
-    return explicit or facet_edges(lineage_source.output_facets[output]["columnLineage"] if lineage_source else None)
+    source = columns_source(steps, output)
+    return explicit or facet_edges(source.output_facets[output]["columnLineage"] if source else None)

@@ -1,6 +1,6 @@
-"""Dataset versions (specification 5.1 to 5.4) and what DROP says (7): simple, slow, obvious.
+"""Dataset versions (specification 5.1 to 5.4) and DROP (7.1): simple and slow.
 
-Part of the second implementation of the specification (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). It uses only the standard library.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .records import Moment, Run, precedence
-from .wire import Event, Facets, Key, canonical, member, objects, told, valid
+from .records import Moment, Run, without_deleted
+from .wire import Event, Facets, Key, canonical, member, objects, text_or_none, valid
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:headwater:ids")
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetVersion:
-    """5: `moment` is None for the initial and the external versions; `drops` as in 7."""
+    """5: `moment` is None for the initial and the external versions; `drops` as in 7.1."""
 
     id: str
     dataset: Key
@@ -31,13 +31,13 @@ class DatasetVersion:
 
 
 def identifier(*parts: Any) -> str:
-    """9: UUIDv5 of the JSON text of a list."""
+    """9.4: UUIDv5 of the JSON text of a list."""
     return str(uuid.uuid5(NAMESPACE, canonical(parts)))
 
 
 def external_of(facets: Facets) -> str | None:
     """5.3."""
-    return told(member(facets, "version", "datasetVersion"))
+    return text_or_none(member(facets, "version", "datasetVersion"))
 
 
 def schema_of(facets: Facets) -> list[list[str]] | None:
@@ -46,11 +46,11 @@ def schema_of(facets: Facets) -> list[list[str]] | None:
     if not isinstance(fields, list):
         return None
     named = [item for item in objects(fields) if valid(item.get("name"))]
-    return [[item["name"], *([item["type"]] if told(item.get("type")) else [])] for item in named]
+    return [[item["name"], *([item["type"]] if text_or_none(item.get("type")) else [])] for item in named]
 
 
 def drops(facets: Facets) -> bool:
-    """7: says DROP."""
+    """7.1: states DROP."""
     return bool(member(facets, "lifecycleStateChange", "lifecycleStateChange") == "DROP")
 
 
@@ -73,7 +73,7 @@ def run_made(runs: dict[str, Run]) -> Iterator[DatasetVersion]:
 def event_made(events: list[Event]) -> Iterator[DatasetVersion]:
     """5.4: the versions that DatasetEvents make."""
     for event in events:
-        facets = precedence(event.dataset_facets)
+        facets = without_deleted(event.dataset_facets)
         if event.dataset is not None and (schema_of(facets) is not None or external_of(facets)):
             yield DatasetVersion(
                 id=identifier(event.dataset, "event", event.text),

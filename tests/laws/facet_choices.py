@@ -20,7 +20,7 @@ BROKEN: tuple[Any, ...] = (5, "text", [], {}, [None], {"fields": 1, "entries": {
 
 
 class Dice:
-    """Choices read from bytes, one byte each; when they are used up every choice is the first."""
+    """Choices read from bytes, one byte each; without further bytes every choice is the first."""
 
     __slots__ = ("_at", "_bytes")
 
@@ -39,7 +39,7 @@ class Dice:
 
 
 def note(dice: Dice) -> Any:
-    """A facet that the specification says nothing about, except that it is joined, deleted and printed."""
+    """A facet without a rule of its own: it is merged, deleted and printed."""
     return dice.choose(
         (
             {"text": "a"},
@@ -101,16 +101,18 @@ def dataset_version(dice: Dice) -> Any:
 
 
 def schema(dice: Dice) -> Any:
-    one, other = {"name": "a", "type": "int"}, {"name": "b", "fields": [{"name": "c", "type": "int"}]}
-    malformed = {"fields": [{"name": ""}, {"type": "int"}, "a", None, {"name": "a", "type": ""}, {"name": "b\n"}, one]}
+    plain, nested = {"name": "a", "type": "int"}, {"name": "b", "fields": [{"name": "c", "type": "int"}]}
+    malformed = {
+        "fields": [{"name": ""}, {"type": "int"}, "a", None, {"name": "a", "type": ""}, {"name": "b\n"}, plain]
+    }
     return dice.choose(
         (
-            {"fields": [one]},
-            {"fields": [other, one]},
+            {"fields": [plain]},
+            {"fields": [nested, plain]},
             {"fields": []},
             malformed,
             {},
-            {"_deleted": True, "fields": [one]},
+            {"_deleted": True, "fields": [plain]},
         )
     )
 
@@ -127,7 +129,7 @@ def symlinks(dice: Dice) -> Any:
 
 
 def parent(dice: Dice) -> Any:
-    """A parent's run, its job, both, or neither valid; perhaps with a `root` that no one reads."""
+    """A parent's run, its job, both, or neither valid; perhaps with a `root`, which is not read."""
     run: tuple[Any, ...] = ("r1", "r2", "p", "", "p\n", 5)
     jobs: tuple[Any, ...] = (*(entity(key) for key in JOBS), entity(("p", "p")), {"namespace": "p"}, "p")
     made: Json = {}

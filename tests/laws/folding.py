@@ -1,6 +1,6 @@
-"""The fold of a job's runs and JobEvents into versions (specification 4, 7): simple, slow, obvious.
+"""The fold of a job's runs and JobEvents into versions (specification 4, 10.5): simple and slow.
 
-Part of the second implementation of the specification (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). It uses only the standard library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .wire import Key
 class JobVersion:
     """4.1: made by `step`; `members` are the steps that belong to it, in order.
 
-    7: a `kept` one has at least the `number` it had, and of its runs so many are `gone`, the last of them at `last`.
+    10.5: a `retained` one has at least the `number` that it had; `removed` of its runs were removed, the last at `last`.
     """
 
     step: Step
@@ -27,9 +27,9 @@ class JobVersion:
     unknown: bool
     members: list[Step] = field(default_factory=list)
     first_code: str | None = None
-    kept: bool = False
+    retained: bool = False
     number: int = 0
-    gone: int = 0
+    removed: int = 0
     last: Moment | None = None
 
     @property
@@ -43,15 +43,15 @@ class JobVersion:
 
     @property
     def last_run(self) -> str | None:
-        """6.2: the last of its runs by moment, those that are gone included."""
+        """6.2: the last of its runs by moment, including removed ones."""
         there = [step.moment for step in self.members if step.run is not None]
         return max([*there, *([self.last] if self.last else [])], default=(0, None))[1]
 
 
-def fold(steps: list[Step], kept: Iterable[JobVersion] = ()) -> list[JobVersion]:
-    """4: the versions that the steps of one job make; 7: a kept one opens the fold anew."""
+def fold(steps: list[Step], retained: Iterable[JobVersion] = ()) -> list[JobVersion]:
+    """4: the versions that the steps of one job make; 10.5: a retained one starts the fold anew."""
     versions: list[JobVersion] = []
-    waiting = sorted(kept, key=lambda version: version.step.moment)
+    waiting = sorted(retained, key=lambda version: version.step.moment)
     for step in steps:
         while waiting and waiting[0].step.moment < step.moment:
             versions.append(waiting.pop(0))
@@ -65,10 +65,10 @@ def fold(steps: list[Step], kept: Iterable[JobVersion] = ()) -> list[JobVersion]
 
 
 def number(versions: list[JobVersion]) -> list[JobVersion]:
-    """4.1: numbers follow the order of the fold; 7: a kept one has at least its own."""
+    """4.1: numbers follow the order of the fold; 10.5: a retained one has at least its own."""
     last = 0
     for version in versions:
-        last = version.number = max(last + 1, version.number if version.kept else 0)
+        last = version.number = max(last + 1, version.number if version.retained else 0)
     return versions
 
 

@@ -1,8 +1,9 @@
-"""G(E), the second implementation of the specification: the whole set of events folded at once, written from its text alone.
+"""G(E), a second implementation of the specification: it folds the whole set of events at once, written from the text alone.
 
-It never imports the rules: two readings of one law check each other. Simple, slow, obvious; each function names the
-rule that it implements. `wire` reads a message (1, 2.1), `records` joins a run (2, 3), `folding` folds jobs (4), `datasets`
-makes dataset versions (5), `columns` reads column lineage (6.5, 6.6), `horizon` sets a horizon (7). Standard library only.
+It never imports the rules, so that two readings of the specification check each other. It is simple and slow; each function
+names the rule that it implements. `wire` reads a message (1, 2.1), `records` merges a run (2, 3), `folding` folds jobs (4),
+`datasets` makes dataset versions (5), `columns` reads column lineage (6.5, 6.6), `horizon` sets a horizon (10). It uses only
+the standard library.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from .columns import entry_teller, named_inputs, output_edges
+from .columns import entries_source, named_inputs, output_edges
 from .datasets import DatasetVersion, drops, event_made, identifier, latest, reads_of, run_made
 from .folding import JobVersion, fold
-from .records import Moment, Run, Step, coalesce, event_step, joined, last_key, parent_of, precedence, run_step
+from .records import Moment, Run, Step, coalesce, event_step, last_key, merged, parent_of, run_step, without_deleted
 from .wire import Event, Facets, Key, canonical, key_of, member, objects, read_event, reject, shown_time
 
 __all__ = ["dump", "reject"]
@@ -25,20 +26,20 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """7: what is kept of what is gone: all that was `told`, of which only names and facets count; job versions and dataset
-    versions; reads that make an unmade version current; those who tell what is current; runs that made what is kept.
+class Retained:
+    """10: what is retained of what was removed: `events`, of which only names and facets count; job versions and dataset
+    versions; reads that make an initial or external version current; sources of what is current; makers of what is retained.
     """
 
-    told: list[Event] = field(default_factory=list)
-    kept: dict[Key, list[JobVersion]] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    job_versions: dict[Key, list[JobVersion]] = field(default_factory=dict)
     made: list[DatasetVersion] = field(default_factory=list)
     read: dict[Key, tuple[Moment, DatasetVersion]] = field(default_factory=dict)
     lineage_sources: dict[Key, list[Step]] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
 
 
-NOTHING = Past()
+NOTHING = Retained()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Graph:
     versions: dict[Key, list[JobVersion]]
     made: list[DatasetVersion]
     reads: dict[str, dict[Key, DatasetVersion]]
-    past: Past
+    retained: Retained
 
 
 def dump(messages: Iterable[bytes]) -> bytes:
@@ -71,28 +72,29 @@ def dump_of(graph: Graph) -> bytes:
     return b"".join(sorted(canonical(line).encode() + b"\n" for line in lines))
 
 
-def folded(events: list[Event], past: Past) -> Graph:
-    """Sections 2 to 5 of the events that are there, on what is kept of those that are gone (7)."""
+def folded(events: list[Event], retained: Retained) -> Graph:
+    """Chapters 2 to 5 of the events that are there, on what is retained of the others (10)."""
     by_run: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         if event.run is not None:
             by_run[event.run].append(event)
-    runs = {run_id: coalesce(run_id, told) for run_id, told in by_run.items()}
+    runs = {run_id: coalesce(run_id, listed) for run_id, listed in by_run.items()}
     steps = steps_of(events, runs)
-    made = [*run_made(runs), *event_made(events), *past.made]
+    made = [*run_made(runs), *event_made(events), *retained.made]
     return Graph(
-        events=list({event.text: event for event in [*past.told, *events]}.values()),
+        events=list({event.text: event for event in [*retained.events, *events]}.values()),
         runs=runs,
         steps=steps,
         versions={
             job: fold(
-                steps.get(job, []), [replace(one, members=[], code=one.first_code) for one in past.kept.get(job, [])]
+                steps.get(job, []),
+                [replace(item, members=[], code=item.first_code) for item in retained.job_versions.get(job, [])],
             )
-            for job in {*steps, *past.kept}
+            for job in {*steps, *retained.job_versions}
         },
         made=made,
         reads={run.id: reads_of(run, made) for run in runs.values() if run.moment is not None},
-        past=past,
+        retained=retained,
     )
 
 
@@ -116,18 +118,18 @@ def current_dataset_version(graph: Graph, key: Key) -> DatasetVersion | None:
 
 
 def last_read(graph: Graph, key: Key) -> tuple[Moment, DatasetVersion] | None:
-    """5.5: the external version that the run with the greatest moment read, else the initial one; 7: a read may be kept."""
+    """5.5: the external version that the run with the greatest moment read, else the initial one; 10.7: or a retained read."""
     readers = [
         (graph.runs[run_id].moment or (0, ""), found[key]) for run_id, found in graph.reads.items() if key in found
     ]
-    readers += [graph.past.read[key]] if key in graph.past.read else []
+    readers += [graph.retained.read[key]] if key in graph.retained.read else []
     external = [(moment, version) for moment, version in readers if version.external is not None]
     return max(external or readers, key=lambda pair: pair[0], default=None)
 
 
 def dataset_facets(events: list[Event], key: Key) -> Facets:
     """6.8: the facets of a dataset over all events that name it, deleted ones still among them."""
-    return joined((event.order, facets) for event, facets in naming(events, key))
+    return merged((event.order, facets) for event, facets in naming(events, key))
 
 
 def naming(events: list[Event], key: Key) -> Iterator[tuple[Event, Facets]]:
@@ -142,7 +144,7 @@ def naming(events: list[Event], key: Key) -> Iterator[tuple[Event, Facets]]:
 
 def job_facets(events: list[Event], key: Key) -> Facets:
     """6.8: a job facet counts for the job that its own event names."""
-    return precedence(joined((event.order, event.job_facets) for event in events if event.job == key))
+    return without_deleted(merged((event.order, event.job_facets) for event in events if event.job == key))
 
 
 def job_parent(events: list[Event], key: Key) -> Key | None:
@@ -152,9 +154,9 @@ def job_parent(events: list[Event], key: Key) -> Key | None:
 
 
 def dropped(graph: Graph, key: Key) -> bool:
-    """7: the joined facet says DROP and no version is later, those aside that say DROP themselves."""
+    """7.1: the merged facet states DROP and no version is later, except those that state DROP themselves."""
     carrying = [event for event, facets in naming(graph.events, key) if "lifecycleStateChange" in facets]
-    if not drops(precedence(dataset_facets(graph.events, key))):
+    if not drops(without_deleted(dataset_facets(graph.events, key))):
         return False
     said = max(event.order for event in carrying)[0]
     versions = [version for version in graph.made if version.dataset == key and not version.drops]
@@ -162,22 +164,22 @@ def dropped(graph: Graph, key: Key) -> bool:
 
 
 def named_jobs(graph: Graph) -> set[Key]:
-    """1.7: jobs of events, parents' jobs of joined facets, parents of jobs."""
+    """1.7: jobs of events, parents' jobs of merged facets, parents of jobs."""
     named = {event.job for event in graph.events if event.job is not None}
     parents = {run.parent[1] for run in graph.runs.values()} | {job_parent(graph.events, job) for job in named}
     return named | {parent for parent in parents if parent is not None}
 
 
 def named_datasets(graph: Graph) -> set[Key]:
-    """1.7: inputs, outputs and datasets of events, and the aliases of joined facets."""
+    """1.7: inputs, outputs and datasets of events, and the aliases of merged facets."""
     named = {event.dataset for event in graph.events if event.dataset is not None}
     named |= {key for event in graph.events for key in (*event.inputs, *event.outputs)}
     return named | {alias for key in named for alias in symlinks(graph.events, key)}
 
 
 def symlinks(events: list[Event], key: Key) -> set[Key]:
-    """6.7: the keys that a dataset's joined facet `symlinks` gives."""
-    facet = precedence(dataset_facets(events, key)).get("symlinks")
+    """6.7: the keys that a dataset's merged facet `symlinks` gives."""
+    facet = without_deleted(dataset_facets(events, key)).get("symlinks")
     found = {key_of(item) for item in objects(member(facet, "identifiers"))}
     return {alias for alias in found if alias is not None}
 
@@ -212,7 +214,7 @@ def job_version_line(version: JobVersion, following: JobVersion | None) -> Line:
         "lineageUnknown": version.unknown or None,
         "inputs": sorted(version.inputs),
         "outputs": sorted(version.outputs),
-        "runs": version.gone + len(version.runs),
+        "runs": version.removed + len(version.runs),
     }
 
 
@@ -225,7 +227,7 @@ def run_lines(graph: Graph) -> Iterator[Line]:
             for key, listed in datasets.items():
                 if listed.side_facets:
                     yield {"kind": "runSide", "run": run.id, "side": side, "dataset": key, "facets": listed.side_facets}
-    for parent in {*(run.parent[0] for run in graph.runs.values()), *graph.past.removed} - {None, *graph.runs}:
+    for parent in {*(run.parent[0] for run in graph.runs.values()), *graph.retained.removed} - {None, *graph.runs}:
         yield {"kind": "run", "id": parent, "placeholder": True}
 
 
@@ -262,10 +264,10 @@ def dataset_lines(graph: Graph) -> Iterator[Line]:
             "current": current.id if current else None,
             "dropped": dropped(graph, key) or None,
             "aliases": sorted(aliases) or None,
-            "facets": precedence(dataset_facets(graph.events, key)),
+            "facets": without_deleted(dataset_facets(graph.events, key)),
         }
     versions = [*graph.made, *(version for found in graph.reads.values() for version in found.values())]
-    versions += [version for _, version in graph.past.read.values()]
+    versions += [version for _, version in graph.retained.read.values()]
     for version in {version.id: version for version in versions}.values():
         yield dataset_version_line(version)
 
@@ -288,8 +290,8 @@ def edge_lines(graph: Graph) -> Iterator[Line]:
     """6.1, 6.2, 6.5, 6.6: `edge` and `columnEdge`, of each job's current version."""
     for job, versions in graph.versions.items():
         current = versions[-1]
-        lineage_source = entry_teller(lineage_sources(graph, job, current.step.moment))
-        entries = list(lineage_source.entries) if lineage_source else None
+        source = entries_source(lineage_sources(graph, job, current.step.moment))
+        entries = list(source.entries) if source else None
         for key in current.inputs:
             yield edge_line(current, ["dataset", *key], ["job", *job], None)
         for key in current.outputs:
@@ -301,8 +303,8 @@ def edge_lines(graph: Graph) -> Iterator[Line]:
 
 
 def lineage_sources(graph: Graph, job: Key, since: Moment | None = None) -> list[Step]:
-    """6.5, 6.6: who may tell columns and entries of a job; 7: some are gone."""
-    steps = [*graph.steps.get(job, []), *graph.past.lineage_sources.get(job, [])]
+    """6.5, 6.6: the possible sources of columns and entries of a job; 10.8: some are removed."""
+    steps = [*graph.steps.get(job, []), *graph.retained.lineage_sources.get(job, [])]
     return [step for step in steps if since is None or step.moment >= since]
 
 
@@ -315,7 +317,7 @@ def edge_line(version: JobVersion, source: list[str], target: list[str], inputs:
         "version": version.id,
         "since": shown_time(version.step.moment[0]),
         "lastRun": version.last_run,
-        "runs": version.gone + len(version.runs),
+        "runs": version.removed + len(version.runs),
         "inputs": inputs,
     }
 

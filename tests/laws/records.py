@@ -1,6 +1,6 @@
-"""The run record of specification 2 and what it tells (specification 3, 4.4), folded from all events at once: simple, slow, obvious.
+"""The run record (specification 2) and what it states (3, 4.4), merged from all events at once: simple and slow.
 
-Part of the second implementation of the specification (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). It uses only the standard library.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .wire import Event, Facets, Key, Listed, canonical, key_of, member, objects, told, valid
+from .wire import Event, Facets, Key, Listed, canonical, key_of, member, objects, text_or_none, valid
 
 Order = tuple[int, int]
 Moment = tuple[int, str]
@@ -20,7 +20,7 @@ FAILED = ("ABORT", "FAIL")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run record (2): all events of one runId, joined."""
+    """One run record (2): the merge of all events of one runId."""
 
     id: str
     job: Key
@@ -51,7 +51,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A versioned run or a JobEvent in the fold of section 4; `identity` is what its version's id is made of."""
+    """A versioned run or a JobEvent in the fold of chapter 4; the id of its version is made of `identity`."""
 
     job: Key
     moment: Moment
@@ -71,12 +71,12 @@ def deleted(facet: Any) -> bool:
     return member(facet, "_deleted") is True
 
 
-def precedence(facets: Facets) -> Facets:
+def without_deleted(facets: Facets) -> Facets:
     """2.4: job or dataset facets without those that are deleted."""
     return {name: facet for name, facet in facets.items() if not deleted(facet)}
 
 
-def joined(carriers: Iterable[tuple[Order, Facets]]) -> Facets:
+def merged(carriers: Iterable[tuple[Order, Facets]]) -> Facets:
     """2.1, 2.3: of each facet the instance of the last event that carries it, ties by canonical JSON."""
     best: dict[str, tuple[Order, str, Any]] = {}
     for order, facets in carriers:
@@ -98,20 +98,20 @@ def side_of(event: Event, side: str) -> dict[Key, Listed]:
 
 
 def snapshot_events(events: list[Event]) -> list[Event]:
-    """2.7: the last event that lists any dataset, all of them where several tie."""
+    """2.7: the last event that lists any dataset, all of them if several tie."""
     listing = [event for event in events if event.inputs or event.outputs]
     last = max((event.order for event in listing), default=None)
     return [event for event in listing if event.order == last]
 
 
-def side(events: list[Event], keeping: list[Event], name: str) -> dict[Key, Listed]:
-    """2.2, 2.3, 2.7: the datasets that `keeping` lists, their facets joined over all events."""
+def side(events: list[Event], listing: list[Event], name: str) -> dict[Key, Listed]:
+    """2.2, 2.3, 2.7: the datasets that `listing` lists, their facets merged over all events."""
     record: dict[Key, Listed] = {}
-    for key in {key for event in keeping for key in side_of(event, name)}:
+    for key in {key for event in listing for key in side_of(event, name)}:
         naming = [(event.order, side_of(event, name)[key]) for event in events if key in side_of(event, name)]
         record[key] = Listed(
-            precedence(joined((order, listed.facets) for order, listed in naming)),
-            joined((order, listed.side_facets) for order, listed in naming),
+            without_deleted(merged((order, listed.facets) for order, listed in naming)),
+            merged((order, listed.side_facets) for order, listed in naming),
         )
     return record
 
@@ -139,7 +139,7 @@ def entries_of(events: Iterable[Event]) -> tuple[dict[str, Any], ...]:
     found = {
         canonical(entry): entry
         for event in events
-        for entry in objects(member(precedence(event.job_facets), "lineage", "entries"))
+        for entry in objects(member(without_deleted(event.job_facets), "lineage", "entries"))
         if key_of(entry) is not None and names_dataset(entry)
     }
     return tuple(found[text] for text in sorted(found))
@@ -147,17 +147,17 @@ def entries_of(events: Iterable[Event]) -> tuple[dict[str, Any], ...]:
 
 def names_dataset(entry: dict[str, Any]) -> bool:
     """6.6: `type` is DATASET or absent (1.5)."""
-    return told(entry.get("type")) in (None, "DATASET")
+    return text_or_none(entry.get("type")) in (None, "DATASET")
 
 
 def coalesce(run_id: str, events: list[Event]) -> Run:
-    """Section 2: the record of one run."""
+    """Chapter 2: the record of one run."""
     job = last_key((event.order, event.job) for event in events if event.job is not None)
     assert job is not None
-    run_facets = joined((event.order, event.run_facets) for event in events)
-    job_facets = precedence(joined((event.order, event.job_facets) for event in events))
+    run_facets = merged((event.order, event.run_facets) for event in events)
+    job_facets = without_deleted(merged((event.order, event.job_facets) for event in events))
     mode = member(job_facets, "jobType", "emissionPattern", "eventContentMode")
-    keeping = snapshot_events(events) if mode == "COMPLETE_SNAPSHOT" else events
+    listing = snapshot_events(events) if mode == "COMPLETE_SNAPSHOT" else events
     return Run(
         id=run_id,
         job=job,
@@ -169,8 +169,8 @@ def coalesce(run_id: str, events: list[Event]) -> Run:
         parent=parent_of(run_facets),
         run_facets=run_facets,
         job_facets=job_facets,
-        inputs=side(events, keeping, "input"),
-        outputs=side(events, keeping, "output"),
+        inputs=side(events, listing, "input"),
+        outputs=side(events, listing, "output"),
         entries=entries_of(events),
         first_listed={
             key: min(event.time for event in events if key in event.outputs)
@@ -181,10 +181,10 @@ def coalesce(run_id: str, events: list[Event]) -> Run:
 
 def code_version(job_facets: Facets) -> str | None:
     """3.3."""
-    source = told(member(job_facets, "sourceCode", "sourceCode"))
+    source = text_or_none(member(job_facets, "sourceCode", "sourceCode"))
     return (
-        told(member(job_facets, "sourceCodeLocation", "version"))
-        or told(member(job_facets, "sourceCodeLocation", "tag"))
+        text_or_none(member(job_facets, "sourceCodeLocation", "version"))
+        or text_or_none(member(job_facets, "sourceCodeLocation", "tag"))
         or (hashlib.sha256(source.encode()).hexdigest() if source else None)
     )
 
@@ -210,7 +210,7 @@ def run_step(run: Run) -> Step:
 def event_step(event: Event) -> Step:
     """3.6, 4.4: a JobEvent in the fold."""
     assert event.job is not None
-    facets = precedence(event.job_facets)
+    facets = without_deleted(event.job_facets)
     retired = isinstance(facets.get("headwater_retired"), dict)
     inputs, outputs = ({}, {}) if retired else (event.inputs, event.outputs)
     return Step(
@@ -223,6 +223,6 @@ def event_step(event: Event) -> Step:
         inputs=frozenset(inputs),
         outputs=frozenset(outputs),
         code=code_version(facets),
-        output_facets={key: precedence(listed.facets) for key, listed in outputs.items()},
+        output_facets={key: without_deleted(listed.facets) for key, listed in outputs.items()},
         entries=entries_of([event]),
     )

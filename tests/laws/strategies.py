@@ -99,12 +99,12 @@ def deliveries(draw: st.DrawFn, messages: list[T]) -> list[list[T]]:
     """Every message at least once, in any order, some again, in batches (some of them empty)."""
     again = draw(st.lists(st.sampled_from(messages), max_size=4)) if messages else []
     order = draw(st.permutations([*messages, *again]))
-    cuts = sorted(draw(st.lists(st.integers(0, len(order)), max_size=4)))
-    return [order[start:end] for start, end in zip([0, *cuts], [*cuts, len(order)], strict=True)]
+    ends = sorted(draw(st.lists(st.integers(0, len(order)), max_size=4)))
+    return [order[start:end] for start, end in zip([0, *ends], [*ends, len(order)], strict=True)]
 
 
 def build(switches: int, choices: list[bytes]) -> list[bytes]:
-    """The event set that these switches and choices stand for; a pure function."""
+    """Return the event set of these switches and choices; a pure function."""
     features = frozenset(name for bit, name in enumerate(FEATURES) if switches >> bit & 1)
     return [message(Recipe(features, Dice(chosen))) for chosen in choices]
 
@@ -184,7 +184,7 @@ def with_facets(entity: Json, made: Json, container: str = "facets") -> Json:
 
 
 def sides(recipe: Recipe) -> Json:
-    """`inputs` and `outputs`, each absent, empty or a list, in which a dataset may stand twice; or the usual ones."""
+    """`inputs` and `outputs`, each absent, empty or a list, in which a dataset may be twice; or the usual ones."""
     made: Json = {}
     if recipe.on("steady"):
         usual = recipe.dice.choose(STEADY)

@@ -1,4 +1,4 @@
-"""The theorem of the specification with a horizon: what comes after it gives one dump, in whatever order, and the graph stays right."""
+"""The theorem of the specification with a horizon: events after it give one dump in any order, and the check finds nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headwater_avro.canonical import parsed
 from headwater_avro.errors import ConfigError
 from headwater_avro.times import parse_time
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.retention.retain import retain, would_remove
@@ -31,7 +31,13 @@ HORIZONS = (
     "2026-01-01T00:00:03Z",
     "2026-01-01T00:00:04Z",
 )
-LIMITS = (Limits(), Limits(), Limits(rows=1), Limits(rows=2), Limits(runs=1, rows=3))
+LIMITS = (
+    TransactionLimits(),
+    TransactionLimits(),
+    TransactionLimits(rows=1),
+    TransactionLimits(rows=2),
+    TransactionLimits(runs=1, rows=3),
+)
 
 
 def time_of(horizon: str) -> int:
@@ -47,7 +53,7 @@ def fed(store: FakeStore, data: st.DataObject, messages: list[bytes]) -> None:
 
 @settings(max_examples=400)
 @given(st.data())
-def test_what_comes_after_a_horizon_gives_one_dump_in_any_order(data: st.DataObject) -> None:
+def test_events_after_a_horizon_give_one_dump_in_any_order(data: st.DataObject) -> None:
     first, second = data.draw(event_sets()), data.draw(event_sets(8))
     horizon = data.draw(st.sampled_from(HORIZONS))
     store = FakeStore()
@@ -63,7 +69,7 @@ def test_what_comes_after_a_horizon_gives_one_dump_in_any_order(data: st.DataObj
 
 @settings(max_examples=150)
 @given(st.data())
-def test_a_graph_with_horizons_is_what_its_records_say_and_can_be_rebuilt(data: st.DataObject) -> None:
+def test_a_graph_with_horizons_agrees_with_its_records_and_can_be_rebuilt(data: st.DataObject) -> None:
     store = FakeStore()
     first = data.draw(event_sets(10))
     fed(store, data, first)
@@ -88,22 +94,22 @@ COUNTED = ("number", "runs", "lastRun")
 
 @settings(max_examples=150)
 @given(st.data())
-def test_retention_removes_lines_that_were_told_before_and_changes_no_other(data: st.DataObject) -> None:
-    """But for runs that become placeholders, and counts of versions whose makers stay: these count the runs that are there."""
+def test_retention_removes_what_was_previewed_and_changes_no_other_line(data: st.DataObject) -> None:
+    """Except for runs that become placeholders, and versions whose makers stay: these count only the runs that are there."""
     store = FakeStore()
     feed(store, data.draw(event_sets()))
     before = dumped(store).splitlines()
     horizon = parse_time(data.draw(st.sampled_from(HORIZONS)))
-    told = {kind: going.count for kind, going in would_remove(store, horizon).items()}
-    assert dumped(store).splitlines() == before, "asking changed something"
+    previewed = {kind: removal.count for kind, removal in would_remove(store, horizon).items()}
+    assert dumped(store).splitlines() == before, "the preview changed something"
     events = len(store.tables["JobEvent"])
     removed = retain(store, horizon, data.draw(st.sampled_from(LIMITS)))
-    assert removed["runs"] == told["runs"]
-    assert events - len(store.tables["JobEvent"]) == told["job events"] == removed["job events"]
+    assert removed["runs"] == previewed["runs"]
+    assert events - len(store.tables["JobEvent"]) == previewed["job events"] == removed["job events"]
     after = dumped(store).splitlines()
-    gone = Counter(_kind(line) for line in before) - Counter(_kind(line) for line in after)
-    assert {kind: count for kind, count in told.items() if kind.endswith("versions") and count} == {
-        OF_KIND[kind]: count for kind, count in gone.items() if kind in ("jobVersion", "datasetVersion")
+    removed_lines = Counter(_kind(line) for line in before) - Counter(_kind(line) for line in after)
+    assert {kind: count for kind, count in previewed.items() if kind.endswith("versions") and count} == {
+        OF_KIND[kind]: count for kind, count in removed_lines.items() if kind in ("jobVersion", "datasetVersion")
     }
     assert {_without_counts(line) for line in after} <= {_without_counts(line) for line in before} | {
         _placeholder(line) for line in before
@@ -116,9 +122,9 @@ def _kind(line: bytes) -> str:
 
 
 def _line(line: bytes) -> dict[str, object]:
-    told = parsed(line)
-    assert isinstance(told, dict)
-    return dict(told)
+    members = parsed(line)
+    assert isinstance(members, dict)
+    return dict(members)
 
 
 def _without_counts(line: bytes) -> str:
@@ -126,12 +132,11 @@ def _without_counts(line: bytes) -> str:
 
 
 def _placeholder(line: bytes) -> str:
-    told = _line(line)
-    return str(sorted({"id": str(told.get("id")), "kind": "run", "placeholder": "True"}.items()))
+    return str(sorted({"id": str(_line(line).get("id")), "kind": "run", "placeholder": "True"}.items()))
 
 
 def _current(lines: list[bytes]) -> set[str]:
-    """What is current: it is the same before and after."""
+    """What is current, without counts: it is the same before and after."""
     of_now = ("edge", "columnEdge", "dataset")
     return {_without_counts(line) for line in lines if _kind(line) in of_now}
 
@@ -140,8 +145,8 @@ def test_the_horizon_never_moves_back() -> None:
     store = FakeStore()
     later, earlier = parse_time("2026-01-02T00:00:00Z"), parse_time("2026-01-01T00:00:00Z")
     retain(store, later)
-    for ask in (retain, would_remove):
+    for function in (retain, would_remove):
         with pytest.raises(ConfigError, match="only moves forward"):
-            ask(store, earlier)
+            function(store, earlier)
     retain(store, later)
     assert store.tables["Writer"]["consumer"]["horizon"] == later

@@ -1,4 +1,4 @@
-"""The second implementation keeps the theorem itself, and reads JSON and identities as specification 1 and 2.1 say."""
+"""The second implementation satisfies the theorem itself, and reads JSON and identities by specification 1 and 2.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The theorem of the specification over real Neo4j: the same laws as in memory, and the same bytes."""
+"""The theorem of the specification over real Neo4j: the same bytes as in memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from headwater_avro.times import parse_time
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.retention.retain import retain, would_remove
@@ -36,7 +36,7 @@ def graph(servers: Servers) -> Iterator[Neo4jStore]:
 @given(data=st.data())
 def test_any_delivery_gives_the_dump_of_the_whole_set_at_once_in_neo4j(data: st.DataObject, graph: Neo4jStore) -> None:
     messages = data.draw(event_sets())
-    limits = data.draw(st.sampled_from((Limits(), Limits(), Limits(rows=2))))
+    limits = data.draw(st.sampled_from((TransactionLimits(), TransactionLimits(), TransactionLimits(rows=2))))
     emptied(graph)
     for batch in data.draw(deliveries(messages)):
         feed(graph, batch, limits)
@@ -47,14 +47,14 @@ def test_any_delivery_gives_the_dump_of_the_whole_set_at_once_in_neo4j(data: st.
 
 @settings(max_examples=80, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(data=st.data())
-def test_what_comes_after_horizons_gives_one_dump_in_neo4j(data: st.DataObject, graph: Neo4jStore) -> None:
+def test_events_after_horizons_give_one_dump_in_neo4j(data: st.DataObject, graph: Neo4jStore) -> None:
     first, then = data.draw(event_sets()), []
     emptied(graph)
     feed(graph, first)
     for horizon in sorted(data.draw(st.lists(st.sampled_from(HORIZONS), min_size=1, max_size=2)), key=parse_time):
-        going = would_remove(graph, parse_time(horizon))
+        removal = would_remove(graph, parse_time(horizon))
         removed = retain(graph, parse_time(horizon), data.draw(st.sampled_from(LIMITS)))
-        assert (removed["runs"], removed["job versions"]) == (going["runs"].count, going["job versions"].count)
+        assert (removed["runs"], removed["job versions"]) == (removal["runs"].count, removal["job versions"].count)
         messages = data.draw(event_sets(6))
         for batch in data.draw(deliveries(messages)):
             feed(graph, batch, data.draw(st.sampled_from(LIMITS)))

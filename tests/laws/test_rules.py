@@ -1,20 +1,20 @@
-"""The theorem of the specification, over a store in memory: order, duplicates, batches and limits change nothing, and the rules are right."""
+"""The theorem of the specification over a store in memory: order, duplicates, batches and limits change nothing."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 
 from ..fake_graph.store import FakeStore
 from ..feeding import differences, dumped, feed
 from .model import dump as model_dump
 from .strategies import deliveries, event_sets
 
-PLENTY = Limits()
-# So little that nearly everything a late event changes is owed, and done by later transactions.
-SCARCE = (Limits(rows=1), Limits(rows=2), Limits(runs=1, rows=3))
+PLENTY = TransactionLimits()
+# So little that nearly everything that a late event changes is deferred.
+SCARCE = (TransactionLimits(rows=1), TransactionLimits(rows=2), TransactionLimits(runs=1, rows=3))
 
 
 @settings(max_examples=1000)
@@ -30,7 +30,7 @@ def test_any_delivery_of_an_event_set_gives_the_dump_of_the_whole_set_at_once(da
 
 @settings(max_examples=800)
 @given(st.data())
-def test_work_that_is_owed_and_done_later_gives_the_same_dump(data: st.DataObject) -> None:
+def test_deferred_work_gives_the_same_dump(data: st.DataObject) -> None:
     messages = data.draw(event_sets())
     limits = data.draw(st.sampled_from(SCARCE))
     store = FakeStore()

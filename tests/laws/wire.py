@@ -1,6 +1,6 @@
-"""One message as specification 1 and the canonical JSON of specification 2.1 read it, by the letter: simple, slow, obvious.
+"""One message as specification 1 and the canonical JSON of specification 2.1 read it, literally: simple and slow.
 
-Part of the second implementation of the specification (`model.py`). Standard library only.
+Part of the second implementation of the specification (`model.py`). It uses only the standard library.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIME = re.compile(
 
 
 class NotDecodableError(ValueError):
-    """The message is no JSON text as 2.1 wants it."""
+    """The message is not a JSON text by 2.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def scalar(text: str) -> str:
 
 
 def without_nulls(value: Any) -> Any:
-    """1.1: a null member counts as absent, a null in a list is taken out."""
+    """1.1: a null member counts as absent, a null in a list is removed."""
     if isinstance(value, dict):
         return {key: without_nulls(member) for key, member in value.items() if member is not None}
     if isinstance(value, list):
@@ -134,7 +134,7 @@ def plain(value: Any) -> Any:
 
 
 def instant(text: Any) -> int | None:
-    """1.3: microseconds since the day before 0001-01-01 UTC, None where the text is no event time."""
+    """1.3: microseconds since the day before 0001-01-01 UTC, None if the text is not an event time."""
     found = TIME.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None
@@ -167,37 +167,37 @@ def valid(part: Any) -> bool:
 
 
 def member(value: Any, *path: str) -> Any:
-    """What stands at the path, None where anything on it is missing or no object."""
+    """The value at the path, None if anything on it is missing or not an object."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """1.5: the items of a list that are objects; none where it is no list."""
+    """1.5: the items of a list that are objects; none if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def told(value: Any) -> str | None:
+def text_or_none(value: Any) -> str | None:
     """1.5: empty or non-string versions, tags, types, descriptions, source codes are absent."""
     return value if isinstance(value, str) and value else None
 
 
 def key_of(value: Any) -> Key | None:
-    """1.2: the key that an object of a facet gives, None where it breaks the rule."""
+    """1.2: the key that an object of a facet gives, None if it breaks the rule."""
     namespace, name = member(value, "namespace"), member(value, "name")
     return (namespace, name) if valid(namespace) and valid(name) else None
 
 
 def shape(value: dict[str, Any]) -> str | None:
-    """1.1: told by the members that are there."""
+    """1.1: determined by the members that are there."""
     if "run" in value and "job" in value:
         return "run"
     return next((kind for kind in ("job", "dataset") if kind in value), None)
 
 
 def identity(kind: str, value: dict[str, Any]) -> list[Any]:
-    """1.2: every part of every key that the event needs, None for one that is missing."""
+    """1.2: every part of every key that the event needs, None for a missing part."""
     parts = [member(value, "run", "runId")] if kind == "run" else []
     named = "dataset" if kind == "dataset" else "job"
     parts += [member(value, named, "namespace"), member(value, named, "name")]
@@ -209,7 +209,7 @@ def identity(kind: str, value: dict[str, Any]) -> list[Any]:
 
 
 def verdict(value: Any) -> str | None:
-    """1.1 to 1.3, in the order of the codes in section 8."""
+    """1.1 to 1.3, in the order of the codes in 8.2."""
     if not isinstance(value, dict):
         return "not_an_object"
     kind = shape(value)
@@ -224,7 +224,7 @@ def verdict(value: Any) -> str | None:
 
 
 def reject(message: bytes) -> str | None:
-    """1.5: the reason code of section 8, None where the message is accepted."""
+    """1.5: the reason code of chapter 8, None if the message is accepted."""
     try:
         return verdict(read_json(message))
     except NotDecodableError:
@@ -248,7 +248,7 @@ def listed_on(value: dict[str, Any], side: str, container: str) -> dict[Key, Lis
 
 
 def read_event(message: bytes) -> Event | None:
-    """Section 1: the event, None where the message is rejected."""
+    """Chapter 1: the event, None if the message is rejected."""
     if reject(message) is not None:
         return None
     value = read_json(message)

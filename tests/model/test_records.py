@@ -1,4 +1,4 @@
-"""Packed records: what comes back is what went in, whichever threads do it at once."""
+"""Packed records: unpacking restores the record, also in many threads at once."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from headwater_graph.model.records import JobRecord, pack, unpack
 
-def there_and_back(number):
+def restores(number):
     record = JobRecord({f"facet{at}": (number, at, os.urandom(20) * (number % 97)) for at in range(40)})
     return all(unpack(pack(record), JobRecord) == record for _ in range(30))
 
 with ThreadPoolExecutor(8) as threads:
-    assert all(threads.map(there_and_back, range(400)))
+    assert all(threads.map(restores, range(400)))
 """
 
 
@@ -32,16 +32,16 @@ with ThreadPoolExecutor(8) as threads:
         DatasetRecord({"a": (1, 2, b"{}")}),
     ],
 )
-def test_a_record_comes_back(record: Any) -> None:
+def test_unpacking_restores_the_record(record: Any) -> None:
     assert unpack(pack(record), type(record)) == record
 
 
 def test_many_threads_pack_and_unpack_at_once() -> None:
-    # In a process of its own: threads that share what they must not share bring it down.
+    # In a process of its own: threads that share a zstd object crash it.
     result = subprocess.run([sys.executable, "-c", IN_THREADS], capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
 
 
-def test_a_record_of_a_newer_format_is_told() -> None:
+def test_a_record_of_a_newer_format_is_an_error_that_says_so() -> None:
     with pytest.raises(ValueError, match="upgrade"):
         unpack(b"\x09" + pack(JobRecord())[1:], JobRecord)

@@ -15,7 +15,7 @@ import neo4j
 
 from headwater_avro.names import dataset_version_id, initial_version_id, job_version_id
 from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
-from headwater_graph.queries.keys import dataset_key, field_key, job_key, run_key
+from headwater_graph.queries.keys import dataset_node_key, field_node_key, job_node_key, run_node_key
 from headwater_graph.store.statements import asked
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,14 +43,14 @@ class GraphMaker:
     _hour: float = 0.0
 
     def dataset(self, name: str, **properties: Any) -> str:
-        key = dataset_key(self.namespace, name)
+        key = dataset_node_key(self.namespace, name)
         node = {"key": key, "namespace": self.namespace, "name": name, "facets": "{}"}
         told = dataset_properties_of(properties["facets"]) if "facets" in properties else {}
         self.nodes.setdefault(("Dataset", key), node).update(properties | told)
         return key
 
     def job(self, name: str, **properties: Any) -> str:
-        key = job_key(self.namespace, name)
+        key = job_node_key(self.namespace, name)
         node = {"key": key, "namespace": self.namespace, "name": name, "facets": "{}"}
         told = job_properties_of(properties["facets"]) if "facets" in properties else {}
         self.nodes.setdefault(("Job", key), node).update(properties | told)
@@ -74,7 +74,7 @@ class GraphMaker:
         """A run that ended at ``hour``; ``inputs`` tells per output which inputs feed it (specification 6.6)."""
         self._hour = hour = self._hour + 1 if hour is None else hour
         run_id = run_id or f"{self.namespace}-run-{job}-{hour}"
-        key, job_of, ended = run_key(run_id), self.job(job), at_hour(hour)
+        key, job_of, ended = run_node_key(run_id), self.job(job), at_hour(hour)
         node = {"key": key, "id": run_id, "job": job_of, "state": state, "moment": moment(ended), "tie": run_id}
         node |= {"startedAt": ended - timedelta(minutes=minutes), "endedAt": ended, "lastEventAt": ended}
         self.nodes[("Run", key)] = {**node, **properties}
@@ -89,19 +89,19 @@ class GraphMaker:
 
     def open_run(self, job: str, run_id: str, hour: float, state: str = "RUNNING", **properties: Any) -> str:
         """A batch run that has not ended, last heard of at ``hour``."""
-        node: Properties = {"key": run_key(run_id), "id": run_id, "job": self.job(job), "state": state}
+        node: Properties = {"key": run_node_key(run_id), "id": run_id, "job": self.job(job), "state": state}
         node |= {"startedAt": at_hour(hour), "lastEventAt": at_hour(hour), **properties}
-        self.nodes[("Run", run_key(run_id))] = node
-        self.edge("Run", run_key(run_id), "RUN_OF", "Job", self.job(job))
+        self.nodes[("Run", run_node_key(run_id))] = node
+        self.edge("Run", run_node_key(run_id), "RUN_OF", "Job", self.job(job))
         return run_id
 
     def alias(self, one: str, other: str) -> None:
         self.edge("Dataset", self.dataset(one), "ALIAS_OF", "Dataset", self.dataset(other))
 
     def child(self, run_id: str, parent: str) -> None:
-        key = run_key(parent)
+        key = run_node_key(parent)
         self.nodes.setdefault(("Run", key), {"key": key, "id": parent, "placeholder": True})
-        self.edge("Run", run_key(run_id), "CHILD_OF", "Run", key)
+        self.edge("Run", run_node_key(run_id), "CHILD_OF", "Run", key)
 
     def column(self, job: str, source: tuple[str, str], target: tuple[str, str], **properties: Any) -> None:
         """A column edge; the name ``*`` stands for the whole dataset."""
@@ -114,7 +114,7 @@ class GraphMaker:
         self.edges[(label, source, kind, other, target, tie)] = properties
 
     def _field(self, dataset: str, name: str) -> str:
-        key = field_key(self.namespace, dataset, name)
+        key = field_node_key(self.namespace, dataset, name)
         self.nodes[("Field", key)] = {"key": key, "namespace": self.namespace, "dataset": dataset, "name": name}
         self.edge("Field", key, "FIELD_OF", "Dataset", self.dataset(dataset))
         return key
@@ -146,7 +146,7 @@ class GraphMaker:
         return self._version(job, run_id, ended, sides, code, inputs, unknown)
 
     def _last_run(self, run_id: str) -> dict[str, Any]:
-        run = self.nodes[("Run", run_key(run_id))]
+        run = self.nodes[("Run", run_node_key(run_id))]
         stands = {"lastRunState": run["state"], "lastRunStreaming": run.get("streaming")}
         return {"lastRun": run_id, "lastRunAt": run["endedAt"]} | stands
 

@@ -9,7 +9,7 @@ import pytest
 
 from headwater_avro.errors import ConfigError
 from headwater_graph.queries.catalog.finding import NotFound, find, find_run
-from headwater_graph.queries.keys import run_key
+from headwater_graph.queries.keys import run_node_key
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.run_graph import run_graph
@@ -101,7 +101,7 @@ def test_children_are_a_tree(reader: Neo4jReader, driver: neo4j.Driver, maker: G
         (runs["task2"], [runs["spark"]]),
     ]
     assert not shown.more_children
-    under = list_runs(reader, RunFilter(parent=run_key(runs["dag"])), NOW)
+    under = list_runs(reader, RunFilter(parent=run_node_key(runs["dag"])), NOW)
     assert {run.id for run in under} == {runs["dag"], runs["task1"], runs["task2"]}
 
 

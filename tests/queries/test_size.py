@@ -8,7 +8,7 @@ import neo4j
 import pytest
 
 from headwater_graph.queries.catalog.finding import find
-from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.keys import dataset_node_key
 from headwater_graph.queries.lineage.lineage import Scope, lineage
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GraphReader, Neo4jReader, Row
@@ -64,14 +64,14 @@ def hub(driver: neo4j.Driver, maker: GraphMaker) -> Iterator[str]:
         session.run(
             "MATCH (d:Dataset {key: $key}) UNWIND range(1, $readers) AS n "
             "CREATE (d)-[:FEEDS {version: 'v'}]->(:Job {key: $key + n, namespace: $key, name: 'reader' + n, facets: '{}'})",
-            key=dataset_key(maker.namespace, "hub"),
+            key=dataset_node_key(maker.namespace, "hub"),
             readers=READERS,
         ).consume()
     yield maker.namespace
     with driver.session() as session:
         session.run(
             "MATCH (d:Dataset {key: $key})-[:FEEDS]->(j) CALL (j) { DETACH DELETE j } IN TRANSACTIONS OF 20000 ROWS",
-            key=dataset_key(maker.namespace, "hub"),
+            key=dataset_node_key(maker.namespace, "hub"),
         ).consume()
 
 

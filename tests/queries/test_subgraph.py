@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headwater_avro.errors import ServerUnavailable
 from headwater_graph.queries.answers import Answer, Direction, Node
-from headwater_graph.queries.keys import dataset_key, job_key
+from headwater_graph.queries.keys import dataset_node_key, job_node_key
 from headwater_graph.queries.lineage.lineage import Scope, lineage
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GraphReader, Neo4jReader, Row, question_text
@@ -71,7 +71,7 @@ def made(draw: st.DrawFn) -> GraphMaker:
 
 
 def starts(maker: GraphMaker) -> list[Node]:
-    of = {"Dataset": dataset_key, "Job": job_key}
+    of = {"Dataset": dataset_node_key, "Job": job_node_key}
     named = [(label, node["name"]) for (label, _), node in maker.nodes.items() if label in of]
     return [
         Node(of[label](maker.namespace, name), "dataset" if label == "Dataset" else "job", (maker.namespace, name))
@@ -119,7 +119,7 @@ def test_one_statement_is_all_that_a_walk_asks(reader: Neo4jReader, driver: neo4
             asked.append(question)
             return self.reader.rows(question, **parameters)
 
-    start = Node(dataset_key(maker.namespace, "t6l"), "dataset", (maker.namespace, "t6l"))
+    start = Node(dataset_node_key(maker.namespace, "t6l"), "dataset", (maker.namespace, "t6l"))
     answer = ask(Noting(reader), start, "upstream", Limits(5))
     assert len(answer.nodes) == 1 + 9 + 10
     assert [(cut.why, cut.total) for cut in answer.cuts] == [("depth", 1), ("depth", 1)]

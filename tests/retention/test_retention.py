@@ -1,4 +1,4 @@
-"""Retention may be killed anywhere and go on, each of its transactions is bounded, and nothing is settled in the middle of it."""
+"""Retention can be killed anywhere and continues, its transactions are bounded, and no records are written meanwhile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.retention.removal import begin_retention
@@ -19,7 +19,7 @@ from ..apply.test_deferred import Killed, Mortal
 from ..fake_graph.store import FakeStore, FakeTransaction
 from ..feeding import dumped, feed
 
-SMALL = Limits(runs=5, rows=20)
+SMALL = TransactionLimits(runs=5, rows=20)
 RUNS = 60
 HORIZON = START + 50 * 1_000_000
 LATE = json.dumps(
@@ -94,10 +94,10 @@ def test_each_transaction_of_retention_is_bounded() -> None:
     assert max(watched.rows) <= 3 * SMALL.rows
 
 
-def test_a_batch_that_meets_retention_in_its_middle_finishes_it_first() -> None:
-    """What is owed is drained before a batch: a horizon that is set after that is met by the batch's own transaction.
+def test_a_batch_that_meets_unfinished_retention_finishes_it_first() -> None:
+    """Deferred work is done before a batch; here the horizon is set after that, before the batch's own transaction.
 
-    An event of a run that goes tells whether it came before or after.
+    Events of runs that are removed show whether the batch came before or after the horizon.
     """
 
     class SetMeanwhile(FakeStore):
@@ -107,7 +107,7 @@ def test_a_batch_that_meets_retention_in_its_middle_finishes_it_first() -> None:
         def transaction(self) -> Iterator[FakeTransaction]:
             self.begun += 1
             if self.begun == 2:
-                # The first transaction of the batch has found that nothing is owed.
+                # The first transaction of the batch has found no deferred work.
                 with super().transaction() as tx:
                     begin_retention(tx, HORIZON)
             with super().transaction() as tx:
@@ -124,25 +124,25 @@ def test_a_batch_that_meets_retention_in_its_middle_finishes_it_first() -> None:
     assert dumped(store) == dumped(after)
 
 
-def test_of_a_second_retention_nothing_is_left_to_do() -> None:
+def test_a_second_retention_finds_nothing_to_remove() -> None:
     store = filled(FakeStore())
     retain(store, HORIZON)
     once = dumped(store)
-    assert {kind: one.count for kind, one in would_remove(store, HORIZON).items()} == dict.fromkeys(
+    assert {kind: removal.count for kind, removal in would_remove(store, HORIZON).items()} == dict.fromkeys(
         ("runs", "job versions", "job events", "dataset versions"), 0
     )
     assert not retain(store, HORIZON)
     assert dumped(store) == once
 
 
-def test_the_progress_is_told_as_it_goes() -> None:
-    told: list[int] = []
-    removed = retain(filled(FakeStore()), HORIZON, SMALL, lambda counter: told.append(counter["runs"]))
-    assert told == sorted(told)
-    assert 0 < told[len(told) // 2] <= told[-1] == removed["runs"] == 50
+def test_progress_is_reported_during_retention() -> None:
+    reported: list[int] = []
+    removed = retain(filled(FakeStore()), HORIZON, SMALL, lambda counter: reported.append(counter["runs"]))
+    assert reported == sorted(reported)
+    assert 0 < reported[len(reported) // 2] <= reported[-1] == removed["runs"] == 50
 
 
-def test_what_is_owed_is_done_before_the_horizon_is_set() -> None:
+def test_deferred_work_is_done_before_the_horizon_is_set() -> None:
     store = filled(FakeStore())
     with store.transaction() as tx:
         begin_retention(tx, START + 20 * 1_000_000)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headwater_avro.times import parse_time
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.queries.catalog.finding import find
@@ -182,7 +182,7 @@ def test_what_retention_removes_and_a_rebuild_derives_is_shown(graph: Neo4jStore
     retain(graph, parse_time("2026-01-01T01:00:00Z"))
     last = shown(graph)
     assert (last.facts["runs"], last.facts["lastRun"], last.facts.get("lastRunState")) == (4, "r8", None)
-    rebuild(graph, Limits(rows=2))
+    rebuild(graph, TransactionLimits(rows=2))
     assert shown(graph) == last
 
 

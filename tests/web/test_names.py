@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from headwater_avro.names import MAX_KEY_LENGTH, key_hash
+from headwater_avro.names import MAX_KEY_LENGTH, node_key
 from headwater_graph.queries import keys
 from headwater_graph.queries.catalog.finding import NotFound, find
-from headwater_graph.queries.keys import dataset_key, names_in
+from headwater_graph.queries.keys import dataset_node_key, names_in
 from headwater_graph.queries.reader import GivenAnswers, Row
 from headwater_web import MemoryOutlet, WebSettings, create_app
 
@@ -120,10 +120,10 @@ def test_words_of_separators_are_looked_for_within_bounds() -> None:
 
 
 def test_keys_of_long_names_are_made_without_being_remembered() -> None:
-    before = key_hash.cache_info().currsize
+    before = node_key.cache_info().currsize
     keys._remembered.cache_clear()
-    assert dataset_key("n", "x" * 1_000) == key_hash.__wrapped__("dataset", "n", "x" * 1_000)
+    assert dataset_node_key("n", "x" * 1_000) == node_key.__wrapped__("dataset", "n", "x" * 1_000)
     assert keys._remembered.cache_info().currsize == 0
-    assert dataset_key("n", "short") == key_hash.__wrapped__("dataset", "n", "short")
+    assert dataset_node_key("n", "short") == node_key.__wrapped__("dataset", "n", "short")
     assert keys._remembered.cache_info().currsize == 1
-    assert key_hash.cache_info().currsize == before
+    assert node_key.cache_info().currsize == before

@@ -16,7 +16,7 @@ from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.node_status import time_text
 from headwater_graph.queries.catalog.pages import Listed, details, last_runs, namespaces, page
 from headwater_graph.queries.catalog.search import search
-from headwater_graph.queries.keys import dataset_key, job_key, names_in
+from headwater_graph.queries.keys import dataset_node_key, job_node_key, names_in
 from headwater_graph.queries.lineage.component import DIRECTIONS
 from headwater_graph.queries.lineage.lineage import Scope, walked
 from headwater_graph.queries.lineage.traversal import Limits
@@ -87,14 +87,14 @@ def get_datasets(request: Request, ask: Ask, namespace: Part, limit: Limit = 100
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/runs")
 def get_runs(request: Request, ask: Ask, namespace: Part, name: Part, limit: Limit = 100) -> Response:
     """The latest runs of a job."""
-    runs = list_runs(ask.reader, RunFilter(job=job_key(namespace, name)), ask.now, limit)
+    runs = list_runs(ask.reader, RunFilter(job=job_node_key(namespace, name)), ask.now, limit)
     return answered(request, {"runs": [line_value(run) for run in runs], "totalCount": len(runs)})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}")
 def get_job(request: Request, ask: Ask, namespace: Part, name: Part) -> Response:
     """One job."""
-    rows = list(details(ask.reader, "job", [job_key(namespace, name)]).values())
+    rows = list(details(ask.reader, "job", [job_node_key(namespace, name)]).values())
     if not rows:
         raise NotFound(f"no job {name!r} in {namespace!r}")
     return answered(request, job_value(rows[0], last_runs(ask.reader, rows)))
@@ -103,7 +103,7 @@ def get_job(request: Request, ask: Ask, namespace: Part, name: Part) -> Response
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}")
 def get_dataset(request: Request, ask: Ask, namespace: Part, name: Part) -> Response:
     """One dataset."""
-    rows = list(details(ask.reader, "dataset", [dataset_key(namespace, name)]).values())
+    rows = list(details(ask.reader, "dataset", [dataset_node_key(namespace, name)]).values())
     if not rows:
         raise NotFound(f"no dataset {name!r} in {namespace!r}")
     return answered(request, dataset_value(rows[0]))
@@ -158,7 +158,7 @@ def node_named(reader: GraphReader, node_id: str) -> Node:
     if kind not in NODE_TYPES:
         raise Problem(400, "nodeId is dataset:namespace:name or job:namespace:name")
     listed: Listed = "job" if kind == "job" else "dataset"
-    key_of = job_key if kind == "job" else dataset_key
+    key_of = job_node_key if kind == "job" else dataset_node_key
     keys = [key_of(*name) for name in node_names(rest)]
     if not keys and len(rest) > MAX_KEY_LENGTH:
         raise Problem(400, f"nodeId is {kind}:namespace:name, with names of at most {MAX_KEY_LENGTH} characters")

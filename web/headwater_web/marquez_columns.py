@@ -13,7 +13,7 @@ from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.queries.answers import Answer, Direction, Edge, Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.pages import details
-from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.keys import dataset_node_key
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GraphReader
@@ -76,20 +76,20 @@ def _starts(reader: GraphReader, node_id: str) -> list[tuple[Node, list[str]]]:
     if kind == "dataset":
         return [(node, [])]
     (row,) = details(reader, "job", [node.key]).values()
-    return [(Node(dataset_key(*key), "dataset", (key[0], key[1])), []) for key in row["outputs"]]
+    return [(Node(dataset_node_key(*key), "dataset", (key[0], key[1])), []) for key in row["outputs"]]
 
 
 def _field_named(reader: GraphReader, node_id: str, rest: str) -> tuple[Node, list[str]]:
     """The dataset and field of an id; namespaces and names may hold colons, so every way to cut is tried."""
     if rest.count(":") > MOST_COLONS:
         raise Problem(400, f"nodeId has more than {MOST_COLONS} colons after datasetField: name the dataset instead")
-    keys = list({dataset_key(*name): None for name, _ in _fields(rest)})
+    keys = list({dataset_node_key(*name): None for name, _ in _fields(rest)})
     if not keys and len(rest) > MAX_KEY_LENGTH:
         names = f"with names of at most {MAX_KEY_LENGTH} characters"
         raise Problem(400, f"nodeId is datasetField:namespace:dataset:field, {names}")
     found = details(reader, "dataset", keys)
     for name, column in _fields(rest) if found else ():
-        key = dataset_key(*name)
+        key = dataset_node_key(*name)
         rows = reader.rows("fields_of_dataset", key=key) if key in found else []
         if column in [row["name"] for row in rows]:
             return Node(key, "dataset", name), [column]
@@ -108,7 +108,7 @@ def _fields(rest: str) -> Iterator[tuple[tuple[str, str], str]]:
 
 def _values(reader: GraphReader, graph: _Graph) -> list[Value]:
     """The nodes in Marquez's shape: an edge begins at the node that shows it, whichever way data flows."""
-    keys = sorted({dataset_key(*node.name[:2]) for node in graph.nodes.values()})
+    keys = sorted({dataset_node_key(*node.name[:2]) for node in graph.nodes.values()})
     versions = {(row["namespace"], row["name"]): row for row in details(reader, "dataset", keys).values()}
     ids = {key: field_id(node) for key, node in graph.nodes.items()}
     coming, going = _neighbours(graph.edges, 1), _neighbours(graph.edges, 0)

@@ -11,7 +11,7 @@ from headwater_graph.model.facet_properties import facets_of
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound, find_run
 from headwater_graph.queries.catalog.pages import Listed, dataset_namespaces, details, last_runs
-from headwater_graph.queries.keys import dataset_key, job_key
+from headwater_graph.queries.keys import dataset_node_key, job_node_key
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.runs.history import (
     DatasetVersionLine,
@@ -94,7 +94,7 @@ def _source_value(name: str) -> Value:
 
 
 def _named(reader: GraphReader, kind: Listed, namespace: str, name: str) -> tuple[Row, Node]:
-    key = job_key(namespace, name) if kind == "job" else dataset_key(namespace, name)
+    key = job_node_key(namespace, name) if kind == "job" else dataset_node_key(namespace, name)
     found = details(reader, kind, [key])
     if not found:
         raise NotFound(f"no {kind} {name!r} in {namespace!r}")

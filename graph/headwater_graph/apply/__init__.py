@@ -1,16 +1,19 @@
-"""Settling a batch: what was told is joined with what is stored, and all that follows from it by the rules is written.
+"""Applying a batch: its records are merged with the stored ones, and everything that follows by the rules is written.
 
-The graph is settled before and after each batch; work beyond a transaction's limits is written down as owed.
-One file per kind of thing, in the order in which they run:
+There is no deferred work before and after each batch; work beyond a transaction's limits is stored as deferred work.
+One file per step, in the order in which they run:
 
-==============  ==============================================================================
-``told``        rows of joined records to what this batch tells; nothing stored is needed
-``changes``     runs as a batch changes them, and what it tells of jobs and datasets; ``hashes`` are the store's keys
-``entities``    runs, jobs, datasets and their names: records joined with the stored ones
-``versions``    dataset versions and who reads which (specification 5)
-``folds``       job versions (specification 4); ``fold_writes`` writes their outcome
-``lineage_sources``     who tells explicit lineage or columns of a job
-``current``     the current graph: edges, explicit lineage, columns (specification 6)
-``deferred``        work left by earlier transactions
-==============  ==============================================================================
+====================  ==========================================================================
+``batch_writer``      a batch to transactions: portions, retries, what the store refuses
+``merged``            rows of records to the content of a batch; nothing stored is needed
+``run_changes``       runs as a batch changes them, and what it states about jobs and datasets
+``transaction``       the steps of one transaction
+``entities``          runs, jobs, datasets and their names: records merged with the stored ones
+``version_changes``   which dataset versions appear and vanish
+``dataset_versions``  dataset versions and who reads which (specification 5)
+``folds``             job versions (specification 4); ``fold_writes`` writes the results
+``lineage_sources``   runs and events that state explicit lineage or columns of a job
+``current_graph``     the current graph: edges, explicit lineage, columns (specification 6)
+``deferred``          work that a transaction leaves for later ones (specification 12)
+====================  ==========================================================================
 """

@@ -1,7 +1,8 @@
-"""A batch to the graph: joined rows in, settled transactions out (specification 11).
+"""A batch to the graph: rows of merged records in, committed transactions out (specification 11, 12).
 
-A batch is one transaction where it fits one. What a transaction can't hold is portioned or owed; what the graph refuses is
-bisected until only the record at fault is left; what is in the way for the moment is tried again.
+A batch is one transaction if it fits. What exceeds a transaction is divided into portions or deferred. If the store refuses
+a transaction, its records are divided in halves until the record at fault is alone; if another transaction is in the way, it
+is repeated.
 """
 
 from __future__ import annotations
@@ -17,38 +18,37 @@ import msgspec
 from headwater_avro.collection import collection_paused
 from headwater_avro.errors import RejectionCode, StoreBusy, StoreExhausted, StoreRefused
 from headwater_graph.apply.deferred import RetentionUnfinished
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.merged import Portion, portions
 from headwater_graph.apply.transaction import ApplyResult, apply_batch, run_deferred
 from headwater_graph.model.values import Statement
-from headwater_graph.rules.coalesce import Kind, Row
-from headwater_graph.rules.horizon import Beyond
+from headwater_graph.rules.coalesce import MergedRow, RowKind
+from headwater_graph.rules.horizon import HorizonRejection
 from headwater_graph.store.port import Store
 from headwater_graph.store.writer_node import Loss
 
 logger = logging.getLogger("headwater.consumer")
 
 TRIES = 8
-"""How often a transaction that another one was in the way of is tried, with growing pauses, before the batch gives up."""
+"""How often a transaction is tried while others are in its way, with growing pauses, before the batch fails."""
 
 FIRST_PAUSE = 0.05
 """Seconds before the second try; doubled each time."""
 
-
 FINE_BEFORE_GROWING = 20
-"""Batches without a shortage after which transactions that were made smaller may be twice as large again."""
+"""Batches without a shortage after which the limits of transactions are doubled again."""
 
 
-def done(query_id: str, batch_id: int) -> str:
-    """Return how a mark names a batch (`headwater_graph.store.writer_node.CommittedOffsets`)."""
+def batch_identity(query_id: str, batch_id: int) -> str:
+    """Return the identity of a batch in the committed offsets (``store.writer_node.CommittedOffsets``)."""
     return f"{query_id}/{batch_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPosition:
-    """Which batch of which query this is, and up to which offsets (exclusive) it reads: {topic: {partition: offset}}.
+    """The query and number of a batch, and the offsets up to which (exclusive) it reads: {topic: {partition: offset}}.
 
-    ``topics`` are Kafka's ids of the topics, ``losses`` what the graph is to record as lost for good.
+    ``topics`` are Kafka's ids of the topics, ``losses`` the messages that the graph records as lost for good.
     """
 
     query_id: str
@@ -58,23 +58,23 @@ class BatchPosition:
     losses: tuple[Loss, ...] = ()
 
     @property
-    def mark(self) -> tuple[Statement, ...]:
-        """What says in the graph that the batch is done; nothing where the position has no offsets."""
+    def commit(self) -> tuple[Statement, ...]:
+        """The writes that commit the offsets; empty if the position has none."""
         if not self.offsets:
             return ()
         offsets, topics, losses = (
             msgspec.json.encode(value).decode() for value in (self.offsets, self.topics, self.losses)
         )
-        row = {"offsets": offsets, "done": done(self.query_id, self.batch_id), "topics": topics}
-        lost = (Statement("put_losses", ({"losses": losses},)),) if self.losses else ()
+        row = {"offsets": offsets, "done": batch_identity(self.query_id, self.batch_id), "topics": topics}
+        lost = (Statement("set_losses", ({"losses": losses},)),) if self.losses else ()
         return (Statement("set_offsets", (row,)), *lost)
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A row that the graph does not take: its messages, at ``sources``, go to the dead letters with this code."""
+    """A row that is not written: its messages, at ``sources``, become dead letters with this code."""
 
-    kind: Kind
+    kind: RowKind
     key: bytes
     sources: bytes
     code: RejectionCode
@@ -83,9 +83,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class SplitRun:
-    """A run of which the events older than ``bound`` are refused and the others not (specification 7): nothing of its row is written.
+    """A run of which the events older than ``bound`` are rejected and the others accepted (specification 10.11).
 
-    Its messages, at ``sources``, are to be joined again one by one, and what is left of them applied.
+    Nothing of its row is written: its messages, at ``sources``, are to be read again one by one, and the accepted ones
+    applied (specification 11.2).
     """
 
     run_id: str
@@ -95,9 +96,9 @@ class SplitRun:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What a batch came to: runs written, jobs with a late one, versions folded again, work still owed, seconds by phase.
+    """The result of a batch: how many jobs had a late run, how many runs were folded again, what was refused, …
 
-    ``marked`` tells that the graph says its offsets (`GraphWriter.mark`).
+    ``committed``: the offsets of the batch are committed; otherwise ``GraphWriter.commit_offsets`` is still to be called.
     """
 
     late_runs: int
@@ -107,10 +108,10 @@ class BatchReport:
     refused: list[Refused]
     runs: int = 0
     split_runs: list[SplitRun] = field(default_factory=list)
-    marked: bool = False
+    committed: bool = False
 
     def then(self, other: BatchReport) -> BatchReport:
-        """Return what this and what was left of its parted runs came to."""
+        """Return this result together with that of its split runs."""
         phases = self.phase_seconds.keys() | other.phase_seconds.keys()
         seconds = {name: self.phase_seconds.get(name, 0.0) + other.phase_seconds.get(name, 0.0) for name in phases}
         return BatchReport(
@@ -121,7 +122,7 @@ class BatchReport:
             self.refused + other.refused,
             self.runs + other.runs,
             other.split_runs,
-            other.marked,
+            other.committed,
         )
 
 
@@ -131,17 +132,21 @@ class _Progress:
     seconds: dict[str, float] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     split_runs: list[SplitRun] = field(default_factory=list)
-    marked: bool = False
+    committed: bool = False
 
-    def lies_beyond(self, portion: Iterable[Row], beyond: Iterable[Beyond]) -> None:
-        """Note what of a portion lies before the horizon; a run may be told by several of its rows."""
-        found = {(one.kind, one.key): one for one in beyond}
-        for kind, key, _, sources in portion if found else ():
-            one = found.get((kind, key.decode()))
-            if one is not None and one.bound is not None:
-                self.split_runs.append(SplitRun(one.key, sources, one.bound))
-            elif one is not None:
-                self.refused.append(Refused(kind, key, sources, "before_horizon", one.detail))
+    def add_rejected(self, portion: Iterable[MergedRow], rejected: Iterable[HorizonRejection]) -> None:
+        """Note the rows of a portion that the horizon rejects; several rows may be of one run."""
+        rejections = {(rejection.kind, rejection.key): rejection for rejection in rejected}
+        for kind, key, _, sources in portion if rejections else ():
+            rejection = rejections.get((kind, key.decode()))
+            if rejection is not None and rejection.bound is not None:
+                self.split_runs.append(SplitRun(rejection.key, sources, rejection.bound))
+            elif rejection is not None:
+                self.refused.append(Refused(kind, key, sources, "before_horizon", rejection.detail))
+
+    def report(self) -> BatchReport:
+        late, refolded, runs = self.applied.late, self.applied.refolded, self.applied.runs
+        return BatchReport(late, refolded, 0, self.seconds, self.refused, runs, self.split_runs, self.committed)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -155,106 +160,96 @@ class _Progress:
 class GraphWriter:
     """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back."""
 
-    def __init__(self, store: Store, limits: Limits | None = None) -> None:
+    def __init__(self, store: Store, limits: TransactionLimits | None = None) -> None:
         self.store = store
-        self._limits = limits or Limits()
+        self._limits = limits or TransactionLimits()
         self._now = self._limits
         self._fine = 0
 
-    def prepare(self, rows: Iterable[Row]) -> list[Portion]:
-        """Return the rows as portions of a transaction each, and work out what the first tells: as a rule there is but one.
+    def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
+        """Return the rows as portions for one transaction each; the content of the first, mostly the only one, is computed.
 
-        Nothing stored is asked for, so a batch can be prepared while another thread writes the one before.
+        Nothing stored is read, so a batch can be prepared while another thread writes the batch before it.
         """
         with collection_paused():
             prepared = [Portion(part) for part in portions(rows, self._now.runs, self._now.bytes)]
             if prepared:
-                prepared[0].ahead = prepared[0].told()
+                prepared[0].prepared = prepared[0].merged()
         return prepared
 
-    def apply(self, rows: Iterable[Row], position: BatchPosition) -> BatchReport:
-        """Write a batch of any size: its rows are taken as they are written."""
+    def apply(self, rows: Iterable[MergedRow], position: BatchPosition) -> BatchReport:
+        """Write a batch of any size: its rows are read as they are written."""
         return self.write(map(Portion, portions(rows, self._now.runs, self._now.bytes)), position)
 
     def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
-        """Write a batch; the graph is settled before it and after it, so nothing is owed in the end.
+        """Write a batch; before and after it there is no deferred work.
 
-        The transaction that brings the last of it says the position's offsets, if there are any and nothing was refused or
-        parted: else the batch is not done yet, and :meth:`mark` is to be called when it is.
+        Its last transaction commits the offsets of the position, if it has any and no row was refused or split.
+        Otherwise the batch is not done yet, and ``commit_offsets`` is to be called when it is.
 
-        Raises ServerUnavailable while the graph can't be reached: nothing of the portion under way is written then, and
-        the same batch may be applied again.
+        Raises ServerUnavailable while the graph can't be reached: nothing of the current portion is written then, and the
+        same batch can be applied again.
         """
         self.store.announce(position.batch_id)
         progress = _Progress()
         with collection_paused():
             self.run_all_deferred(progress)
-            # A batch of dead letters alone has no portion, yet its offsets are to be known: an empty one tells them.
-            waiting = iter(prepared)
-            portion: Portion | None = next(waiting, Portion([]))
+            # A batch of only dead letters has no portion: an empty one commits its offsets.
+            remaining = iter(prepared)
+            portion: Portion | None = next(remaining, Portion([]))
             while portion is not None:
-                following = next(waiting, None)
-                self._apply(portion, progress, position.mark if following is None else ())
+                following = next(remaining, None)
+                self._apply(portion, progress, position.commit if following is None else ())
                 portion = following
         self._grow()
-        applied = progress.applied
-        return BatchReport(
-            applied.late,
-            applied.refolded,
-            0,
-            progress.seconds,
-            progress.refused,
-            applied.runs,
-            progress.split_runs,
-            progress.marked,
-        )
+        return progress.report()
 
-    def mark(self, position: BatchPosition) -> None:
-        """Say in the graph that everything up to the position's offsets is done. Raises ServerUnavailable, StoreBusy."""
+    def commit_offsets(self, position: BatchPosition) -> None:
+        """Commit the offsets of a position. Raises ServerUnavailable, StoreBusy."""
         with self.store.transaction() as tx:
-            tx.write(position.mark)
+            tx.write(position.commit)
 
     def run_all_deferred(self, progress: _Progress | None = None) -> None:
-        """Do all work that earlier transactions left, each piece in transactions of its own."""
+        """Do all work that earlier transactions deferred, each piece in transactions of its own."""
         progress = progress or _Progress()
-        done = 0
+        transactions = 0
         with progress.phase("drain"):
-            while self._again(self._ran_one, progress):
-                done += 1
-                if done % 20 == 0:
-                    logger.info("settling what is owed", extra={"transactions": done})
+            while self._repeated(self._run_next_deferred, progress):
+                transactions += 1
+                if transactions % 20 == 0:
+                    logger.info("doing deferred work", extra={"transactions": transactions})
 
-    def _ran_one(self, progress: _Progress) -> bool:
+    def _run_next_deferred(self, progress: _Progress) -> bool:
+        """Do a piece of deferred work; return whether there was any."""
         while True:
             try:
-                return self._run_one(progress)
+                with self.store.transaction() as tx:
+                    deferred = tx.deferred(1)
+                    if deferred:
+                        progress.applied += run_deferred(tx, deferred[0], self._now)
+                return bool(deferred)
             except StoreExhausted:
-                self._do_less()
+                if not self._shrink():
+                    raise
 
-    def _do_less(self) -> None:
-        """Shrink what one transaction may do; raises the error under way where it can shrink no further."""
+    def _shrink(self) -> bool:
+        """Halve the limits of a transaction; return whether they were still larger than the least."""
         smaller = self._now.halved()
         if smaller == self._now:
-            raise
+            return False
         self._now, self._fine = smaller, 0
         logger.warning("the graph ran out of memory or time: smaller transactions", extra={"rows": smaller.rows})
+        return True
 
     def _grow(self) -> None:
-        """Let transactions grow back after enough batches that fitted: each try that fails costs a whole transaction."""
+        """Double the limits after enough batches that fit, not earlier: a try that fails costs a whole transaction."""
         self._fine += 1
         if self._now != self._limits and self._fine >= FINE_BEFORE_GROWING:
             self._now, self._fine = self._now.doubled(self._limits), 0
 
-    def _run_one(self, progress: _Progress) -> bool:
-        with self.store.transaction() as tx:
-            deferred = tx.deferred(1)
-            if deferred:
-                progress.applied += run_deferred(tx, deferred[0], self._now)
-        return bool(deferred)
-
-    def _apply(self, portion: Portion, progress: _Progress, mark: tuple[Statement, ...]) -> None:
+    def _apply(self, portion: Portion, progress: _Progress, commit: tuple[Statement, ...]) -> None:
         try:
-            self._again(lambda progress: self._apply_portion(portion, progress, mark), progress)
+            self._repeated(lambda progress: self._apply_portion(portion, progress, commit), progress)
         except StoreRefused as fault:
             rows = portion.rows
             if not rows:
@@ -265,40 +260,42 @@ class GraphWriter:
                 return
             half = len(rows) // 2
             self._apply(Portion(rows[:half]), progress, ())
-            self._apply(Portion(rows[half:]), progress, mark)
+            self._apply(Portion(rows[half:]), progress, commit)
             return
         except StoreExhausted:
-            self._do_less()
+            if not self._shrink():
+                raise
             *firsts, last = portions(portion.rows, self._now.runs, self._now.bytes) if portion.rows else [[]]
             for smaller in firsts:
                 self._apply(Portion(smaller), progress, ())
-            self._apply(Portion(last), progress, mark)
+            self._apply(Portion(last), progress, commit)
             return
         self.run_all_deferred(progress)
 
-    def _apply_portion(self, portion: Portion, progress: _Progress, mark: tuple[Statement, ...]) -> bool:
+    def _apply_portion(self, portion: Portion, progress: _Progress, commit: tuple[Statement, ...]) -> bool:
         with progress.phase("join"):
-            incoming = portion.told()
+            content = portion.merged()
         try:
             with progress.phase("write"), self.store.transaction() as tx:
-                applied = apply_batch(tx, incoming, self._now)
-                marked = bool(mark) and not (applied.beyond or progress.refused or progress.split_runs)
-                tx.write(mark if marked else ())
+                applied = apply_batch(tx, content, self._now)
+                committed = bool(commit) and not (applied.rejected or progress.refused or progress.split_runs)
+                tx.write(commit if committed else ())
         except RetentionUnfinished:
             self.run_all_deferred(progress)
             raise
-        progress.lies_beyond(portion.rows, applied.beyond)
-        progress.applied += replace(applied, beyond=())
-        progress.marked = marked
+        progress.add_rejected(portion.rows, applied.rejected)
+        progress.applied += replace(applied, rejected=())
+        progress.committed = committed
         return True
 
-    def _again(self, step: Callable[[_Progress], bool], progress: _Progress) -> bool:
+    def _repeated(self, step: Callable[[_Progress], bool], progress: _Progress) -> bool:
+        """Run a step again while other transactions are in its way."""
         pause = FIRST_PAUSE
         for _ in range(TRIES - 1):
             try:
                 return step(progress)
             except StoreBusy as fault:
-                logger.info("another transaction was in the way", extra={"reason": str(fault)})
+                logger.info("another transaction is in the way, trying again", extra={"reason": str(fault)})
             time.sleep(pause)
             pause *= 2
         return step(progress)

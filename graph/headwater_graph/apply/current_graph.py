@@ -1,8 +1,8 @@
-"""The current graph of a job: its edges, what feeds what of them, and its columns (specification 6.1, 6.2, 6.5, 6.6).
+"""The current graph of a job: its edges, which input feeds which output, and its columns (specification 6.1, 6.2, 6.5, 6.6).
 
-What the edges stand on is kept with the job as its fold state: up to where it was folded, which run the explicit entries
-come from, which run each output's column facet comes from, and digests of the edges as they were last written. So a run
-that tells the same as the one before it writes no edge.
+What the edges are based on is stored with the job as its fold state: up to which moment it is folded, which run or
+JobEvent the explicit entries come from, which one each output's column facet comes from, and digests of the edges as they
+were last written. So a run that states the same as the run before it writes no edge.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import cast
+from typing import TypeAlias, cast
 
 import msgspec
 from msgspec import Struct
 
 from headwater_avro.canonical import Json, canonical
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key, node_key
 from headwater_graph.apply.deferred import ColumnsBody, defer_columns
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import LineageSource, Precedence, digest_of, highest, stored_lineage_source
-from headwater_graph.model.node_keys import dataset_hash, job_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key
 from headwater_graph.model.records import DatasetRecord, unpack
 from headwater_graph.model.values import EARLIEST, LATEST, FieldPath, JobVersion, Moment, Row, Statement
 from headwater_graph.rules import facets as read
@@ -30,16 +30,16 @@ from headwater_graph.store.port import Transaction
 
 
 class FoldState(Struct, array_like=True):
-    """What a job's current edges stand on.
+    """What a job's current edges are based on.
 
-    ``version``: a digest of the version that the sources were found for; ``explicit_told``: whether any run or event of
-    the job ever had explicit entries; ``edges`` and ``written`` hold digests of the edges last written, ``written`` with
-    how many column edges an output has.
+    ``version``: a digest of the version for which the sources were determined; ``has_entries``: whether any run or event
+    of the job ever had explicit entries; ``edges`` and ``written`` have digests of the edges last written, ``written`` by
+    output and with the number of its column edges.
     """
 
     folded_to: Moment | None = None
     version: bytes = b""
-    explicit_told: bool = False
+    has_entries: bool = False
     explicit: Precedence | None = None
     columns: dict[Key, Precedence] = msgspec.field(default_factory=dict)
     edges: bytes = b""
@@ -51,33 +51,33 @@ _decode = msgspec.msgpack.Decoder(FoldState).decode
 
 
 def state_of(packed: bytes | None) -> FoldState:
-    """Return the fold state kept with a job."""
+    """Return the fold state that is stored with a job."""
     return FoldState() if packed is None else _decode(packed)
 
 
 @dataclass(slots=True)
 class JobNow:
-    """A job whose current edges are to be settled: its state, its current version, and who tells something new of it.
+    """A job whose current edges may change: its state, its current version, and its new lineage sources.
 
-    ``packed`` is the state as stored, ``left`` the moments at which nobody tells any more, ``past`` what is told by runs and
-    events that are gone (specification 7).
+    ``packed`` is the state as stored, ``left`` the moments that have no source any more, ``retained`` the sources that
+    retention removed (specification 10.8).
     """
 
     key: Key
     packed: bytes | None
     state: FoldState
     version: JobVersion | None
-    lineage_sources: dict[Moment, LineageSource] = field(default_factory=dict)
+    sources: dict[Moment, LineageSource] = field(default_factory=dict)
     left: set[Moment] = field(default_factory=set)
-    past: tuple[LineageSource, ...] = ()
+    retained: tuple[LineageSource, ...] = ()
 
 
-# ---- settling ------------------------------------------------------------------------------------------------------
+# ---- sources of the current edges ----------------------------------------------------------------------------------
 
 
-def apply_current_graph(tx: Transaction, jobs: Iterable[JobNow], limits: Limits) -> None:
-    """Write the current edges of jobs where they differ from those last written, and the states they stand on."""
-    edges = _EdgeRows()
+def apply_current_graph(tx: Transaction, jobs: Iterable[JobNow], limits: TransactionLimits) -> None:
+    """Write the current edges of jobs that differ from those last written, and the states on which they are based."""
+    edges: EdgeRows = {name: [] for name in _ORDER}
     for job in jobs:
         _apply_sources(tx, job)
         _apply_edges(tx, job, edges)
@@ -85,70 +85,50 @@ def apply_current_graph(tx: Transaction, jobs: Iterable[JobNow], limits: Limits)
         job.state.version = _version_digest(job.version) if job.version else b""
         packed = _encode(job.state)
         if packed != job.packed:
-            edges.states.append({"job": job_hash(job.key), "fold": packed})
+            edges["set_fold_states"].append({"job": job_node_key(job.key), "fold": packed})
     _apply_fields(tx, edges)
-    tx.write(edges.statements())
+    tx.write(Statement(name, tuple(rows)) for name, rows in edges.items() if rows)
 
 
-@dataclass(slots=True)
-class _EdgeRows:
-    cut: list[Row] = field(default_factory=list)
-    feeds: list[Row] = field(default_factory=list)
-    produces: list[Row] = field(default_factory=list)
-    columns_cut: list[Row] = field(default_factory=list)
-    columns: list[Row] = field(default_factory=list)
-    fields: list[Row] = field(default_factory=list)
-    fields_left: list[Row] = field(default_factory=list)
-    deferred: list[Row] = field(default_factory=list)
-    states: list[Row] = field(default_factory=list)
+EdgeRows: TypeAlias = dict[str, list[Row]]
+"""The rows of each statement, by its name."""
 
-    def statements(self) -> Iterator[Statement]:
-        for name, rows in (
-            ("unlink_current_edges", self.cut),
-            ("link_feeds", self.feeds),
-            ("link_produces", self.produces),
-            ("unlink_columns", self.columns_cut),
-            ("upsert_fields", self.fields),
-            ("link_columns", self.columns),
-            ("delete_unnamed_fields", self.fields_left),
-            ("upsert_deferred_work", self.deferred),
-            ("set_fold_states", self.states),
-        ):
-            if rows:
-                yield Statement(name, tuple(rows))
+_ORDER = (
+    "unlink_current_edges",
+    "link_feeds",
+    "link_produces",
+    "unlink_columns",
+    "upsert_fields",
+    "link_columns",
+    "delete_unnamed_fields",
+    "upsert_deferred_work",
+    "set_fold_states",
+)
 
 
 def _apply_sources(tx: Transaction, job: JobNow) -> None:
-    """Find whose entries and whose facets count now."""
+    """Determine whose entries and whose column facets count now."""
     version, state = job.version, job.state
     same = version is not None and state.version == _version_digest(version)
-    state.explicit_told = state.explicit_told or any(
-        lineage_source.entries for lineage_source in (*job.lineage_sources.values(), *job.past)
-    )
-    state.explicit = _apply_explicit(tx, job, same) if version is not None and state.explicit_told else None
-    applied: dict[Key, Precedence] = {}
-    for output in version.outputs if version else ():
-        precedence = _apply_output(tx, job, output, same)
-        if precedence is not None:
-            applied[output] = precedence
-    state.columns = applied
+    state.has_entries = state.has_entries or any(source.entries for source in (*job.sources.values(), *job.retained))
+    state.explicit = _entries_precedence(tx, job, same) if version is not None and state.has_entries else None
+    columns = {output: _columns_precedence(tx, job, output, same) for output in (version.outputs if version else ())}
+    state.columns = {output: precedence for output, precedence in columns.items() if precedence is not None}
 
 
-def _apply_explicit(tx: Transaction, job: JobNow, same: bool) -> Precedence | None:
+def _entries_precedence(tx: Transaction, job: JobNow, same: bool) -> Precedence | None:
     assert job.version is not None
     since = job.version.since
-    new = highest(
-        (lineage_source for lineage_source in job.lineage_sources.values() if lineage_source.moment >= since),
-        LineageSource.explicitly,
-    )
+    precedence_of = LineageSource.entries_precedence
+    new = highest((source for source in job.sources.values() if source.moment >= since), precedence_of)
     if same and not _lost(job, job.state.explicit, new):
         return _higher(job.state.explicit, new)
-    return _search(tx, job, since, LineageSource.explicitly)
+    return _search(tx, job, since, precedence_of)
 
 
-def _apply_output(tx: Transaction, job: JobNow, output: Key, same: bool) -> Precedence | None:
+def _columns_precedence(tx: Transaction, job: JobNow, output: Key, same: bool) -> Precedence | None:
     before = job.state.columns.get(output)
-    new = highest(job.lineage_sources.values(), lambda lineage_source: lineage_source.of_columns(output))
+    new = highest(job.sources.values(), lambda source: source.columns_precedence(output))
     if new is not None and new[0] and new[1] >= (job.state.folded_to or new[1]):
         return new
     if (same or before is not None) and not _lost(job, before, new):
@@ -163,11 +143,11 @@ def _higher(before: Precedence | None, new: Precedence | None) -> Precedence | N
 
 
 def _lost(job: JobNow, before: Precedence | None, new: Precedence | None) -> bool:
-    """Whether the one that stood highest no longer stands as it did, so that another may."""
+    """Return whether the source with the highest precedence left or lost it, so that another one may have the highest."""
     if before is None:
         return False
-    again = before[1] in job.lineage_sources and (new is None or new[:2] < before[:2])
-    return before[1] in job.left or again
+    lowered = before[1] in job.sources and (new is None or new[:2] < before[:2])
+    return before[1] in job.left or lowered
 
 
 def _search_columns(tx: Transaction, job: JobNow, output: Key) -> Precedence | None:
@@ -176,21 +156,21 @@ def _search_columns(tx: Transaction, job: JobNow, output: Key) -> Precedence | N
         return None
     if "columnLineage" not in unpack(stored.record, DatasetRecord).facets:
         return None
-    return _search(tx, job, EARLIEST, lambda lineage_source: lineage_source.of_columns(output))
+    return _search(tx, job, EARLIEST, lambda source: source.columns_precedence(output))
 
 
 def _search(
     tx: Transaction, job: JobNow, since: Moment, precedence_of: Callable[[LineageSource], Precedence | None]
 ) -> Precedence | None:
-    """Return the last one that tells and did not fail, else the last that tells, of those that are there and those gone."""
-    gone = highest((lineage_source for lineage_source in job.past if lineage_source.moment >= since), precedence_of)
-    return _higher(gone, _search_items(tx, job.key, since, precedence_of))
+    """Return the highest precedence of all stored and all retained sources from a moment on."""
+    retained = highest((source for source in job.retained if source.moment >= since), precedence_of)
+    return _higher(retained, _search_items(tx, job.key, since, precedence_of))
 
 
 def _search_items(
     tx: Transaction, job: Key, since: Moment, precedence_of: Callable[[LineageSource], Precedence | None]
 ) -> Precedence | None:
-    """Walk a job's items back to the last one that tells and did not fail; else to the last that tells."""
+    """Return the precedence of the last source that did not fail, else of the last source; items are read backwards."""
     failed: Precedence | None = None
     before, page = LATEST, 4
     while True:
@@ -198,8 +178,8 @@ def _search_items(
         for item in items:
             if item.moment < since:
                 return failed
-            lineage_source = stored_lineage_source(item)
-            precedence = precedence_of(lineage_source) if lineage_source is not None else None
+            source = stored_lineage_source(item)
+            precedence = precedence_of(source) if source is not None else None
             if precedence is not None and precedence[0]:
                 return precedence
             failed = failed or precedence
@@ -209,13 +189,12 @@ def _search_items(
 
 
 def _lineage_source_at(tx: Transaction, job: JobNow, precedence: Precedence) -> LineageSource | None:
-    if precedence[1] in job.lineage_sources:
-        return job.lineage_sources[precedence[1]]
-    gone = next((lineage_source for lineage_source in job.past if lineage_source.moment == precedence[1]), None)
-    if gone is not None:
-        return gone
-    (items,) = tx.items_from([(job.key, precedence[1])], 1)
-    return stored_lineage_source(items[0]) if items and items[0].moment == precedence[1] else None
+    moment = precedence[1]
+    known = job.sources.get(moment) or next((source for source in job.retained if source.moment == moment), None)
+    if known is not None:
+        return known
+    (items,) = tx.items_from([(job.key, moment)], 1)
+    return stored_lineage_source(items[0]) if items and items[0].moment == moment else None
 
 
 # ---- table edges ---------------------------------------------------------------------------------------------------
@@ -224,29 +203,29 @@ def _lineage_source_at(tx: Transaction, job: JobNow, precedence: Precedence) -> 
 def _explicit_inputs(tx: Transaction, job: JobNow) -> dict[Key, list[read.Members]] | None:
     if job.state.explicit is None:
         return None
-    lineage_source = _lineage_source_at(tx, job, job.state.explicit)
-    return entries_by_output(lineage_source.entries) if lineage_source else None
+    source = _lineage_source_at(tx, job, job.state.explicit)
+    return entries_by_output(source.entries) if source else None
 
 
-def _apply_edges(tx: Transaction, job: JobNow, edges: _EdgeRows) -> None:
+def _apply_edges(tx: Transaction, job: JobNow, edges: EdgeRows) -> None:
     version = job.version
     entries = _explicit_inputs(tx, job)
     feeds: list[Row] = []
     produces: list[Row] = []
     if version is not None:
-        shared = {"job": job_hash(job.key), "version": version.id, "since": version.since[0]}
-        feeds = [shared | {"dataset": dataset_hash(key)} for key in version.inputs]
+        shared = {"job": job_node_key(job.key), "version": version.id, "since": version.since[0]}
+        feeds = [shared | {"dataset": dataset_node_key(key)} for key in version.inputs]
         produces = [
-            shared | {"dataset": dataset_hash(key), "inputs": _inputs_text(entries, key, version)}
+            shared | {"dataset": dataset_node_key(key), "inputs": _inputs_text(entries, key, version)}
             for key in version.outputs
         ]
     digest = digest_of([feeds, produces])
     if digest == (job.state.edges or digest_of([[], []])):
         return
     job.state.edges = digest
-    edges.cut.append({"job": job_hash(job.key)})
-    edges.feeds += feeds
-    edges.produces += produces
+    edges["unlink_current_edges"].append({"job": job_node_key(job.key)})
+    edges["link_feeds"] += feeds
+    edges["link_produces"] += produces
 
 
 def _inputs_text(entries: dict[Key, list[read.Members]] | None, output: Key, version: JobVersion) -> str | None:
@@ -265,59 +244,60 @@ def _version_digest(version: JobVersion) -> bytes:
 
 
 def owner_of(job: Key, output: Key) -> str:
-    """Return what marks the column edges of one output of one job."""
-    return key_hash("columns", *job, *output)
+    """Return the digest that identifies the column edges of a job's output."""
+    return node_key("columns", *job, *output)
 
 
-def _apply_columns(tx: Transaction, job: JobNow, edges: _EdgeRows, limits: Limits) -> None:
+def _apply_columns(tx: Transaction, job: JobNow, edges: EdgeRows, limits: TransactionLimits) -> None:
     version = job.version
     outputs = version.outputs if version else ()
     for output in [*outputs, *(key for key in job.state.written if key not in outputs)]:
-        told = reported_columns(tx, job, output) if output in outputs else None
-        digest = digest_of([told.digest, version.inputs if version else ()]) if told else b""
+        reported = reported_columns(tx, job, output) if output in outputs else None
+        digest = digest_of([reported.digest, version.inputs if version else ()]) if reported else b""
         before, count = job.state.written.pop(output, (b"", 0))
         if digest == before:
             if digest:
                 job.state.written[output] = (digest, count)
             continue
-        found = told.edges() if told else {}
+        found = reported.edges() if reported else {}
         more = sum(map(len, found.values()))
         if digest:
             job.state.written[output] = (digest, more)
         if count + more > limits.rows:
-            edges.deferred.append(defer_columns(ColumnsBody(job.key, output, count, 0)))
+            edges["upsert_deferred_work"].append(defer_columns(ColumnsBody(job.key, output, count, 0)))
             continue
         if count:
-            edges.columns_cut.append({"owner": owner_of(job.key, output)})
-        edges.columns += column_rows(job, output, found)
+            edges["unlink_columns"].append({"owner": owner_of(job.key, output)})
+        edges["link_columns"] += column_rows(job, output, found)
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedColumns:
-    """Column edges of one output, not yet read from where they are told; ``digest`` tells whether they changed."""
+    """Column edges of an output that are not yet read from their source; they changed if ``digest`` did."""
 
     digest: bytes
     edges: Callable[[], Edges]
 
 
 def reported_columns(tx: Transaction, job: JobNow, output: Key) -> ReportedColumns | None:
-    """Return the column edges of an output: from the entries if they give any (specification 6.6), else from the facet (6.5)."""
+    """Return the column edges of an output: from the entries if these give any (specification 6.6), else from the facet (6.5)."""
     entries = _explicit_inputs(tx, job)
-    if entries and output in entries and (told := entry_edges(entries[output])):
-        return ReportedColumns(digest_of(sorted(canonical(cast("Json", one)) for one in entries[output])), lambda: told)
+    if entries and output in entries and (edges := entry_edges(entries[output])):
+        texts = sorted(canonical(cast("Json", entry)) for entry in entries[output])
+        return ReportedColumns(digest_of(texts), lambda: edges)
     precedence = job.state.columns.get(output)
-    return (
-        None if precedence is None else ReportedColumns(precedence[2], lambda: _edges_told(tx, job, output, precedence))
-    )
+    if precedence is None:
+        return None
+    return ReportedColumns(precedence[2], lambda: _source_edges(tx, job, output, precedence))
 
 
-def _edges_told(tx: Transaction, job: JobNow, output: Key, precedence: Precedence) -> Edges:
-    lineage_source = _lineage_source_at(tx, job, precedence)
-    return facet_edges(lineage_source.columns.get(output)) if lineage_source else {}
+def _source_edges(tx: Transaction, job: JobNow, output: Key, precedence: Precedence) -> Edges:
+    source = _lineage_source_at(tx, job, precedence)
+    return facet_edges(source.columns.get(output)) if source else {}
 
 
 def column_rows(job: JobNow, output: Key, edges: Edges, first: int = 0, limit: int | None = None) -> list[Row]:
-    """Return the rows of an output's column edges in a fixed order: ``limit`` of them, after so many first ones."""
+    """Return the rows of an output's column edges in a fixed order: ``limit`` of them, without the ``first`` ones."""
     declared = set(job.version.inputs) if job.version else set()
     owner, job_key = owner_of(job.key, output), canonical(list(job.key))
     return [
@@ -339,20 +319,23 @@ def column_rows(job: JobNow, output: Key, edges: Edges, first: int = 0, limit: i
 def _in_order(edges: Edges, skip: int) -> Iterator[tuple[str, Source]]:
     for target in sorted(edges):
         if skip < len(edges[target]):
-            by_parts = sorted(edges[target], key=lambda one: tuple((part is not None, part) for part in one))
+            by_parts = sorted(edges[target], key=lambda source: tuple((part is not None, part) for part in source))
             yield from ((target, source) for source in by_parts[skip:])
         skip = max(0, skip - len(edges[target]))
 
 
-def _apply_fields(tx: Transaction, edges: _EdgeRows) -> None:
-    """A field that loses an edge and gets another stays as it is: put are those not there, dropped those without edges."""
-    before, after = tx.fields_joined([row["owner"] for row in edges.columns_cut]), fields_of(edges.columns)
-    edges.fields = field_rows(path for path in after if path not in before)
-    edges.fields_left = field_rows(sorted(before - after.keys()))
+def _apply_fields(tx: Transaction, edges: EdgeRows) -> None:
+    """Create the fields that are not there, delete those without edges; a field that loses an edge and gets another stays."""
+    before, after = (
+        tx.fields_joined([row["owner"] for row in edges["unlink_columns"]]),
+        fields_of(edges["link_columns"]),
+    )
+    edges["upsert_fields"] = field_rows(path for path in after if path not in before)
+    edges["delete_unnamed_fields"] = field_rows(sorted(before - after.keys()))
 
 
 def fields_of(columns: Iterable[Row]) -> dict[FieldPath, None]:
-    """Return the fields that column edges join, each once and in their order."""
+    """Return the fields that column edges connect, each once and in their order."""
     return {tuple(row[end]): None for row in columns for end in ("source", "target")}
 
 

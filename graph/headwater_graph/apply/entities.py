@@ -1,4 +1,4 @@
-"""Runs, jobs and datasets: told records joined with stored ones, and the nodes and names that follow (specification 1.7, 2, 6.7, 6.8)."""
+"""Runs, jobs and datasets: new records merged with stored ones, their nodes and names (specification 1.7, 2, 6.7, 6.8)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 from headwater_avro.canonical import canonical, canonical_text
 from headwater_avro.names import Key
-from headwater_graph.apply.merged import Told
+from headwater_graph.apply.merged import MergedRows
 from headwater_graph.apply.run_changes import NamedEntities, RunChange, change_to
 from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
-from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.records import DatasetRecord, Facets, JobRecord, RunRecord, pack, unpack
 from headwater_graph.model.values import Row, Statement, StoredDataset, StoredJob
 from headwater_graph.rules import facets as read
-from headwater_graph.rules.horizon import Beyond, judge_run
+from headwater_graph.rules.horizon import HorizonRejection, judge_run
 from headwater_graph.rules.merge import absorb_dataset, absorb_job, absorb_run
 from headwater_graph.rules.runs import read_run
 from headwater_graph.store.port import Transaction
@@ -25,29 +25,30 @@ JobOrDataset: TypeAlias = JobRecord | DatasetRecord
 
 @dataclass(slots=True)
 class Entities:
-    """The runs that changed, and the jobs and datasets that the batch names, as stored before and as joined.
+    """The runs that changed, and the jobs and datasets that the batch names, as stored before and as merged.
 
-    ``unheard`` are those of the runs that have no node yet, not even as another's parent.
+    ``new_runs`` are the runs that have no node yet, not even as a parent. ``drop_reported`` are the datasets whose merged
+    facet states DROP, or did so before.
     """
 
     changes: dict[str, RunChange] = field(default_factory=dict)
-    unheard: set[str] = field(default_factory=set)
+    new_runs: set[str] = field(default_factory=set)
     stored_jobs: dict[Key, StoredJob] = field(default_factory=dict)
     jobs: dict[Key, JobRecord] = field(default_factory=dict)
     stored_datasets: dict[Key, StoredDataset] = field(default_factory=dict)
     datasets: dict[Key, DatasetRecord] = field(default_factory=dict)
     drop_reported: set[Key] = field(default_factory=set)
-    beyond: list[Beyond] = field(default_factory=list)
+    rejected: list[HorizonRejection] = field(default_factory=list)
 
 
-def apply_entities(tx: Transaction, told: Told) -> Entities:
-    """Join what is told with what is stored and write the nodes; duplicates of what is known write nothing."""
+def apply_entities(tx: Transaction, batch: MergedRows) -> Entities:
+    """Merge the records of a batch with the stored ones and write the nodes; duplicates write nothing."""
     entities = Entities()
-    _merge_runs(tx, told, entities)
-    # What the runs tell that are known already is stored, and told again changes nothing.
-    named = told.named_without({one.key for one in entities.beyond}) if entities.beyond else told.named
+    _merge_runs(tx, batch, entities)
+    rejected = {rejection.key for rejection in entities.rejected}
+    named = batch.named_without(rejected) if rejected else batch.named
     _load_named(tx, named, entities)
-    # These need nothing more: the server writes them while what is told of jobs and datasets is joined here.
+    # These need nothing more: the server writes them while the records of jobs and datasets are merged here.
     tx.write(_new_run_statements(entities))
     tx.write(
         (
@@ -67,73 +68,72 @@ def _load_named(tx: Transaction, named: NamedEntities, entities: Entities) -> No
 
 
 def _horizon_rows(tx: Transaction, entities: Entities) -> list[Row]:
-    """A run remembers behind which horizon it was first heard of (specification 7)."""
+    """A run stores the horizon that was in force when its first event was accepted (specification 10.11)."""
     if tx.horizon is None:
         return []
     new = (change.new.id for change in entities.changes.values() if change.old is None)
-    return [{"key": run_hash(id_), "horizon": tx.horizon} for id_ in new]
+    return [{"key": run_node_key(id_), "horizon": tx.horizon} for id_ in new]
 
 
 def write_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key, DatasetRecord]) -> None:
-    """Write jobs and datasets with all that follows from their records; nothing of them but the records is there yet."""
+    """Write everything that follows from the records of jobs and datasets of which only the records are there."""
     entities = Entities()
     _load_named(tx, NamedEntities(jobs, datasets), entities)
     statements = [*_merge_jobs(jobs, entities), *_merge_datasets(datasets, entities)]
-    drops = [{"dataset": dataset_hash(key), "dropped": True} for key in sorted(entities.drop_reported)]
+    drops = [{"dataset": dataset_node_key(key), "dropped": True} for key in sorted(entities.drop_reported)]
     tx.write((*statements, _statement("set_dropped", drops)))
 
 
-def _merge_runs(tx: Transaction, told: Told, entities: Entities) -> None:
-    """Fill in the changes, and the runs that lie beyond the horizon."""
-    stored = tx.runs(told.runs)
-    for run_id, record in told.runs.items():
+def _merge_runs(tx: Transaction, batch: MergedRows, entities: Entities) -> None:
+    """Add the changed runs, and the runs that the horizon rejects."""
+    stored = tx.runs(batch.runs)
+    for run_id, record in batch.runs.items():
         known = stored.get(run_id)
-        beyond = judge_run(run_id, record, known, tx.horizon)
-        if beyond is not None:
-            entities.beyond.append(beyond)
+        rejection = judge_run(run_id, record, known, tx.horizon)
+        if rejection is not None:
+            entities.rejected.append(rejection)
             continue
         if known is None or known.record is None:
-            entities.changes[run_id] = told.changes[run_id]
+            entities.changes[run_id] = batch.changes[run_id]
             if known is None:
-                entities.unheard.add(run_id)
+                entities.new_runs.add(run_id)
             continue
-        before = unpack(known.record, RunRecord)
-        joined = unpack(known.record, RunRecord)
-        absorb_run(joined, record)
-        if joined != before:
-            entities.changes[run_id] = change_to(run_id, joined, read_run(run_id, before), known.version)
+        before, merged = unpack(known.record, RunRecord), unpack(known.record, RunRecord)
+        absorb_run(merged, record)
+        if merged != before:
+            entities.changes[run_id] = change_to(run_id, merged, read_run(run_id, before), known.version)
 
 
 # ---- jobs ----------------------------------------------------------------------------------------------------------
 
 
-def _merge_jobs(told: dict[Key, JobRecord], entities: Entities) -> list[Statement]:
+def _merge_jobs(jobs: dict[Key, JobRecord], entities: Entities) -> list[Statement]:
     rows: list[Row] = []
-    cut: list[Row] = []
+    unlinked: list[Row] = []
     children: list[Row] = []
     parents: list[Key] = []
-    for key, record in told.items():
+    for key, record in jobs.items():
         stored = entities.stored_jobs.get(key)
         before = unpack(stored.record, JobRecord) if stored and stored.record else None
         if before is not None:
-            joined = JobRecord(dict(before.facets), before.parent)
-            absorb_job(joined, record)
-            record = joined
+            merged = JobRecord(dict(before.facets), before.parent)
+            absorb_job(merged, record)
+            record = merged
         entities.jobs[key] = record
         if record == before:
             continue
-        rows.append(_named_row(job_hash(key), key, record, before, job_properties_of))
+        rows.append(_named_row(job_node_key(key), key, record, before, job_properties_of))
         old, new = _job_parent(before), _job_parent(record)
         if old != new:
-            cut.extend([{"key": job_hash(key), "parent": job_hash(old)}] if old else [])
-            children.extend([{"key": job_hash(key), "parent": job_hash(new)}] if new else [])
+            unlinked.extend([{"key": job_node_key(key), "parent": job_node_key(old)}] if old else [])
+            children.extend([{"key": job_node_key(key), "parent": job_node_key(new)}] if new else [])
             parents.extend([new] if new else [])
     return [
         _statement("upsert_jobs", rows),
-        *_placeholders("upsert_named_jobs", parents, job_hash),
-        _statement("unlink_job_parents", cut),
+        _placeholders("upsert_named_jobs", parents, job_node_key),
+        _statement("unlink_job_parents", unlinked),
         _statement("link_job_parents", children),
-        _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
+        _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in unlinked]),
     ]
 
 
@@ -142,13 +142,13 @@ def _job_parent(record: JobRecord | None) -> Key | None:
 
 
 def _named_row(
-    hash_: str, key: Key, record: JobOrDataset, before: JobOrDataset | None, told: Callable[[str], Row]
+    node_key: str, key: Key, record: JobOrDataset, before: JobOrDataset | None, properties_of: Callable[[str], Row]
 ) -> Row:
-    """The row of a job or dataset; its facets, and what is ``told`` by them, only where they changed."""
-    row: Row = {"key": hash_, "namespace": key[0], "name": key[1], "record": pack(record)}
+    """Return the row of a job or dataset; its facets, and the properties that follow from them, only if they changed."""
+    row: Row = {"key": node_key, "namespace": key[0], "name": key[1], "record": pack(record)}
     if before is None or _texts(before.facets) != _texts(record.facets):
         text = facets_text(record.facets)
-        row |= {"facets": text, **told(text)}
+        row |= {"facets": text, **properties_of(text)}
     return row
 
 
@@ -157,7 +157,7 @@ def _texts(facets: Facets) -> dict[str, bytes]:
 
 
 def facets_text(facets: Facets) -> str:
-    """Return a job's or dataset's facets as one canonical JSON object, the deleted ones left out (specification 2.4)."""
+    """Return a job's or dataset's facets as a canonical JSON object, without the deleted ones (specification 2.4)."""
     living = sorted(read.without_deleted(facets).items())
     return "{" + ",".join(f"{canonical(name)}:{canonical_text(instance[2])}" for name, instance in living) + "}"
 
@@ -165,23 +165,19 @@ def facets_text(facets: Facets) -> str:
 # ---- datasets ------------------------------------------------------------------------------------------------------
 
 
-def _merge_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[Statement]:
+def _merge_datasets(datasets: dict[Key, DatasetRecord], entities: Entities) -> list[Statement]:
     rows: list[Row] = []
-    cut: list[Row] = []
-    aliases: list[Row] = []
-    named: list[Key] = []
+    unlinked: list[Row] = []
+    linked: list[Row] = []
+    aliases: list[Key] = []
     new: list[Row] = []
-    for key, record in told.items():
+    for key, record in datasets.items():
         stored = entities.stored_datasets.get(key)
-        before = unpack(stored.record, DatasetRecord) if stored and stored.record else None
-        if before is not None:
-            joined = DatasetRecord(dict(before.facets))
-            absorb_dataset(joined, record)
-            record = joined
+        before, record = _with_stored_dataset(stored, record)
         entities.datasets[key] = record
         if record == before:
             continue
-        row = _named_row(dataset_hash(key), key, record, before, dataset_properties_of)
+        row = _named_row(dataset_node_key(key), key, record, before, dataset_properties_of)
         row["saysDrop"] = read.says_drop(record.facets) or None
         rows.append(row)
         if stored is None:
@@ -189,21 +185,34 @@ def _merge_datasets(told: dict[Key, DatasetRecord], entities: Entities) -> list[
         if row["saysDrop"] or (stored is not None and stored.says_drop):
             entities.drop_reported.add(key)
         old, now = _aliases(before, key), _aliases(record, key)
-        cut += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in old if alias not in now]
-        aliases += [{"key": dataset_hash(key), "alias": dataset_hash(alias)} for alias in now if alias not in old]
-        named += [alias for alias in now if alias not in old]
+        added = [alias for alias in now if alias not in old]
+        unlinked += [{"key": row["key"], "alias": dataset_node_key(alias)} for alias in old if alias not in now]
+        linked += [{"key": row["key"], "alias": dataset_node_key(alias)} for alias in added]
+        aliases += added
     return [
         _statement("upsert_datasets", rows),
-        *_placeholders("upsert_named_datasets", named, dataset_hash),
-        _statement("link_fields", [*new, *({"key": dataset_hash(alias)} for alias in dict.fromkeys(named))]),
-        _statement("unlink_aliases", cut),
-        _statement("link_aliases", aliases),
-        _statement("delete_unnamed_datasets", [{"key": row["alias"]} for row in cut]),
+        _placeholders("upsert_named_datasets", aliases, dataset_node_key),
+        _statement("link_fields", [*new, *({"key": dataset_node_key(alias)} for alias in dict.fromkeys(aliases))]),
+        _statement("unlink_aliases", unlinked),
+        _statement("link_aliases", linked),
+        _statement("delete_unnamed_datasets", [{"key": row["alias"]} for row in unlinked]),
     ]
 
 
+def _with_stored_dataset(
+    stored: StoredDataset | None, record: DatasetRecord
+) -> tuple[DatasetRecord | None, DatasetRecord]:
+    """Return the stored record, None without one, and the merge of both."""
+    if stored is None or not stored.record:
+        return None, record
+    before = unpack(stored.record, DatasetRecord)
+    merged = DatasetRecord(dict(before.facets))
+    absorb_dataset(merged, record)
+    return before, merged
+
+
 def _aliases(record: DatasetRecord | None, own: Key) -> tuple[Key, ...]:
-    """The other names of a dataset; its own key among them ties nothing (specification 6.7, 9)."""
+    """Return the other keys of a dataset (specification 6.7); its own key is not an alias (9.3)."""
     if record is None:
         return ()
     return tuple(key for key in read.aliases_of(read.living(record.facets, "symlinks")) if key != own)
@@ -213,18 +222,18 @@ def _aliases(record: DatasetRecord | None, own: Key) -> tuple[Key, ...]:
 
 
 def _new_run_statements(entities: Entities) -> list[Statement]:
-    """Return the writes of runs without a node, and of jobs without one that they are of."""
-    new = [change for id_, change in entities.changes.items() if id_ in entities.unheard]
+    """Return the writes of runs without a node, and of their jobs without a node."""
+    new = [change for id_, change in entities.changes.items() if id_ in entities.new_runs]
     jobs = (change.new.job for change in new if change.new.job not in entities.stored_jobs)
     return [
-        *_placeholders("upsert_named_jobs", jobs, job_hash),
+        _placeholders("upsert_named_jobs", jobs, job_node_key),
         _statement("create_runs", [change.row for change in new]),
     ]
 
 
 def _known_run_statements(entities: Entities) -> list[Statement]:
-    """Return the writes of runs that have a node: as another's parent, or since they were told before."""
-    known = [change for id_, change in entities.changes.items() if id_ not in entities.unheard]
+    """Return the writes of runs that have a node, perhaps only as a parent."""
+    known = [change for id_, change in entities.changes.items() if id_ not in entities.new_runs]
     moves = [change for change in known if change.old is None or change.old.job != change.new.job]
     return [
         _statement("upsert_runs", [change.row for change in known]),
@@ -235,53 +244,53 @@ def _known_run_statements(entities: Entities) -> list[Statement]:
 
 
 def _state_rows(known: Iterable[RunChange]) -> Iterator[Row]:
-    """Yield how runs stand that may be the last of their versions: that changes without a fold."""
+    """Yield the states of runs that may be the last of their versions: these change without a fold."""
     for change in known:
-        stands = (change.new.state, change.new.streaming)
-        if change.old is not None and change.version is not None and stands != (change.old.state, change.old.streaming):
-            row = change.row
-            yield {"version": change.version, "run": row["id"], "state": row["state"], "streaming": row["streaming"]}
+        old, new, row = change.old, change.new, change.row
+        if change.version is None or old is None or (new.state, new.streaming) == (old.state, old.streaming):
+            continue
+        yield {"version": change.version, "run": row["id"], "state": row["state"], "streaming": row["streaming"]}
 
 
 def _run_parent_statements(changes: Iterable[RunChange]) -> list[Statement]:
-    cut: list[Row] = []
+    unlinked: list[Row] = []
     parents: list[Row] = []
     parent_jobs: list[Row] = []
     named_runs: list[Row] = []
     named_jobs: list[Key] = []
     for change in changes:
-        old, new = change.old, change.new
-        before = old.parent if old else read.Parent()
+        new = change.new
+        before = change.old.parent if change.old else read.Parent()
         if before == new.parent:
             continue
-        cut.extend(_parent_cuts(new.id, before))
+        unlinked.extend(_unlinked_parents(new.id, before))
         if new.parent.run_id is not None:
-            named_runs.append({"key": run_hash(new.parent.run_id), "id": new.parent.run_id})
-            parents.append({"run": run_hash(new.id), "parent": run_hash(new.parent.run_id)})
+            named_runs.append({"key": run_node_key(new.parent.run_id), "id": new.parent.run_id})
+            parents.append({"run": run_node_key(new.id), "parent": run_node_key(new.parent.run_id)})
         if new.parent.job is not None:
             named_jobs.append(new.parent.job)
-            parent_jobs.append({"run": run_hash(new.id), "parent": job_hash(new.parent.job)})
+            parent_jobs.append({"run": run_node_key(new.id), "parent": job_node_key(new.parent.job)})
     return [
         _statement("upsert_named_runs", list({row["key"]: row for row in named_runs}.values())),
-        *_placeholders("upsert_named_jobs", named_jobs, job_hash),
-        _statement("unlink_run_parents", cut),
+        _placeholders("upsert_named_jobs", named_jobs, job_node_key),
+        _statement("unlink_run_parents", unlinked),
         _statement("link_run_parents", parents),
         _statement("link_run_parent_jobs", parent_jobs),
-        _statement("delete_unnamed_runs", [{"key": row["parent"]} for row in cut]),
-        _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in cut]),
+        _statement("delete_unnamed_runs", [{"key": row["parent"]} for row in unlinked]),
+        _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in unlinked]),
     ]
 
 
-def _parent_cuts(run_id: str, parent: read.Parent) -> list[Row]:
-    hashes = [run_hash(parent.run_id)] if parent.run_id is not None else []
-    hashes += [job_hash(parent.job)] if parent.job is not None else []
-    return [{"run": run_hash(run_id), "parent": hash_} for hash_ in hashes]
+def _unlinked_parents(run_id: str, parent: read.Parent) -> list[Row]:
+    node_keys = [run_node_key(parent.run_id)] if parent.run_id is not None else []
+    node_keys += [job_node_key(parent.job)] if parent.job is not None else []
+    return [{"run": run_node_key(run_id), "parent": node_key} for node_key in node_keys]
 
 
-def _placeholders(name: str, keys: Iterable[Key], hash_of: object) -> list[Statement]:
-    assert callable(hash_of)
-    rows = [{"key": hash_of(key), "namespace": key[0], "name": key[1]} for key in dict.fromkeys(keys)]
-    return [_statement(name, rows)]
+def _placeholders(name: str, keys: Iterable[Key], node_key_of: Callable[[Key], str]) -> Statement:
+    return _statement(
+        name, [{"key": node_key_of(key), "namespace": key[0], "name": key[1]} for key in dict.fromkeys(keys)]
+    )
 
 
 def _statement(name: str, rows: Iterable[Row]) -> Statement:

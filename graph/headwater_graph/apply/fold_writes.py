@@ -1,4 +1,4 @@
-"""Writing the outcome of folds: versions, which run ran which, how many and which last, and where each version ends."""
+"""Writing the results of folds: versions, the version of each run, run counts, last runs, and where each version ends."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from itertools import pairwise
 
 from headwater_avro.canonical import Json, canonical
 from headwater_graph.apply.deferred import FoldBody, defer_fold
-from headwater_graph.apply.folds import Fold, event_hash
-from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
+from headwater_graph.apply.folds import Fold
+from headwater_graph.model.node_keys import dataset_node_key, event_node_key, job_node_key, run_node_key
 from headwater_graph.model.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
-from headwater_graph.rules.job_versions import Item
+from headwater_graph.rules.job_versions import FoldItem
 from headwater_graph.store.port import Transaction
 
 
 def write_folds(tx: Transaction, folds: list[Fold]) -> None:
-    """Write the outcome of folds: versions, which run ran which, counts, ends, and what is owed."""
+    """Write the results of folds: versions, the version of each run, counts, ends, and deferred work."""
     written = [statement for fold in folds for statement in _statements(fold)]
     merged: dict[str, list[Row]] = {name: [] for name in _ORDER}
     for statement in written:
@@ -26,13 +26,13 @@ def write_folds(tx: Transaction, folds: list[Fold]) -> None:
     ends += _ends(tx, refolded)
     latest = tx.versions_before([(fold.job, LATEST) for fold in refolded])
     current = [
-        {"job": job_hash(fold.job), "version": one.id if one else None}
-        for fold, one in zip(refolded, latest, strict=True)
+        {"job": job_node_key(fold.job), "version": version.id if version else None}
+        for fold, version in zip(refolded, latest, strict=True)
     ]
     current += [
-        {"job": job_hash(fold.job), "version": fold.current.id}
+        {"job": job_node_key(fold.job), "version": fold.current.id}
         for fold in folds
-        if fold.appended and fold.current and _moves(fold)
+        if fold.appended and fold.current and (fold.base is None or fold.base.id != fold.current.id)
     ]
     tx.write(
         (
@@ -57,42 +57,31 @@ _ORDER = (
 
 
 def _statements(fold: Fold) -> list[Statement]:
-    fold.dropped -= fold.put.keys()
-    doomed = fold.valid.id if fold.deferred and fold.valid and fold.valid.id in fold.dropped else None
-    dropped = fold.dropped - {doomed}
+    fold.dropped -= fold.upserted.keys()
+    obsolete = fold.valid.id if fold.deferred and fold.valid and fold.valid.id in fold.dropped else None
+    dropped = fold.dropped - {obsolete}
     moved = [(item, before, after) for item, before, after in fold.placed if before != after]
-    cuts = [{"run": run_hash(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
-    runs = [{"run": run_hash(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
-    events = [{"key": event_hash(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
-    deferred = (
-        [
-            defer_fold(
-                FoldBody(
-                    fold.job,
-                    fold.deferred,
-                    fold.last,
-                    fold.valid,
-                    doomed is not None,
-                    tuple(fold.displaced.values()),
-                    tuple(sorted(fold.left)),
-                )
-            )
-        ]
-        if fold.deferred
-        else []
-    )
+    unlinked = [{"run": run_node_key(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
+    runs = [{"run": run_node_key(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
+    events = [{"key": event_node_key(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
     return [
-        Statement("upsert_job_versions", tuple(version_row(version) for version in fold.put.values())),
-        Statement("unlink_ran", tuple(cuts)),
+        Statement("upsert_job_versions", tuple(map(version_row, fold.upserted.values()))),
+        Statement("unlink_ran", tuple(unlinked)),
         Statement("link_ran", tuple(runs)),
         Statement("set_job_event_versions", tuple(events)),
-        Statement("set_obsolete_job_versions", ({"id": doomed},) if doomed else ()),
+        Statement("set_obsolete_job_versions", ({"id": obsolete},) if obsolete else ()),
         Statement("delete_job_versions", tuple({"id": id_} for id_ in sorted(dropped))),
         Statement("set_added_runs", _added_runs(fold))
         if fold.appended
         else Statement("set_run_counts", _count_rows(moved, dropped)),
-        Statement("upsert_deferred_work", tuple(deferred)),
+        Statement("upsert_deferred_work", (defer_fold(_rest(fold, obsolete)),) if fold.deferred else ()),
     ]
+
+
+def _rest(fold: Fold, obsolete: str | None) -> FoldBody:
+    assert fold.deferred is not None
+    displaced, left = tuple(fold.displaced.values()), tuple(sorted(fold.left))
+    return FoldBody(fold.job, fold.deferred, fold.last, fold.valid, obsolete is not None, displaced, left)
 
 
 def version_row(version: JobVersion) -> Row:
@@ -100,7 +89,7 @@ def version_row(version: JobVersion) -> Row:
     lineage: list[Json] = [[list(key) for key in side] for side in (version.inputs, version.outputs)]
     return {
         "id": version.id,
-        "job": job_hash(version.job),
+        "job": job_node_key(version.job),
         "moment": version.since[0],
         "tie": version.since[1],
         "madeBy": version.made_by,
@@ -110,12 +99,12 @@ def version_row(version: JobVersion) -> Row:
         "codeTie": version.code_since[1] if version.code_since else None,
         "lineageUnknown": version.unknown or None,
         "lineage": canonical(lineage),
-        "inputs": [dataset_hash(key) for key in version.inputs],
-        "outputs": [dataset_hash(key) for key in version.outputs],
+        "inputs": [dataset_node_key(key) for key in version.inputs],
+        "outputs": [dataset_node_key(key) for key in version.outputs],
     }
 
 
-def _count_rows(moved: list[tuple[Item, str | None, str]], dropped: set[str]) -> tuple[Row, ...]:
+def _count_rows(moved: list[tuple[FoldItem, str | None, str]], dropped: set[str]) -> tuple[Row, ...]:
     counter: Counter[str] = Counter()
     for item, before, after in moved:
         if item.run_id is not None:
@@ -126,7 +115,7 @@ def _count_rows(moved: list[tuple[Item, str | None, str]], dropped: set[str]) ->
 
 
 def _added_runs(fold: Fold) -> tuple[Row, ...]:
-    """Return how many runs an append brought to each version, and the last of them."""
+    """Return how many runs an append added to each version, and the last of them."""
     rows: dict[str, Row] = {}
     for item, _, version in fold.placed:
         if item.run_id is not None:
@@ -135,31 +124,23 @@ def _added_runs(fold: Fold) -> tuple[Row, ...]:
     return tuple(rows.values())
 
 
-def _moves(fold: Fold) -> bool:
-    """Whether an append made a version, which is the job's current one then."""
-    return fold.base is None or fold.current is None or fold.base.id != fold.current.id
-
-
 def _appended_ends(fold: Fold) -> list[Row]:
-    """Return where versions end that an append made, and the one that was current before them."""
+    """Return the ends of the versions that an append made, and of the version that was current before them."""
     base = [fold.base] if fold.base else []
-    made = sorted((one for one in fold.put.values() if one.id not in {b.id for b in base}), key=lambda one: one.since)
-    chain = [*base, *made]
-    return [{"id": one.id, "end": after.since[0]} for one, after in pairwise(chain)]
+    made = [version for version in fold.upserted.values() if fold.base is None or version.id != fold.base.id]
+    chain = [*base, *sorted(made, key=lambda version: version.since)]
+    return [{"id": version.id, "end": after.since[0]} for version, after in pairwise(chain)]
 
 
 def _ends(tx: Transaction, folds: list[Fold]) -> list[Row]:
-    """Return for each version that a stretch touched, and the one before it, its end and its last run."""
-    version_changes = [_touched(fold) for fold in folds]
-    firsts = [(fold.job, min(moments, default=LATEST)) for fold, moments in zip(folds, version_changes, strict=True)]
+    """Return the end and the last run of each version that a fold changed, and of the version before these."""
+    changed = [_changed_moments(fold) for fold in folds]
+    firsts = [(fold.job, min(moments, default=LATEST)) for fold, moments in zip(folds, changed, strict=True)]
     before = tx.versions_before(firsts)
     made = tx.versions_between(
-        [
-            (job, first, max(moments, default=EARLIEST))
-            for (job, first), moments in zip(firsts, version_changes, strict=True)
-        ]
+        [(job, first, max(moments, default=EARLIEST)) for (job, first), moments in zip(firsts, changed, strict=True)]
     )
-    chains = [[*([one] if one else []), *listed] for one, listed in zip(before, made, strict=True)]
+    chains = [[*([base] if base else []), *versions] for base, versions in zip(before, made, strict=True)]
     afters = tx.versions_after(
         [(fold.job, chain[-1].since) for fold, chain in zip(folds, chains, strict=True) if chain]
     )
@@ -174,14 +155,15 @@ def _ends(tx: Transaction, folds: list[Fold]) -> list[Row]:
     return [_end_row(version, after, last) for (_, version, after), last in zip(spans, lasts, strict=True)]
 
 
-def _touched(fold: Fold) -> set[Moment]:
-    return {version.since for version in fold.put.values()} | {item.moment for item, _, _ in fold.placed} | fold.reached
+def _changed_moments(fold: Fold) -> set[Moment]:
+    versions = {version.since for version in fold.upserted.values()}
+    return versions | {item.moment for item, _, _ in fold.placed} | fold.reached
 
 
 def _end_row(version: JobVersion, after: JobVersion | None, last: tuple[str, Moment] | None) -> Row:
-    gone = version.kept.last if version.kept else None
-    there = last[1] if last is not None and last[1] >= version.since else None
-    moment = max((one for one in (gone, there) if one is not None), default=None)
+    removed = version.retained.last if version.retained else None
+    present = last[1] if last is not None and last[1] >= version.since else None
+    moment = max((moment for moment in (removed, present) if moment is not None), default=None)
     return {
         "id": version.id,
         "end": after.since[0] if after else None,

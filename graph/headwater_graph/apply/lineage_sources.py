@@ -1,122 +1,114 @@
-"""Who tells explicit lineage or columns of a job: its versioned runs and its JobEvents (specification 6.5, 6.6)."""
+"""The sources of a job's explicit lineage and columns: its versioned runs and its JobEvents (specification 6.5, 6.6)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias
 
 import msgspec
 
 from headwater_avro.events import JobEvent
 from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key
-from headwater_graph.model.records import Listing, RunRecord, unpack
+from headwater_graph.apply.run_changes import RunChange
+from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.model.values import Moment, StoredItem
-from headwater_graph.rules import facets as read
-from headwater_graph.rules.merge import job_of, sides_of
-from headwater_graph.rules.runs import Run, read_run, run_job_facets, sides
-
-if TYPE_CHECKING:
-    from headwater_graph.apply.run_changes import RunChange
+from headwater_graph.rules.job_events import JobEventReading, read_job_event
+from headwater_graph.rules.runs import RunReading, read_run
 
 Precedence: TypeAlias = tuple[bool, Moment, bytes]
-"""A source of lineage among others of its job: not failed before failed, then by moment (specification 6.5, 6.6); and a digest of
-what it tells."""
+"""(did not fail, moment, digest of what it states): of the sources of a job the greatest counts (specification 6.5, 6.6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineageSource:
-    """A versioned run or JobEvent as far as it tells explicit lineage or columns."""
+    """What a versioned run or JobEvent states of explicit lineage and columns; ``good`` if it did not fail.
+
+    Retained sources are stored with their job under these names.
+    """
 
     good: bool
     moment: Moment
     entries: frozenset[str]
     columns: dict[Key, bytes]
 
-    def explicitly(self) -> Precedence | None:
-        """Its standing among those with explicit entries."""
+    def entries_precedence(self) -> Precedence | None:
+        """Return its precedence among the sources with explicit entries, None without entries."""
         return (self.good, self.moment, digest_of(sorted(self.entries))) if self.entries else None
 
-    def of_columns(self, output: Key) -> Precedence | None:
-        """Its standing among those whose record carries a column facet for an output."""
+    def columns_precedence(self, output: Key) -> Precedence | None:
+        """Return its precedence among the sources with a column facet for an output, None without one."""
         text = self.columns.get(output)
         return None if text is None else (self.good, self.moment, digest_of(text))
 
-    def place(self) -> tuple[bool, Moment]:
-        """What its standing goes by."""
+    def order(self) -> tuple[bool, Moment]:
+        """Return its precedence without the digest."""
         return self.good, self.moment
 
 
-def lineage_source_of_run(run: Run, record: RunRecord) -> LineageSource | None:
-    """Return what a run tells, None while it is not versioned."""
-    if run.moment is None:
-        return None
-    job_facets = run_job_facets(record)
-    _, outputs = sides(record, read.is_snapshot(read.living(job_facets, "jobType")))
-    return LineageSource(not run.failed, run.moment, frozenset(record.entries), _columns(outputs))
+def lineage_source_of_run(run: RunReading) -> LineageSource | None:
+    """Return a run as a source, None while it is not versioned."""
+    return None if run.moment is None else LineageSource(not run.failed, run.moment, run.entries, run.columns)
 
 
-def lineage_source_of_event(event: JobEvent) -> LineageSource:
-    """Return what a JobEvent tells; it counts as a run that did not fail (specification 6.5)."""
-    job_facets = job_of(event).facets
-    _, outputs = sides_of(event)
-    retired = read.is_retired(job_facets)
-    entries = frozenset() if retired else frozenset(read.lineage_entries(event.job_facets.get("lineage")))
-    return LineageSource(True, (event.time, event.text), entries, {} if retired else _columns(outputs))
-
-
-def _columns(outputs: dict[Key, Listing]) -> dict[Key, bytes]:
-    """Return the column lineage facets that the outputs carry; one that is no object is absent (specification 1.5)."""
-    found = ((key, read.living(listing.facets, "columnLineage")) for key, listing in outputs.items())
-    return {key: text for key, text in found if text is not None and text.lstrip()[:1] == b"{"}
+def lineage_source_of_event(event: JobEventReading) -> LineageSource:
+    """Return a JobEvent as a source; it counts as a run that did not fail (specification 6.5)."""
+    return LineageSource(True, event.moment, event.entries, event.columns)
 
 
 def lineage_sources(
-    changes: Iterable[RunChange], events: Iterable[JobEvent]
+    changes: Iterable[RunChange], events: Iterable[JobEventReading]
 ) -> Iterator[tuple[Key, Moment, LineageSource | None]]:
-    """Yield (job, moment, who tells there now) for all that a batch changes; None where nobody does any more."""
+    """Yield (job, moment, the source there now) for everything that a batch changes; None if there is none any more."""
     for change in changes:
         old, new = change.old, change.new
         if old is not None and old.moment is not None and (old.job, old.moment) != (new.job, new.moment):
             yield old.job, old.moment, None
-        if change.lineage_source is not None:
-            yield new.job, change.lineage_source.moment, change.lineage_source
+        if new.moment is not None:
+            yield new.job, new.moment, lineage_source_of_run(new)
     for event in events:
-        yield event.job, (event.time, event.text), lineage_source_of_event(event)
+        yield event.job, event.moment, lineage_source_of_event(event)
+
+
+def stored_reading(item: StoredItem) -> RunReading | JobEventReading:
+    """Return what a stored item of a job's fold states."""
+    if item.run_id is not None:
+        return read_run(item.run_id, unpack(item.body, RunRecord))
+    event = read_event(item.body)
+    assert isinstance(event, JobEvent)
+    return read_job_event(event)
 
 
 def stored_lineage_source(item: StoredItem) -> LineageSource | None:
-    """Return what a stored item of a job's fold tells."""
-    if item.run_id is None:
-        return lineage_source_of_event(cast("JobEvent", read_event(item.body)))
-    record = unpack(item.body, RunRecord)
-    return lineage_source_of_run(read_run(item.run_id, record), record)
+    """Return a stored item of a job's fold as a source."""
+    reading = stored_reading(item)
+    return lineage_source_of_run(reading) if isinstance(reading, RunReading) else lineage_source_of_event(reading)
 
 
-_encode_past = msgspec.msgpack.Encoder().encode
-_decode_past = msgspec.msgpack.Decoder(tuple[LineageSource, ...]).decode
+_encode_sources = msgspec.msgpack.Encoder().encode
+_decode_sources = msgspec.msgpack.Decoder(tuple[LineageSource, ...]).decode
 
 
-def pack_retained_sources(lineage_sources: tuple[LineageSource, ...]) -> bytes | None:
-    """Return what is told by runs and events that are gone, as it is kept with their job (specification 7); None for nothing."""
-    return _encode_past(lineage_sources) if lineage_sources else None
+def pack_retained_sources(sources: tuple[LineageSource, ...]) -> bytes | None:
+    """Return removed sources as bytes, to be stored with their job (specification 10.8); None without any."""
+    return _encode_sources(sources) if sources else None
 
 
 def retained_sources_of(packed: bytes | None) -> tuple[LineageSource, ...]:
-    """Return the tellers that :func:`pack_retained_sources` packed."""
-    return () if packed is None else _decode_past(packed)
+    """Return the sources that ``pack_retained_sources`` packed."""
+    return () if packed is None else _decode_sources(packed)
 
 
 def highest(
-    lineage_sources: Iterable[LineageSource], precedence_of: Callable[[LineageSource], Precedence | None]
+    sources: Iterable[LineageSource], precedence_of: Callable[[LineageSource], Precedence | None]
 ) -> Precedence | None:
-    """Return the highest standing of tellers of different moments; digests are made down to that one, not of all."""
-    by_place = sorted(lineage_sources, key=LineageSource.place, reverse=True)
-    return next((precedence for precedence in map(precedence_of, by_place) if precedence is not None), None)
+    """Return the highest precedence of sources with different moments; digests are computed only down to that one."""
+    in_order = sorted(sources, key=LineageSource.order, reverse=True)
+    return next((precedence for precedence in map(precedence_of, in_order) if precedence is not None), None)
 
 
 def digest_of(value: object) -> bytes:
-    """Return a digest by which equal things are known as equal."""
+    """Return a digest of a value; equal values have equal digests."""
     return blake2b(msgspec.msgpack.encode(value), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Rows of joined records to what a batch tells (specification 11)."""
+"""Rows of merged records to the content of a batch (specification 11)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.json_codec import read_event
 from headwater_graph.apply.run_changes import NamedEntities, RunChange, change_to, named_by
 from headwater_graph.model.records import RunRecord, unpack
-from headwater_graph.rules.coalesce import Row
-from headwater_graph.rules.horizon import Beyond, older_than
+from headwater_graph.rules.coalesce import MergedRow
+from headwater_graph.rules.horizon import HorizonRejection, older_than
 from headwater_graph.rules.merge import absorb_run
 
 
 @dataclass(slots=True)
-class Told:
-    """What a batch tells: partial records of runs by runId, and whole events by their canonical JSON.
+class MergedRows:
+    """The content of a batch: partial records of runs by runId, and whole events by their canonical JSON.
 
-    What follows from these alone is worked out here, before anything stored is asked for: ``changes`` are the runs as if
-    nothing were known of them, ``named`` what is told of jobs and datasets. ``packed`` has the records that came whole,
-    as they came.
+    What follows from these alone is computed before anything stored is read: ``changes`` are the runs as if none of them
+    were stored, ``named`` the records of the jobs and datasets that they name. ``packed`` has the records of which a
+    single row came, as they came.
     """
 
     runs: dict[str, RunRecord] = field(default_factory=dict)
@@ -28,10 +28,10 @@ class Told:
     job_events: dict[str, JobEvent] = field(default_factory=dict)
     dataset_events: dict[str, DatasetEvent] = field(default_factory=dict)
     changes: dict[str, RunChange] = field(default_factory=dict)
-    named: NamedEntities = field(default_factory=lambda: NamedEntities({}, {}))
+    named: NamedEntities = field(default_factory=NamedEntities)
 
-    def add(self, row: Row) -> None:
-        """Join one row; a run told by several partitions becomes one."""
+    def add(self, row: MergedRow) -> None:
+        """Merge a row; rows of one run from several partitions become one record."""
         kind, key, payload, _ = row
         if kind == "run":
             self._add_run(key.decode(), payload)
@@ -42,25 +42,26 @@ class Told:
         elif isinstance(event, DatasetEvent):
             self.dataset_events[event.text] = event
 
-    def without_events_before(self, horizon: int | None) -> list[Beyond]:
-        """Take out the events of no run that are older than the horizon; returns them (specification 7)."""
+    def reject_events_before(self, horizon: int | None) -> list[HorizonRejection]:
+        """Remove the JobEvents and DatasetEvents that are older than the horizon; return them (specification 10.11)."""
         if horizon is None:
             return []
-        old_jobs = [text for text, event in self.job_events.items() if event.time < horizon]
-        old_datasets = [text for text, event_ in self.dataset_events.items() if event_.time < horizon]
-        for text in old_jobs:
-            del self.job_events[text]
-        for text in old_datasets:
-            del self.dataset_events[text]
         detail = older_than(horizon)
-        beyond = [Beyond("job_event", text, detail) for text in old_jobs]
-        beyond += [Beyond("dataset_event", text, detail) for text in old_datasets]
-        if beyond:
+        rejected = [
+            HorizonRejection("job_event", key, detail) for key, e in self.job_events.items() if e.time < horizon
+        ]
+        rejected += [
+            HorizonRejection("dataset_event", key, detail) for key, e in self.dataset_events.items() if e.time < horizon
+        ]
+        for rejection in rejected:
+            events = self.job_events if rejection.kind == "job_event" else self.dataset_events
+            del events[rejection.key]
+        if rejected:
             self.named = self.named_without(())
-        return beyond
+        return rejected
 
     def named_without(self, run_ids: Container[str]) -> NamedEntities:
-        """Return what is told of jobs and datasets, leaving out what these runs tell."""
+        """Return the records of the jobs and datasets that the batch names, these runs left out."""
         records = (record for run_id, record in self.runs.items() if run_id not in run_ids)
         return named_by(records, self.job_events.values(), self.dataset_events.values())
 
@@ -73,35 +74,34 @@ class Told:
             absorb_run(known, record)
 
 
-def told(rows: Iterable[Row]) -> Told:
-    """Return what rows tell together."""
-    incoming = Told()
+def merge_rows(rows: Iterable[MergedRow]) -> MergedRows:
+    """Return the content of rows, with everything that follows from it alone."""
+    merged = MergedRows()
     for row in rows:
-        incoming.add(row)
-    incoming.changes = {
-        run_id: change_to(run_id, record, packed=incoming.packed.get(run_id))
-        for run_id, record in incoming.runs.items()
+        merged.add(row)
+    merged.changes = {
+        run_id: change_to(run_id, record, packed=merged.packed.get(run_id)) for run_id, record in merged.runs.items()
     }
-    incoming.named = incoming.named_without(())
-    return incoming
+    merged.named = merged.named_without(())
+    return merged
 
 
 @dataclass(slots=True)
 class Portion:
-    """Rows for one transaction, and what they tell if that was worked out already."""
+    """The rows of one transaction, and their content if it was computed in advance."""
 
-    rows: list[Row]
-    ahead: Told | None = None
+    rows: list[MergedRow]
+    prepared: MergedRows | None = None
 
-    def told(self) -> Told:
-        """Return what the rows tell; worked out anew each time but the first, since a transaction changes it."""
-        ahead, self.ahead = self.ahead, None
-        return told(self.rows) if ahead is None else ahead
+    def merged(self) -> MergedRows:
+        """Return the content of the rows; computed anew at each call but the first, because a transaction changes it."""
+        prepared, self.prepared = self.prepared, None
+        return merge_rows(self.rows) if prepared is None else prepared
 
 
-def portions(rows: Iterable[Row], max_rows: int, max_bytes: int) -> Iterator[list[Row]]:
-    """Yield rows in portions for one transaction each; a row alone may exceed the bytes."""
-    portion: list[Row] = []
+def portions(rows: Iterable[MergedRow], max_rows: int, max_bytes: int) -> Iterator[list[MergedRow]]:
+    """Yield rows in portions for one transaction each; only a portion of a single row may exceed the bytes."""
+    portion: list[MergedRow] = []
     size = 0
     for row in rows:
         if portion and (len(portion) >= max_rows or size + len(row[2]) > max_bytes):

@@ -1,51 +1,52 @@
-"""Runs as a batch changes them, and what its records and events tell of jobs and datasets: nothing stored is asked for."""
+"""Runs as a batch changes them, and the jobs and datasets that its records and events name; nothing stored is read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headwater_avro.canonical import canonical
 from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.names import Key
-from headwater_graph.apply.lineage_sources import LineageSource, lineage_source_of_run
-from headwater_graph.model.node_keys import job_hash, run_hash
+from headwater_graph.model.node_keys import job_node_key, run_node_key
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, pack
 from headwater_graph.model.values import Row
-from headwater_graph.rules import facets as read
 from headwater_graph.rules.merge import absorb_dataset, absorb_job, dataset_of, datasets_in, job_of, jobs_in, sides_of
-from headwater_graph.rules.runs import Run, read_run
+from headwater_graph.rules.runs import RunReading, read_run
 
 
 @dataclass(frozen=True, slots=True)
 class RunChange:
-    """A run that a batch tells something new of: as it was (None if unheard of), and the version it was in, as it is.
+    """A run that a batch changes: as it is stored (``old``, None if unknown) with its job version, and as it becomes.
 
-    ``row`` is its node, ``lineage_source`` what it tells of its job's columns and explicit lineage.
+    ``row`` is its node. Everything else that is written of the run follows from ``new``.
     """
 
-    old: Run | None
+    old: RunReading | None
     version: str | None
-    new: Run
+    new: RunReading
     row: Row
-    lineage_source: LineageSource | None
 
 
 def change_to(
-    run_id: str, record: RunRecord, old: Run | None = None, version: str | None = None, packed: bytes | None = None
+    run_id: str,
+    record: RunRecord,
+    old: RunReading | None = None,
+    version: str | None = None,
+    packed: bytes | None = None,
 ) -> RunChange:
-    """Return the change that makes a run's record this one; ``packed`` is the record as it came, where it is that."""
+    """Return the change that makes a run's record this one; ``packed`` is this record as it came, if it came whole."""
     new = read_run(run_id, record)
-    return RunChange(old, version, new, run_row(new, record, packed), lineage_source_of_run(new, record))
+    return RunChange(old, version, new, run_row(new, packed or pack(record)))
 
 
-def run_row(run: Run, record: RunRecord, packed: bytes | None = None) -> Row:
-    """Return a run's node: its record, and of what it says the parts that are asked for most."""
+def run_row(run: RunReading, packed: bytes) -> Row:
+    """Return a run's node: its packed record, and the properties that are queried most."""
     return {
-        "key": run_hash(run.id),
+        "key": run_node_key(run.id),
         "id": run.id,
-        "job": job_hash(run.job),
-        "record": packed or pack(record),
+        "job": job_node_key(run.job),
+        "record": packed,
         "state": run.state,
         "started": run.started,
         "ended": run.ended,
@@ -56,37 +57,32 @@ def run_row(run: Run, record: RunRecord, packed: bytes | None = None) -> Row:
         "lineageUnknown": None if run.known else True,
         "codeVersion": run.code,
         "conflicts": canonical([list(key) for key in run.conflicts]) if run.conflicts else None,
-        "error": _error(record),
+        "error": run.error,
     }
-
-
-def _error(record: RunRecord) -> str | None:
-    instance = record.facets.get("errorMessage")
-    return read.text_member(read.members(instance[2]), "message") if instance else None
 
 
 @dataclass(frozen=True, slots=True)
 class NamedEntities:
-    """What is told of the jobs and datasets that records and events name."""
+    """Records of the jobs and datasets that runs and events name."""
 
-    jobs: dict[Key, JobRecord]
-    datasets: dict[Key, DatasetRecord]
+    jobs: dict[Key, JobRecord] = field(default_factory=dict)
+    datasets: dict[Key, DatasetRecord] = field(default_factory=dict)
 
 
 def named_by(
     records: Iterable[RunRecord], job_events: Iterable[JobEvent], dataset_events: Iterable[DatasetEvent]
 ) -> NamedEntities:
-    """Return what records of runs and events of none tell of jobs and datasets, joined (specification 6.8)."""
-    named = NamedEntities({}, {})
+    """Return the merged records of the jobs and datasets that runs and events name (specification 6.8)."""
+    named = NamedEntities()
     for record in records:
         for key, job in jobs_in(record).items():
             absorb_job(named.jobs.setdefault(key, JobRecord()), job)
         _absorb_all(named.datasets, datasets_in(record.inputs, record.outputs))
-    for event in job_events:
-        absorb_job(named.jobs.setdefault(event.job, JobRecord()), job_of(event))
-        _absorb_all(named.datasets, datasets_in(*sides_of(event)))
-    for event_ in dataset_events:
-        _absorb_all(named.datasets, {event_.dataset: dataset_of(event_)})
+    for job_event in job_events:
+        absorb_job(named.jobs.setdefault(job_event.job, JobRecord()), job_of(job_event))
+        _absorb_all(named.datasets, datasets_in(*sides_of(job_event)))
+    for dataset_event in dataset_events:
+        _absorb_all(named.datasets, {dataset_event.dataset: dataset_of(dataset_event)})
     return named
 
 

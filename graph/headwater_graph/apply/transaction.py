@@ -1,4 +1,4 @@
-"""One transaction's worth of settling: records, then dataset versions and reads, then job versions, then the current graph."""
+"""The steps of a transaction: records, dataset versions and reads, job versions, the current graph; or deferred work."""
 
 from __future__ import annotations
 
@@ -18,58 +18,59 @@ from headwater_graph.apply.current_graph import (
     reported_columns,
     state_of,
 )
-from headwater_graph.apply.dataset_versions import Read, apply_dataset_versions, resolve
+from headwater_graph.apply.dataset_versions import apply_dataset_versions, pending_reads, resolve
 from headwater_graph.apply.entities import Entities, apply_entities
 from headwater_graph.apply.fold_writes import write_folds
 from headwater_graph.apply.folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import LineageSource, lineage_sources, retained_sources_of
-from headwater_graph.apply.merged import Told
+from headwater_graph.apply.merged import MergedRows
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.apply.version_changes import VersionChanges
-from headwater_graph.model.values import DeferredWork, Moment, Statement, StoredJob
+from headwater_graph.model.values import DeferredWork, Moment, Statement, StoredJob, StoredRead
 from headwater_graph.retention.removal import retain_on
-from headwater_graph.rules.horizon import Beyond
+from headwater_graph.rules.horizon import HorizonRejection
+from headwater_graph.rules.job_events import JobEventReading, read_job_event
 from headwater_graph.store.port import Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """What settling a batch took: runs written, runs that came late, versions folded again for them; and what was not taken."""
+    """How many runs were written, how many jobs had a late run, how many runs were folded again, and what was rejected."""
 
     runs: int = 0
     late: int = 0
     refolded: int = 0
-    beyond: tuple[Beyond, ...] = ()
+    rejected: tuple[HorizonRejection, ...] = ()
 
     def __add__(self, other: ApplyResult) -> ApplyResult:
-        beyond = self.beyond + other.beyond
-        return ApplyResult(self.runs + other.runs, self.late + other.late, self.refolded + other.refolded, beyond)
+        rejected = self.rejected + other.rejected
+        return ApplyResult(self.runs + other.runs, self.late + other.late, self.refolded + other.refolded, rejected)
 
 
-def apply_batch(tx: Transaction, told: Told, limits: Limits) -> ApplyResult:
-    """Write all that a portion of a batch tells and what follows from it; beyond the limits it is owed.
+def apply_batch(tx: Transaction, batch: MergedRows, limits: TransactionLimits) -> ApplyResult:
+    """Write the content of a portion of a batch and what follows from it; what exceeds the limits is deferred.
 
-    Raises RebuildUnfinished while the graph is being rebuilt, RetentionUnfinished while what lies before the horizon is
+    Raises RebuildUnfinished while the graph is being rebuilt, RetentionUnfinished while what is before the horizon is
     being removed.
     """
     work.refuse_while_unfinished(tx)
-    beyond = told.without_events_before(tx.horizon)
-    entities = apply_entities(tx, told)
-    apply_dataset_versions(tx, entities, told.dataset_events.values(), limits)
-    events = tuple(told.job_events.values())
+    rejected = batch.reject_events_before(tx.horizon)
+    entities = apply_entities(tx, batch)
+    rejected += entities.rejected
+    apply_dataset_versions(tx, entities, batch.dataset_events.values(), limits)
+    events = [read_job_event(event) for event in batch.job_events.values()]
     if events:
         tx.write((event_rows(events),))
     changes = job_changes(entities.changes.values(), events)
     stored = entities.stored_jobs | tx.jobs(key for key in changes if key not in entities.stored_jobs)
-    states = {key: state_of(one.fold) for key, one in stored.items()}
+    states = {key: state_of(job.fold) for key, job in stored.items()}
     leave(tx, changes.values())
     folds = _fold(tx, changes, stored, states, limits)
     write_folds(tx, folds)
-    apply_current_graph(tx, _jobs_now(tx, entities.changes.values(), told, folds, stored, states), limits)
+    apply_current_graph(tx, _jobs_now(tx, entities.changes.values(), events, folds, stored, states), limits)
     late = [fold for fold in folds if not fold.appended]
-    beyond += entities.beyond
-    return ApplyResult(len(entities.changes), len(late), sum(fold.refolded for fold in late), tuple(beyond))
+    return ApplyResult(len(entities.changes), len(late), sum(fold.refolded for fold in late), tuple(rejected))
 
 
 def _fold(
@@ -77,7 +78,7 @@ def _fold(
     changes: dict[Key, JobChange],
     stored: dict[Key, StoredJob],
     states: dict[Key, FoldState],
-    limits: Limits,
+    limits: TransactionLimits,
 ) -> list[Fold]:
     folds = []
     late: dict[Key, JobChange] = {}
@@ -88,8 +89,8 @@ def _fold(
             folds.append(append(job, known.current if known else None, change))
         else:
             late[job] = change
-        if change.put:
-            latest = max(change.put)
+        if change.added:
+            latest = max(change.added)
             state.folded_to = latest if state.folded_to is None else max(state.folded_to, latest)
     return folds + (refold(tx, late, limits) if late else [])
 
@@ -97,47 +98,53 @@ def _fold(
 def _jobs_now(
     tx: Transaction,
     changes: Iterable[RunChange],
-    told: Told,
+    events: Iterable[JobEventReading],
     folds: list[Fold],
     stored: dict[Key, StoredJob],
     states: dict[Key, FoldState],
 ) -> list[JobNow]:
-    """Return the jobs whose current edges may have changed: folded, or told something new by one of their runs."""
+    """Return the jobs whose current edges may have changed: folded, or with changed lineage sources."""
     folded = {fold.job: fold for fold in folds}
-    told_now: dict[Key, list[tuple[Moment, LineageSource | None]]] = {key: [] for key in folded}
-    for key, moment, lineage_source in lineage_sources(changes, told.job_events.values()):
-        told_now.setdefault(key, []).append((moment, lineage_source))
+    changed: dict[Key, dict[Moment, LineageSource | None]] = {key: {} for key in folded}
+    changed |= _changed_sources(changes, events)
     moved = [key for key, fold in folded.items() if not fold.appended]
-    unknown = [key for key in told_now if key not in folded and key not in stored]
+    unknown = [key for key in changed if key not in folded and key not in stored]
     fresh = tx.jobs([*moved, *unknown])
     jobs = []
-    for key, listed in told_now.items():
+    for key, sources in changed.items():
+        before = stored.get(key) or fresh.get(key)
         if key in folded and folded[key].appended:
             version = folded[key].current
         else:
-            known = fresh.get(key) or stored.get(key)
+            known = fresh.get(key) or before
             version = known.current if known else None
-        before = stored.get(key) or fresh.get(key)
         packed = before.fold if before else None
         now = JobNow(key, packed, states.get(key) or state_of(packed), version)
-        now.past = retained_sources_of(before.past) if before else ()
-        now.lineage_sources = {
-            moment: lineage_source for moment, lineage_source in listed if lineage_source is not None
-        }
-        now.left = {
-            moment for moment, lineage_source in listed if lineage_source is None and moment not in now.lineage_sources
-        }
+        now.retained = retained_sources_of(before.retained_sources) if before else ()
+        now.sources = {moment: source for moment, source in sources.items() if source is not None}
+        now.left = sources.keys() - now.sources.keys()
         jobs.append(now)
     return jobs
 
 
-# ---- what earlier transactions left --------------------------------------------------------------------------------
+def _changed_sources(
+    changes: Iterable[RunChange], events: Iterable[JobEventReading]
+) -> dict[Key, dict[Moment, LineageSource | None]]:
+    """Return the changed lineage sources of jobs by their moments; None where there is none any more."""
+    changed: dict[Key, dict[Moment, LineageSource | None]] = {}
+    for key, moment, source in lineage_sources(changes, events):
+        sources = changed.setdefault(key, {})
+        sources[moment] = source or sources.get(moment)
+    return changed
 
 
-def run_deferred(tx: Transaction, deferred: DeferredWork, limits: Limits) -> ApplyResult:
-    """Do one piece of owed work as far as the limits let; what is left of it is owed again.
+# ---- work that earlier transactions deferred -----------------------------------------------------------------------
 
-    Raises RebuildUnfinished where that piece is a rebuild.
+
+def run_deferred(tx: Transaction, deferred: DeferredWork, limits: TransactionLimits) -> ApplyResult:
+    """Do a piece of deferred work as far as the limits allow; the rest of it is deferred again.
+
+    Raises RebuildUnfinished if the piece is a rebuild, ValueError if a newer headwater stored it.
     """
     if deferred.kind == work.REBUILD["kind"]:
         raise work.RebuildUnfinished
@@ -154,11 +161,11 @@ def run_deferred(tx: Transaction, deferred: DeferredWork, limits: Limits) -> App
         case "retain":
             retain_on(tx, work.retain_body(deferred.body), limits)
         case unknown:
-            raise ValueError(f"owed work of kind {unknown!r}: written by a newer headwater, upgrade this one")
+            raise ValueError(f"deferred work of kind {unknown!r}: a newer headwater stored it, upgrade this one")
     return ApplyResult()
 
 
-def _resume_fold(tx: Transaction, body: work.FoldBody, limits: Limits) -> ApplyResult:
+def _resume_fold(tx: Transaction, body: work.FoldBody, limits: TransactionLimits) -> ApplyResult:
     fold = continue_fold(tx, body, limits)
     write_folds(tx, [fold])
     apply_current_graph(tx, [_job_now(tx, body.job)], limits)
@@ -167,54 +174,49 @@ def _resume_fold(tx: Transaction, body: work.FoldBody, limits: Limits) -> ApplyR
 
 def _job_now(tx: Transaction, key: Key) -> JobNow:
     job = tx.jobs([key])[key]
-    return JobNow(key, job.fold, state_of(job.fold), job.current, past=retained_sources_of(job.past))
+    return JobNow(key, job.fold, state_of(job.fold), job.current, retained=retained_sources_of(job.retained_sources))
 
 
-def _resume_reads(tx: Transaction, body: work.ReadsBody, limits: Limits) -> None:
+def _resume_reads(tx: Transaction, body: work.ReadsBody, limits: TransactionLimits) -> None:
     dataset, after, until = body
     (reads,) = tx.readers_between([(dataset, after, until)], limits.rows + 1)
     if len(reads) > limits.rows:
         reads = reads[: limits.rows]
         tx.write((Statement("upsert_deferred_work", (work.defer_reads(dataset, reads[-1].moment, until),)),))
-    _resolve_again(tx, [Read(one.run_id, one.moment, dataset, None, one.version, one.version) for one in reads])
+    _resolve_again(tx, dataset, reads)
 
 
-def _resume_exact(tx: Transaction, body: work.ExactBody, limits: Limits) -> None:
+def _resume_exact(tx: Transaction, body: work.ExactBody, limits: TransactionLimits) -> None:
     dataset, external, after = body
     (reads,) = tx.exact_readers([(dataset, external, after)], limits.rows + 1)
     if len(reads) > limits.rows:
         reads = reads[: limits.rows]
         tx.write((Statement("upsert_deferred_work", (work.defer_exact(dataset, external, reads[-1].moment),)),))
-    _resolve_again(tx, [Read(one.run_id, one.moment, dataset, external, one.version, one.version) for one in reads])
+    _resolve_again(tx, dataset, reads)
 
 
-def _resolve_again(tx: Transaction, reads: list[Read]) -> None:
-    entities = Entities()
-    version_changes = VersionChanges()
-    for one in reads:
-        # Nothing at hand may settle these: what is stored around their moments is not loaded.
-        version_changes.removed.setdefault(one.dataset, set())
-    resolve(tx, entities, reads, [], version_changes)
+def _resolve_again(tx: Transaction, dataset: Key, reads: list[StoredRead]) -> None:
+    # Marked as removed, so that the store resolves each read: the versions around these moments are not loaded.
+    resolve(tx, Entities(), pending_reads(dataset, reads), [], VersionChanges(removed={dataset: set()}))
 
 
-def _resume_columns(tx: Transaction, body: work.ColumnsBody, limits: Limits) -> None:
-
-    owner = owner_of(body.job, body.output)
-    if body.to_cut > 0:
-        tx.write((Statement("unlink_some_columns", ({"owner": owner, "limit": limits.rows},)),))
-        left = work.ColumnsBody(body.job, body.output, max(0, body.to_cut - limits.rows), 0)
-        tx.write((Statement("upsert_deferred_work", (work.defer_columns(left),)),))
+def _resume_columns(tx: Transaction, body: work.ColumnsBody, limits: TransactionLimits) -> None:
+    if body.to_unlink > 0:
+        row = {"owner": owner_of(body.job, body.output), "limit": limits.rows}
+        tx.write((Statement("unlink_some_columns", (row,)),))
+        rest = work.ColumnsBody(body.job, body.output, max(0, body.to_unlink - limits.rows), 0)
+        tx.write((Statement("upsert_deferred_work", (work.defer_columns(rest),)),))
         return
     job = _job_now(tx, body.job)
     current = job.version is not None and body.output in job.version.outputs
-    told = reported_columns(tx, job, body.output) if current else None
-    edges = told.edges() if told else {}
+    reported = reported_columns(tx, job, body.output) if current else None
+    edges = reported.edges() if reported else {}
     rows = column_rows(job, body.output, edges, body.done, limits.rows)
     statements = [
         Statement("upsert_fields", tuple(field_rows(fields_of(rows)))),
         Statement("link_columns", tuple(rows)),
     ]
     if sum(map(len, edges.values())) > body.done + limits.rows:
-        left = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
-        statements.append(Statement("upsert_deferred_work", (work.defer_columns(left),)))
+        rest = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
+        statements.append(Statement("upsert_deferred_work", (work.defer_columns(rest),)))
     tx.write(statements)

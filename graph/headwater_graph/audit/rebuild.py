@@ -21,10 +21,10 @@ from headwater_avro.names import Key
 from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
 from headwater_graph.apply.deferred import REBUILD, RETAIN
 from headwater_graph.apply.entities import write_names
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.transaction import run_deferred
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
-from headwater_graph.model.node_keys import run_hash
+from headwater_graph.model.node_keys import run_node_key
 from headwater_graph.model.properties import version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.model.values import (
@@ -38,7 +38,7 @@ from headwater_graph.model.values import (
     StoredRun,
 )
 from headwater_graph.retention.retained import by_dataset, restore_retained_datasets, restore_retained_jobs
-from headwater_graph.rules.coalesce import Kind, Row
+from headwater_graph.rules.coalesce import MergedRow, RowKind
 from headwater_graph.rules.runs import read_run
 from headwater_graph.store.port import Scans, Store, Transaction
 
@@ -66,14 +66,14 @@ class Rebuilt:
 
 
 def rebuild(
-    store: RebuiltStore, limits: Limits | None = None, progress: Progress = lambda _what, _done: None
+    store: RebuiltStore, limits: TransactionLimits | None = None, progress: Progress = lambda _what, _done: None
 ) -> Rebuilt:
     """Derive everything in the graph anew from its records, which stay as they are.
 
     Raises ServerUnavailable while the graph can't be reached, StoreRefused where it won't take what follows from its own
     records; the mark stands then, and only another rebuild goes on.
     """
-    limits = limits or Limits()
+    limits = limits or TransactionLimits()
     while not _mark(store, limits):
         progress("retention", 1)
     for name in SWEEPS:
@@ -86,7 +86,7 @@ def rebuild(
     return Rebuilt(jobs, datasets, told)
 
 
-def _mark(store: Store, limits: Limits) -> bool:
+def _mark(store: Store, limits: TransactionLimits) -> bool:
     """Set the mark; what lies before the horizon is removed before that, a piece at a time."""
     with store.transaction() as tx:
         deferred = [one for one in tx.deferred(1) if one.kind == RETAIN]
@@ -97,7 +97,7 @@ def _mark(store: Store, limits: Limits) -> bool:
     return not deferred
 
 
-def _sweep(store: Store, name: str, limits: Limits, progress: Progress) -> None:
+def _sweep(store: Store, name: str, limits: TransactionLimits, progress: Progress) -> None:
     after: str | None = ""
     done = 0
     while after is not None:
@@ -115,7 +115,7 @@ def _sweep(store: Store, name: str, limits: Limits, progress: Progress) -> None:
 # ---- names ---------------------------------------------------------------------------------------------------------
 
 
-def _put_names(store: RebuiltStore, limits: Limits, progress: Progress) -> tuple[int, int]:
+def _put_names(store: RebuiltStore, limits: TransactionLimits, progress: Progress) -> tuple[int, int]:
     """Write jobs and datasets from their records; returns how many of each."""
     jobs, datasets = 0, 0
     for portion in _named(store, "scan/jobs", limits):
@@ -135,7 +135,7 @@ def _put_names(store: RebuiltStore, limits: Limits, progress: Progress) -> tuple
     return jobs, datasets
 
 
-def _named(store: Scans, scan: str, limits: Limits) -> Iterator[list[tuple[Key, bytes]]]:
+def _named(store: Scans, scan: str, limits: TransactionLimits) -> Iterator[list[tuple[Key, bytes]]]:
     """Yield jobs or datasets with their records, in portions for one transaction each."""
     portion: list[tuple[Key, bytes]] = []
     size = 0
@@ -154,7 +154,7 @@ def _named(store: Scans, scan: str, limits: Limits) -> Iterator[list[tuple[Key, 
 # ---- what retention keeps ------------------------------------------------------------------------------------------
 
 
-def _put_kept(store: RebuiltStore, limits: Limits, progress: Progress) -> None:
+def _put_kept(store: RebuiltStore, limits: TransactionLimits, progress: Progress) -> None:
     """Put what retention keeps (specification 7): of a job or dataset all at once, for as many as one transaction takes."""
     jobs: dict[Key, list[JobVersion]] = {}
     for row in store.scan("check/retained_job_versions"):
@@ -183,14 +183,14 @@ def _portions(keys: Iterable[Key], size: int) -> Iterator[list[Key]]:
 class Recorded(Struct, array_like=True):
     """What is to be settled again: a run's record of so many bytes, or an event, whose text is the second of its moment."""
 
-    kind: Kind
+    kind: RowKind
     size: int
 
 
-def _apply_again(store: RebuiltStore, limits: Limits, progress: Progress) -> int:
+def _apply_again(store: RebuiltStore, limits: TransactionLimits, progress: Progress) -> int:
     done = 0
 
-    def counted(rows: Iterable[Row]) -> Iterator[Row]:
+    def counted(rows: Iterable[MergedRow]) -> Iterator[MergedRow]:
         nonlocal done
         for row in rows:
             yield row
@@ -211,7 +211,7 @@ def _apply_again(store: RebuiltStore, limits: Limits, progress: Progress) -> int
     return done
 
 
-def _recorded(store: Scans) -> Iterator[tuple[Kind, Moment, int]]:
+def _recorded(store: Scans) -> Iterator[tuple[RowKind, Moment, int]]:
     for row in store.scan("check/runs"):
         moment = read_run(row["id"], unpack(row["record"], RunRecord)).moment
         yield "run", moment or (EARLIEST[0], row["id"]), len(row["record"])
@@ -221,10 +221,10 @@ def _recorded(store: Scans) -> Iterator[tuple[Kind, Moment, int]]:
         yield "dataset_event", (read_event(row["text"].encode()).time, row["text"]), len(row["text"])
 
 
-def _rows(store: Scans, recorded: Spill[Recorded], limits: Limits) -> Iterator[Row]:
+def _rows(store: Scans, recorded: Spill[Recorded], limits: TransactionLimits) -> Iterator[MergedRow]:
     """Yield what is recorded, oldest first; records are read a page at a time."""
     for page in _pages(((key[1], one) for key, one in recorded), limits.bytes):
-        keys = [run_hash(text) for text, one in page if one.kind == "run"]
+        keys = [run_node_key(text) for text, one in page if one.kind == "run"]
         found = {row["id"]: row["record"] for row in store.scan("check/records", keys=keys)}
         for text, one in page:
             yield one.kind, text.encode(), found[text] if one.kind == "run" else text.encode(), b""

@@ -1,27 +1,32 @@
-"""The store's keys of what has a name: hashes, since a name may be longer than an index takes."""
+"""The unique property ``key`` of nodes: a digest, because a name may be longer than an index entry may be."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key, node_key
 
-_REMEMBERED = 32_768
-"""Hashes kept: jobs and datasets are named by one run after another."""
-
-
-@lru_cache(_REMEMBERED)
-def job_hash(key: Key) -> str:
-    """Return the store's key of a job."""
-    return key_hash("job", *key)
+_CACHED = 32_768
+"""Digests that are cached: run after run names the same jobs and datasets."""
 
 
-@lru_cache(_REMEMBERED)
-def dataset_hash(key: Key) -> str:
-    """Return the store's key of a dataset."""
-    return key_hash("dataset", *key)
+@lru_cache(_CACHED)
+def job_node_key(key: Key) -> str:
+    """Return the node key of a job."""
+    return node_key("job", *key)
 
 
-def run_hash(run_id: str) -> str:
-    """Return the store's key of a run."""
-    return key_hash("run", run_id)
+@lru_cache(_CACHED)
+def dataset_node_key(key: Key) -> str:
+    """Return the node key of a dataset."""
+    return node_key("dataset", *key)
+
+
+def run_node_key(run_id: str) -> str:
+    """Return the node key of a run."""
+    return node_key("run", run_id)
+
+
+def event_node_key(text: str) -> str:
+    """Return the node key of a JobEvent, given its canonical JSON."""
+    return node_key.__wrapped__("event", text)  # Not cached: an event can be large, and each has a key of its own.

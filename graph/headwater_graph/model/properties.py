@@ -1,31 +1,31 @@
-"""Properties of nodes as values: job versions, and what retention keeps (specification 7)."""
+"""Properties of nodes as values: job versions, and what retention stores (specification 10)."""
 
 from __future__ import annotations
 
 import msgspec
 
 from headwater_avro.names import Key
-from headwater_graph.model.values import JobVersion, Moment, RetainedPast, RetainedRead, Row
+from headwater_graph.model.values import JobVersion, Moment, RetainedCounts, RetainedRead, Row
 
-_decode = msgspec.json.Decoder(tuple[int, str, str | None]).decode
-_lineage = msgspec.json.Decoder(tuple[tuple[Key, ...], tuple[Key, ...]]).decode
+_decode_read = msgspec.json.Decoder(tuple[int, str, str | None]).decode
+_decode_lineage = msgspec.json.Decoder(tuple[tuple[Key, ...], tuple[Key, ...]]).decode
 
 
 def version_of(row: Row, job: Key) -> JobVersion:
-    """Return the job version that a row with the properties of its node tells."""
-    inputs, outputs = _lineage(row["lineage"])
+    """Return the job version whose node has these properties."""
+    inputs, outputs = _decode_lineage(row["lineage"])
     code_since = None if row["codeMoment"] is None else (row["codeMoment"], row["codeTie"])
     since = (row["moment"], row["madeBy"] or row["text"])
     unknown = bool(row["lineageUnknown"])
     return JobVersion(
-        row["id"], job, since, row["madeBy"], inputs, outputs, unknown, row["codeVersion"], code_since, _kept(row)
+        row["id"], job, since, row["madeBy"], inputs, outputs, unknown, row["codeVersion"], code_since, _retained(row)
     )
 
 
-def _kept(row: Row) -> RetainedPast | None:
+def _retained(row: Row) -> RetainedCounts | None:
     if row.get("keptNumber") is None:
         return None
-    return RetainedPast(row["keptNumber"], row["keptRuns"], _last(row))
+    return RetainedCounts(row["keptNumber"], row["keptRuns"], _last(row))
 
 
 def _last(row: Row) -> Moment | None:
@@ -33,13 +33,13 @@ def _last(row: Row) -> Moment | None:
 
 
 def retained_read(text: str | None) -> RetainedRead | None:
-    """Return the read that the property ``past`` of a dataset tells."""
+    """Return the read that the property ``past`` of a dataset contains."""
     if text is None:
         return None
-    time, run_id, external = _decode(text)
+    time, run_id, external = _decode_read(text)
     return RetainedRead((time, run_id), external)
 
 
-def retained_read_text(past: RetainedRead) -> str:
-    """Return a read as the property ``past`` of a dataset: JSON, [time, runId, external or null]."""
-    return msgspec.json.encode((*past.moment, past.external)).decode()
+def retained_read_text(read: RetainedRead) -> str:
+    """Return the property ``past`` of a dataset: JSON, ``[time, runId, external or null]``."""
+    return msgspec.json.encode((*read.moment, read.external)).decode()

@@ -1,8 +1,8 @@
-"""What is remembered of a run, a job and a dataset: elements of a semilattice (specification 2).
+"""The records of runs, jobs and datasets: elements of a join semilattice (specification 2).
 
-A record holds, of each thing that was told, the instance that stays, with the order that made it stay; so two records
-of the same thing can be joined without the events they came from. Records are packed as one format byte and
-zstd-compressed MessagePack; every format ever written stays readable.
+For each thing that events state, a record holds the instance that remains and its place in the order of events. So two
+records of one thing can be merged without the events they come from. A packed record is one format byte and
+zstd-compressed MessagePack; every format that was ever written stays readable.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from msgspec import Struct, field
 from headwater_avro.names import Key
 
 Instance: TypeAlias = tuple[int, int, bytes]
-"""A facet as one event carried it: (eventTime in microseconds, type rank, JSON text)."""
+"""A facet as one event carries it: (eventTime in microseconds, type rank, JSON text)."""
 
 Facets: TypeAlias = dict[str, Instance]
-"""Facet name -> the instance that stays (specification 2.3)."""
+"""Facet name -> the instance that remains (specification 2.3)."""
 
 
 class Listing(Struct, array_like=True):
     """A dataset on one side of a run: when it was first and last listed, and its two facet containers.
 
-    ``time`` and ``rank`` are the order of the last event that lists it (for specification 2.7), ``first`` the least eventTime
-    that does (for specification 5.1).
+    ``time`` and ``rank`` are the order of the last event that lists it (for specification 2.7). ``first`` is the least
+    eventTime of these events (for specification 5.1). ``own`` are the input or output facets.
     """
 
     first: int
@@ -38,7 +38,7 @@ class Listing(Struct, array_like=True):
 
 
 class Naming(Struct, array_like=True):
-    """A job as the events of one run name it: the order of the last that does, its facets, and its parent's key.
+    """A job that events of a run name: the order of the last such event, the job's facets and its parent's key.
 
     ``parent`` is an instance whose text is the canonical JSON of the parent job's key (specification 2.8).
     """
@@ -50,7 +50,7 @@ class Naming(Struct, array_like=True):
 
 
 class RunRecord(Struct, array_like=True):
-    """All that the events of one runId told (specification 2). Times in microseconds since 1970-01-01 UTC."""
+    """The merge of all events of one runId (specification 2). Times are in microseconds since 1970-01-01 UTC."""
 
     jobs: dict[Key, Naming]
     first: int
@@ -66,14 +66,14 @@ class RunRecord(Struct, array_like=True):
 
 
 class JobRecord(Struct, array_like=True):
-    """What all events that name a job told of it (specification 6.8, 2.8)."""
+    """The merge of what all events that name a job state about it (specification 6.8, 2.8)."""
 
     facets: Facets = field(default_factory=dict)
     parent: Instance | None = None
 
 
 class DatasetRecord(Struct, array_like=True):
-    """What all events that name a dataset told of it (specification 6.8)."""
+    """The merge of what all events that name a dataset state about it (specification 6.8)."""
 
     facets: Facets = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ _decoders = {kind: msgspec.msgpack.Decoder(kind).decode for kind in (RunRecord, 
 
 
 class _Zstd(threading.local):
-    """zstd for one thread: its objects let go of the interpreter while they work, and two threads in one of them crash it."""
+    """A zstd compressor and decompressor per thread: they release the GIL, and two threads in one of them crash the process."""
 
     def __init__(self) -> None:
         self.compress = zstandard.ZstdCompressor(level=1).compress
@@ -97,17 +97,15 @@ _zstd = _Zstd()
 
 
 def pack(record: RunRecord | JobRecord | DatasetRecord) -> bytes:
-    """Return a record as bytes, the first of which tells the format."""
+    """Return a record as bytes; the first byte is the version of the format."""
     return _FORMAT + _zstd.compress(_encode(record))
 
 
 def unpack(packed: bytes, kind: type[AnyRecord]) -> AnyRecord:
-    """Return the record that :func:`pack` made.
+    """Return the record that ``pack`` packed.
 
     Raises ValueError for a format that this version doesn't know: a newer headwater wrote it.
     """
     if packed[:1] != _FORMAT:
-        raise ValueError(
-            f"record of format {packed[:1].hex() or 'none'}: written by a newer headwater, upgrade this one"
-        )
+        raise ValueError(f"record of format {packed[:1].hex() or 'none'}: a newer headwater wrote it, upgrade this one")
     return _decoders[kind](_zstd.decompress(packed[1:]))  # type: ignore[return-value]

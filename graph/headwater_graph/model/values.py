@@ -1,24 +1,25 @@
-"""What the store and the rules hand one another: frozen values, times in microseconds since 1970-01-01 UTC."""
+"""The values that the store and the rules exchange: frozen; times are in microseconds since 1970-01-01 UTC."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from headwater_avro.names import Key
 
 Moment: TypeAlias = tuple[int, str]
-"""(microseconds, runId or canonical JSON of an event), compared as a pair, the second part by code point (specification 4.4)."""
+"""(microseconds, runId or canonical JSON of an event), compared as a pair, texts by code point (specification 4.4)."""
 
 EARLIEST: Moment = (-(10**18), "")
-"""Before every moment; times reach from year 1 to 9999 (specification 1.3)."""
+"""A moment before all others; times are in the years 1 to 9999 (specification 1.3)."""
 
 LATEST: Moment = (10**18, "")
-"""After every moment."""
+"""A moment after all others."""
 
 Row: TypeAlias = dict[str, Any]
-"""One row of a write: the parameters that its Cypher file names."""
-
+"""A row of a read, or of a write: then the parameters that its Cypher file names."""
 
 FieldPath: TypeAlias = tuple[str, str, str]
 """(namespace, dataset, field) of a column; ``*`` as the field stands for the whole dataset (specification 6.5)."""
@@ -26,27 +27,31 @@ FieldPath: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One write: the name of a Cypher file and the rows it is to be run over."""
+    """A write: the name of a Cypher file and the rows to which it is applied."""
 
     name: str
     rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RetainedPast:
-    """What retention keeps of a job version's past (specification 7): its number, how many of its runs are gone, and the last of them."""
+class RetainedCounts:
+    """What a retained job version continues to count (specification 10.5).
+
+    ``number`` is the least number that it may have, ``runs`` how many of its runs were removed, ``last`` the moment of
+    the last of these.
+    """
 
     number: int
     runs: int
     last: Moment | None
 
 
-@dataclass(frozen=True, slots=True)
-class JobVersion:
-    """A job version as the fold sees it (specification 4).
+class JobVersion(Struct, frozen=True, rename={"retained": "kept"}):
+    """A job version as the fold computes it (specification 4).
 
-    ``code_since`` is the moment at which it took its code version; ``made_by`` is None where a JobEvent made it; ``kept``
-    is there where what made it is gone, so that the fold takes it as it is (specification 7).
+    ``code_since`` is the moment at which it took its code version. ``made_by`` is None if a JobEvent made it.
+    ``retained`` is set if what made it was removed, so that the fold takes it as it is (specification 10.5). Stored
+    deferred work contains versions, with ``retained`` under the name ``kept``.
     """
 
     id: str
@@ -58,12 +63,12 @@ class JobVersion:
     unknown: bool
     code: str | None
     code_since: Moment | None
-    kept: RetainedPast | None = None
+    retained: RetainedCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A dataset version that has a moment: made by a run, or by a DatasetEvent (``made_by`` None) (specification 5.1, 5.4)."""
+    """A dataset version with a moment: a run made it, or a DatasetEvent (``made_by`` None) (specification 5.1, 5.4)."""
 
     id: str
     moment: Moment
@@ -74,10 +79,10 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in the store: its packed record (None on a placeholder) and the job version it ran.
+    """A stored run: its packed record (None for a placeholder) and the id of its job version.
 
-    ``removed``: retention removed it, and what it made is kept. ``horizon``: the one behind which it was first heard of
-    (specification 7).
+    ``removed``: retention removed it but retained what it made. ``horizon``: the horizon that was in force when its
+    first event was accepted (specification 10.11).
     """
 
     record: bytes | None
@@ -88,22 +93,22 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job in the store: its packed record (None where only a parent facet names it), its fold state, its current version.
+    """A stored job: its packed record (None if only a parent facet names it), its fold state, its current version.
 
-    ``past`` is what its current edges stand on and runs told that are gone (specification 7).
+    ``retained_sources`` are the removed runs and events on which its current edges are based (specification 10.8).
     """
 
     record: bytes | None
     fold: bytes | None
     current: JobVersion | None
-    past: bytes | None = None
+    retained_sources: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RetainedRead:
-    """The read that made a version current which nobody made, though the run may be gone (specification 5.5, 7).
+    """The read that makes an initial or external version current, although its run may be removed (specification 10.7).
 
-    ``external`` is None where that is the initial version.
+    ``external`` is None for the initial version.
     """
 
     moment: Moment
@@ -112,21 +117,22 @@ class RetainedRead:
 
 @dataclass(frozen=True, slots=True)
 class StoredDataset:
-    """A dataset in the store: its packed record (None where only an alias names it) and its latest version with a moment.
+    """A stored dataset: its packed record (None if only an alias names it) and its latest version with a moment.
 
-    ``current`` is the id of its current version, ``says_drop`` whether its joined facet says DROP (specification 5.5, 7).
+    ``current`` is the id of its current version (specification 5.5), ``says_drop`` whether its merged facet states DROP
+    (specification 7.1).
     """
 
     record: bytes | None
     latest: Made | None
     current: str | None
     says_drop: bool
-    past: RetainedRead | None = None
+    retained_read: RetainedRead | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """A versioned run (``run_id`` and its record) or a JobEvent (its canonical JSON) of a job, with the version it is in."""
+    """A versioned run (``run_id`` and its record) or a JobEvent (its canonical JSON) of a job, with its job version."""
 
     moment: Moment
     run_id: str | None
@@ -136,7 +142,7 @@ class StoredItem:
 
 @dataclass(frozen=True, slots=True)
 class StoredRead:
-    """A run that reads a version of a dataset: the run's moment, and the external version it named, if any."""
+    """A run that reads a version of a dataset: the run's moment, and the external version that it names, if any."""
 
     run_id: str
     moment: Moment
@@ -146,11 +152,11 @@ class StoredRead:
 
 @dataclass(frozen=True, slots=True)
 class DeferredWork:
-    """Work that the graph still owes: done by later transactions before anything else (specification 11).
+    """Work that later transactions do before anything else; ``body`` states where to continue (specification 12.2).
 
-    ``kind`` is ``fold`` (a job, from a moment on), ``reads`` (a dataset, the readers between two moments),
-    ``exact`` (a dataset, the readers of an external version), ``columns`` (a job's output), or ``retain`` (what lies before the
-    horizon). ``body`` says from where on.
+    ``kind`` is ``fold`` (a job, from a moment on), ``reads`` (a dataset, the readers between two moments), ``exact`` (a
+    dataset, the readers of an external version), ``columns`` (a job's output), ``retain`` (what is before the horizon) or
+    ``rebuild`` (the whole graph).
     """
 
     key: str

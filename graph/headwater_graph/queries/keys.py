@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from headwater_avro.names import MAX_KEY_LENGTH, Key, key_hash
+from headwater_avro.names import MAX_KEY_LENGTH, Key, node_key
 
 REMEMBERED_LENGTH = 400
 """The characters of names whose key is remembered: longer ones come from a client that may send any number of them."""
 
-_made = key_hash.__wrapped__
+_made = node_key.__wrapped__
 _remembered = lru_cache(maxsize=32_768)(_made)
 
 
-def dataset_key(namespace: str, name: str) -> str:
+def dataset_node_key(namespace: str, name: str) -> str:
     """Return the ``key`` of a Dataset node."""
     return _key("dataset", namespace, name)
 
 
-def job_key(namespace: str, name: str) -> str:
+def job_node_key(namespace: str, name: str) -> str:
     """Return the ``key`` of a Job node."""
     return _key("job", namespace, name)
 
 
-def field_key(namespace: str, dataset: str, name: str) -> str:
+def field_node_key(namespace: str, dataset: str, name: str) -> str:
     """Return the ``key`` of a Field node; the name ``*`` stands for the whole dataset."""
     return _key("field", namespace, dataset, name)
 
 
-def run_key(run_id: str) -> str:
+def run_node_key(run_id: str) -> str:
     """Return the ``key`` of a Run node."""
     return _key("run", run_id)
 
 
-def run_keys(run_ids: Iterable[str]) -> list[str]:
+def run_node_keys(run_ids: Iterable[str]) -> list[str]:
     """Return the ``key`` of each Run node, sorted."""
-    return sorted({run_key(run_id) for run_id in run_ids})
+    return sorted({run_node_key(run_id) for run_id in run_ids})
 
 
 def names_in(text: str, separator: str) -> Iterator[Key]:

@@ -1,4 +1,4 @@
-"""Retention: what would go if the horizon were set to a time, and setting it (specification 7; the rules are in ``rules.horizon``)."""
+"""Retention: what setting the horizon to a time would remove, and setting it (specification 10)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, Protocol, cast
 from headwater_avro.errors import ConfigError
 from headwater_avro.times import format_time
 from headwater_graph.apply.batch_writer import GraphWriter
-from headwater_graph.apply.limits import Limits
+from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.model.values import Row, Statement
 from headwater_graph.retention.removal import begin_retention, old_versions, pages
 from headwater_graph.store.port import Scans, Store, Transaction
 
 EXAMPLES = 5
-"""How many things of a kind are shown by name."""
+"""How many nodes of each kind are shown by their ids."""
 
 ALL = 2**31
-"""A limit that nothing reaches."""
+"""A limit without effect."""
 
 REMOVALS = {
     "delete_runs": "runs",
@@ -29,19 +29,19 @@ REMOVALS = {
     "delete_dataset_versions": "dataset versions",
     "delete_job_events": "job events",
 }
-"""What statements remove."""
+"""Statement -> the kind of the nodes that it removes."""
 
 Progress = Callable[[Counter[str]], None]
-"""Told how much of each kind is removed so far."""
+"""Receives how many nodes of each kind are removed so far."""
 
 
 class RetainedStore(Store, Scans, Protocol):
-    """A store that can be asked what would go."""
+    """A store of which retention can be previewed: it has scans, too."""
 
 
 @dataclass(slots=True)
 class Removal:
-    """Things of one kind that would go: how many, the oldest and newest time (microseconds since 1970), some ids."""
+    """Nodes of one kind to remove: how many, the oldest and newest time (microseconds since 1970-01-01 UTC), some ids."""
 
     count: int = 0
     oldest: int | None = None
@@ -49,7 +49,7 @@ class Removal:
     examples: list[str] = field(default_factory=list)
 
     def add(self, id_: str, time: int | None) -> None:
-        """Count one more; ``time`` is None where it has none."""
+        """Count a node; ``time`` is None if it has no time."""
         self.count += 1
         if len(self.examples) < EXAMPLES:
             self.examples.append(id_)
@@ -58,22 +58,22 @@ class Removal:
             self.newest = time if self.newest is None else max(self.newest, time)
 
 
-def would_remove(store: RetainedStore, horizon: int, limits: Limits | None = None) -> dict[str, Removal]:
+def would_remove(store: RetainedStore, horizon: int, limits: TransactionLimits | None = None) -> dict[str, Removal]:
     """Return what setting the horizon would remove, by kind; nothing is changed.
 
-    Raises ConfigError where the horizon would move back.
+    Raises ConfigError if the horizon would move back.
     """
-    _refuse_back(next((row["horizon"] for row in store.scan("read/horizon")), None), horizon)
+    _refuse_earlier(next((row["horizon"] for row in store.scan("read/horizon")), None), horizon)
     found = {kind: Removal() for kind in ("runs", "job versions", "job events", "dataset versions")}
     for row in store.scan("retain/runs", horizon=horizon, limit=ALL):
         found["runs"].add(row["id"], row["last"])
-    for page in _pages(store, "retain/job_keys", limits or Limits()):
+    for page in _pages(store, "retain/job_keys", limits or TransactionLimits()):
         for _, old, _ in old_versions(store.scan, page, horizon):
-            for one in old:
-                found["job versions"].add(one.id, one.since[0])
+            for version in old:
+                found["job versions"].add(version.id, version.since[0])
         for row in store.scan("retain/job_events", keys=page, horizon=horizon, limit=ALL):
             found["job events"].add(row["key"], row["moment"])
-    for page in _pages(store, "retain/dataset_keys", limits or Limits()):
+    for page in _pages(store, "retain/dataset_keys", limits or TransactionLimits()):
         for row in store.scan("retain/dataset_versions", keys=page, horizon=horizon, limit=ALL):
             found["dataset versions"].add(row["id"], row["moment"])
     for row in store.scan("retain/unmade_versions", horizon=horizon):
@@ -81,28 +81,31 @@ def would_remove(store: RetainedStore, horizon: int, limits: Limits | None = Non
     return found
 
 
-def _pages(store: Scans, name: str, limits: Limits) -> Iterator[list[str]]:
+def _pages(store: Scans, name: str, limits: TransactionLimits) -> Iterator[list[str]]:
     after = ""
     while page := list(pages(store.scan, name, after, limits)):
         yield page
         after = page[-1]
 
 
-def _refuse_back(now: int | None, horizon: int) -> None:
+def _refuse_earlier(now: int | None, horizon: int) -> None:
     if now is not None and horizon < now:
         raise ConfigError(
-            f"the horizon is {format_time(now)} already and only moves forward: what lay before it is gone; "
-            f"{format_time(horizon)} is earlier"
+            f"the horizon is {format_time(now)} already and only moves forward, because what is before it was removed: "
+            f"{format_time(horizon)} is earlier, give a later time"
         )
 
 
 def retain(
-    store: RetainedStore, horizon: int, limits: Limits | None = None, progress: Progress = lambda _removed: None
+    store: RetainedStore,
+    horizon: int,
+    limits: TransactionLimits | None = None,
+    progress: Progress = lambda _removed: None,
 ) -> Counter[str]:
-    """Set the horizon and remove what lies before it; returns how much of each kind this call removed.
+    """Set the horizon and remove what is before it; return how many nodes of each kind this call removed.
 
-    It may be broken off anywhere: whoever writes to the graph next, a consumer or this again, goes on with it.
-    Raises ConfigError where the horizon would move back, ServerUnavailable while the graph can't be reached.
+    It may be interrupted anywhere: whoever writes to the graph next, a consumer or another call, continues it.
+    Raises ConfigError if the horizon would move back, ServerUnavailable while the graph can't be reached.
     """
     counting = _CountingStore(store, progress)
     writer = GraphWriter(counting, limits)
@@ -116,7 +119,7 @@ def retain(
 
 def _begin(store: Store, horizon: int) -> bool:
     with store.transaction() as tx:
-        _refuse_back(tx.horizon, horizon)
+        _refuse_earlier(tx.horizon, horizon)
         if tx.deferred(1):
             return False
         begin_retention(tx, horizon)
@@ -161,11 +164,11 @@ class _Counting:
         return self._tx.write(listed)
 
 
-def shown(going: Removal) -> Row:
-    """Return what would go as JSON has it: times as specification 9 writes them."""
-    times = {"oldest": going.oldest, "newest": going.newest}
+def shown(removal: Removal) -> Row:
+    """Return a removal as JSON members; times are written as in specification 9.1."""
+    times = {"oldest": removal.oldest, "newest": removal.newest}
     return {
-        "count": going.count,
+        "count": removal.count,
         **{name: None if time is None else format_time(time) for name, time in times.items()},
-        "examples": going.examples,
+        "examples": removal.examples,
     }

@@ -1,12 +1,12 @@
-"""Messages in, joined records out: the kernel that runs on each partition of the topic (specification 11).
+"""Messages in, merged records out: the kernel that runs on each partition of the topic (specification 11).
 
-A message that can't be used raises :class:`~headwater_avro.errors.EventRejected` and leaves no trace; whatever else was
-added stays. Records of one key from several coalescers are joined again by the writer: the join is idempotent.
+A message that can't be used raises EventRejected and leaves nothing behind; everything else that was added stays. The writer
+merges records of one key from several coalescers again, because the merge is idempotent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -19,20 +19,20 @@ from headwater_graph.model.records import RunRecord, pack
 from headwater_graph.rules.horizon import older_than
 from headwater_graph.rules.merge import absorb_run, run_of
 
-Kind: TypeAlias = Literal["run", "job_event", "dataset_event"]
+RowKind: TypeAlias = Literal["run", "job_event", "dataset_event"]
 
 Position: TypeAlias = tuple[int, int]
-"""Where a message stands in its topic: (partition, offset)."""
+"""The position of a message in its topic: (partition, offset)."""
 
-Row: TypeAlias = tuple[Kind, bytes, bytes, bytes]
+MergedRow: TypeAlias = tuple[RowKind, bytes, bytes, bytes]
 """(kind, key, payload, sources): a packed record under its runId, or the canonical JSON of an event under itself."""
 
 
 class Coalescer:
-    """Joins messages by what they are about; ``size`` is the bytes of their JSON texts, so that a caller can stay within bounds.
+    """Merges messages by run; ``size`` is the bytes of their JSON texts, so that a caller can stay within bounds.
 
-    ``bounds`` are times by runId: older events of these runs are refused (specification 7). ``decompression`` limits what a compressed
-    message may hold.
+    ``bounds`` are times by runId: older events of these runs are rejected (specification 10.11). ``decompression`` limits
+    the content of a compressed message.
     """
 
     def __init__(
@@ -43,23 +43,23 @@ class Coalescer:
         self.size = 0
         self.events = 0
         self._runs: dict[str, RunRecord] = {}
-        self._texts: dict[tuple[Kind, str], None] = {}
-        self._sources: dict[tuple[Kind, str], list[Position]] = {}
+        self._texts: dict[tuple[RowKind, str], None] = {}
+        self._sources: dict[tuple[RowKind, str], list[Position]] = {}
 
     def add(
         self, value: bytes | None, headers: Sequence[tuple[str, bytes]] = (), *, source: Position | None = None
     ) -> None:
-        """Join one message. Raises EventRejected where it can't be used (specification 8); nothing of it is held then.
+        """Merge a message. Raises EventRejected if it can't be used (specification 8); nothing of it is held then.
 
         The same is true of any other exception: the message is read, facets included, before anything is changed, and the
-        join that changes a record compares only texts of facets that were found to be valid JSON.
+        merge that changes a record compares only texts of facets that were found to be valid JSON.
         """
         text = event_json(value, headers, self._decompression)
         event = read_event(text)
         if isinstance(event, RunEvent):
             self._check_bound(event)
             self._add_run(run_of(event), event.run_id)
-            entity: tuple[Kind, str] = ("run", event.run_id)
+            entity: tuple[RowKind, str] = ("run", event.run_id)
         else:
             entity = ("job_event" if isinstance(event, JobEvent) else "dataset_event", event.text)
             self._texts[entity] = None
@@ -78,27 +78,22 @@ class Coalescer:
         if known is not record:
             absorb_run(known, record)
 
-    def rows(self) -> Iterator[Row]:
-        """Yield what was joined, and forget it."""
+    def rows(self) -> Iterator[MergedRow]:
+        """Yield the merged records and events, then forget them."""
         for run_id, record in self._runs.items():
             yield "run", run_id.encode(), pack(record), self._packed_sources("run", run_id)
         for kind, text in self._texts:
             yield kind, text.encode(), text.encode(), self._packed_sources(kind, text)
-        self.__init__(self._bounds, self._decompression)  # type: ignore[misc]
+        for held in (self._runs, self._texts, self._sources):
+            held.clear()
+        self.size = self.events = 0
 
-    def _packed_sources(self, kind: Kind, key: str) -> bytes:
+    def _packed_sources(self, kind: RowKind, key: str) -> bytes:
         return pack_sources(self._sources.get((kind, key), []))
 
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Position]).decode
+pack_sources: Callable[[Sequence[Position]], bytes] = msgspec.msgpack.Encoder().encode
+"""Return positions as bytes."""
 
-
-def pack_sources(sources: Sequence[Position]) -> bytes:
-    """Return positions as bytes."""
-    return _encode(sources)
-
-
-def unpack_sources(packed: bytes) -> list[Position]:
-    """Return the positions that :func:`pack_sources` packed."""
-    return _decode(packed)
+unpack_sources = msgspec.msgpack.Decoder(list[Position]).decode
+"""Return the positions that ``pack_sources`` packed."""

@@ -1,9 +1,9 @@
-"""Specification 6.5: the column edges that a ``columnLineage`` facet tells of one output.
+"""Specification 6.5: the column edges that a ``columnLineage`` facet gives for one output.
 
-An edge goes from each input field (valid namespace, name, field) of each output field to that field, once for each of its
-transformations that is an object, bare where there is none. The ``dataset`` list gives edges to ``*``. An INDIRECT edge
-that stands for ``*``, or for every field that has any edge (two at least), stands for ``*`` alone: the compact and the
-legacy layout of the facet give one graph.
+Each output field has an edge from each of its input fields (valid namespace, name and field), one for each of the
+transformations that is an object, or one without properties if there is none. The list ``dataset`` gives edges to ``*``.
+An INDIRECT edge that leads to ``*``, or to every field that has any edge (at least two), leads to ``*`` alone. So the
+compact and the legacy layout of the facet give one graph.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WHOLE = "*"
 
 
 class Source(NamedTuple):
-    """Where a column edge comes from, and how: all of an edge but its target."""
+    """A column edge without its target: the field that it comes from, and the transformation."""
 
     dataset: Key
     field: str
@@ -34,35 +34,34 @@ class Source(NamedTuple):
 
 
 Edges: TypeAlias = dict[str, set[Source]]
-"""Output field (or ``*``) -> the edges that reach it."""
+"""Output field (or ``*``) -> the edges that lead to it."""
 
 
 @lru_cache(maxsize=1)
 def facet_edges(facet: bytes | None) -> Edges:
-    """Return the column edges of a ``columnLineage`` facet, reduced as specification 6.5 says; empty where it tells none.
+    """Return the reduced column edges of a ``columnLineage`` facet, ``{}`` if it gives none (specification 6.5).
 
-    The last ones are remembered, as edges of one large facet are written by many transactions: never change them.
+    The last result is cached, because many transactions write the edges of one large facet: never change it.
     """
     edges: Edges = {}
     known: dict[Hashable, tuple[Source, ...]] = {}
-    for target, listed in _told(facet):
-        _add(edges, target, listed, known)
+    for target, references in _inputs_by_field(facet):
+        _add(edges, target, references, known)
     return reduced(edges)
 
 
-def _told(facet: bytes | None) -> Iterator[tuple[str, Json | None]]:
-    """Yield (output field or ``*``, what is listed as its inputs); of a large facet one field is parsed at a time."""
-    told = _raw_members(facet)
-    fields = _raw_members(told.get("fields"))
-    for name, lineage in fields.items():
+def _inputs_by_field(facet: bytes | None) -> Iterator[tuple[str, Json | None]]:
+    """Yield (output field or ``*``, the list of its inputs); a large facet is parsed field by field."""
+    lineage_members = _raw_members(facet)
+    for name, lineage in _raw_members(lineage_members.get("fields")).items():
         if is_name(name):
             yield name, members(bytes(lineage)).get("inputFields")
-    if "dataset" in told:
-        yield WHOLE, parsed(bytes(told["dataset"]))
+    if "dataset" in lineage_members:
+        yield WHOLE, parsed(bytes(lineage_members["dataset"]))
 
 
 def _raw_members(text: bytes | msgspec.Raw | None) -> Mapping[str, bytes | msgspec.Raw]:
-    """Return the members of a JSON object as texts, none for anything else."""
+    """Return the members of a JSON object as texts, ``{}`` for anything else."""
     if text is None:
         return {}
     try:
@@ -77,29 +76,30 @@ def _raw_members(text: bytes | msgspec.Raw | None) -> Mapping[str, bytes | msgsp
 _members_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def _add(edges: Edges, target: str, listed: Json | None, known: dict[Hashable, tuple[Source, ...]]) -> None:
-    references = listed if isinstance(listed, list) else []
+def _add(edges: Edges, target: str, references: Json | None, known: dict[Hashable, tuple[Source, ...]]) -> None:
+    if not isinstance(references, list):
+        return
     found = {source for reference in references for source in _known_sources(reference, known)}
     if found:
         edges.setdefault(target, set()).update(found)
 
 
 def _known_sources(reference: Json, known: dict[Hashable, tuple[Source, ...]]) -> tuple[Source, ...]:
-    """Return the edges of one input field; a wide table's facet names each input once for every output field."""
+    """Return the edges of an input field; the facet of a wide table repeats each input for every output field."""
     if not isinstance(reference, dict):
         return ()
-    # As text: how an input is transformed can't be a key itself.
-    name = tuple(map(repr, map(reference.get, _TELLING)))
+    # As texts, because the list of transformations is not hashable.
+    name = tuple(map(repr, map(reference.get, _EDGE_MEMBERS)))
     if name not in known:
         known[name] = tuple(sources_of(reference))
     return known[name]
 
 
-_TELLING = ("namespace", "name", "field", "transformations")
+_EDGE_MEMBERS = ("namespace", "name", "field", "transformations")
 
 
 def sources_of(reference: Json) -> Iterator[Source]:
-    """Yield the edges that one input field stands for: one for each transformation, bare where there is none."""
+    """Yield the edges of one input field: one for each transformation, or one without properties if there is none."""
     dataset = key_of(reference)
     if dataset is None or not isinstance(reference, dict):
         return
@@ -107,30 +107,32 @@ def sources_of(reference: Json) -> Iterator[Source]:
     if not isinstance(field, str) or not is_name(field):
         return
     listed = reference.get("transformations")
-    how = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    for transformation in how or [{}]:
+    transformations = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    for transformation in transformations or [{}]:
         yield _source(dataset, field, transformation)
 
 
-def _source(dataset: Key, field: str, how: Members) -> Source:
+def _source(dataset: Key, field: str, transformation: Members) -> Source:
     return Source(
         dataset,
         field,
-        text_member(how, "type"),
-        text_member(how, "subtype"),
-        how.get("masking") is True,
-        text_member(how, "description"),
+        text_member(transformation, "type"),
+        text_member(transformation, "subtype"),
+        transformation.get("masking") is True,
+        text_member(transformation, "description"),
     )
 
 
 def reduced(edges: Edges) -> Edges:
-    """Return the edges with each INDIRECT one that stands for ``*`` or for every field standing for ``*`` alone."""
+    """Return the edges in which an INDIRECT edge to ``*`` or to every field leads to ``*`` alone."""
     named = [sources for target, sources in edges.items() if target != WHOLE and sources]
     whole = {source for source in edges.get(WHOLE, ()) if source.type == "INDIRECT"}
     if len(named) >= 2:
         # Starting from the smallest set keeps the legacy layout of wide tables, a near cartesian product, cheap.
         least = min(named, key=len)
-        whole |= {source for source in least if source.type == "INDIRECT" and all(source in one for one in named)}
+        whole |= {
+            source for source in least if source.type == "INDIRECT" and all(source in sources for sources in named)
+        }
     left = {target: sources - whole for target, sources in edges.items() if target != WHOLE}
     left[WHOLE] = edges.get(WHOLE, set()) | whole
     return {target: sources for target, sources in left.items() if sources}

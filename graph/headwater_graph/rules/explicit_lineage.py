@@ -1,7 +1,7 @@
-"""Specification 6.6: explicit lineage, the entries of the job facet ``lineage``: which input feeds which output.
+"""Specification 6.6: explicit lineage, the entries of the job facet ``lineage``, which state which input feeds which output.
 
-An entry names an output by its key, and inputs at its own level or under a valid name in its ``fields``. Entries are held
-as canonical JSON texts, united over all events of a run.
+An entry names an output by its key, and inputs at its own level or under a valid name in its ``fields``. Entries are
+held as canonical JSON texts, united over all events of a run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headwater_graph.rules.facets import Members, is_dataset_reference
 
 
 def entries_by_output(entries: Iterable[str]) -> dict[Key, list[Members]]:
-    """Return the entries of a run under the outputs they are about."""
+    """Return the entries of a run by the outputs that they name."""
     found: dict[Key, list[Members]] = {}
     for text in entries:
         entry = parsed(text.encode())
@@ -42,13 +42,13 @@ def entry_edges(entries: Iterable[Members]) -> Edges:
 
 def _references(entry: Members) -> Iterator[tuple[str, Json]]:
     """Yield (output field or ``*``, reference) for each dataset that an entry names as an input."""
-    yield from ((WHOLE, one) for one in _listed(entry))
+    yield from ((WHOLE, reference) for reference in _inputs(entry))
     fields = entry.get("fields")
     for name, lineage in (fields if isinstance(fields, dict) else {}).items():
         if is_name(name) and isinstance(lineage, dict):
-            yield from ((name, one) for one in _listed(lineage))
+            yield from ((name, reference) for reference in _inputs(lineage))
 
 
-def _listed(holder: Members) -> list[Json]:
-    inputs = holder.get("inputs")
-    return [one for one in inputs if is_dataset_reference(one)] if isinstance(inputs, list) else []
+def _inputs(entry_or_field: Members) -> list[Json]:
+    inputs = entry_or_field.get("inputs")
+    return [item for item in inputs if is_dataset_reference(item)] if isinstance(inputs, list) else []

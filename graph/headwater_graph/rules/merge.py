@@ -1,14 +1,23 @@
-"""Specification 2: the join of what events tell, commutative, associative and idempotent.
+"""Specification 2: the merge of events into records. It is commutative, associative and idempotent.
 
-2.1  Events are ordered by (eventTime, type rank). Where two tie, each thing they carry is decided by itself: the
-     instance with the greater canonical JSON text stays.
-2.2  Inputs and outputs are the union over all events.
-2.3  Facets are joined per container and name; a facet is atomic.
+Theory of operation. A record of a run, job or dataset is an element of a join semilattice, and so are its parts:
+
+- the first and the last time, the state and ``opened`` are minima and maxima;
+- inputs, outputs, job keys and entries are unions (2.2);
+- each facet, and the parent of a job, is the greatest of its instances (2.3). Instances are ordered by eventTime, type
+  rank and canonical JSON text (2.1). The last part makes the order total, except for texts of one JSON value, of which
+  it does not matter which one remains.
+
+Minimum, maximum, union and the greatest of a total order are commutative, associative and idempotent, hence so is the
+merge of records. That is why the order, the number and the batches of deliveries do not matter.
 
 The functions named ``absorb`` change their first argument, the record under construction, and nothing else.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from headwater_avro.canonical import canonical_text
 from headwater_avro.events import (
@@ -27,28 +36,30 @@ from headwater_avro.names import Key
 from headwater_graph.model.records import DatasetRecord, Facets, Instance, JobRecord, Listing, Naming, RunRecord
 from headwater_graph.rules.facets import lineage_entries, parent_of
 
+Value = TypeVar("Value", int, Instance)
+
 _TERMINAL = frozenset((COMPLETE, ABORT, FAIL))
 _OPENING = frozenset((START, RUNNING))
 
 
-def later(one: Instance, other: Instance) -> Instance:
-    """Return the instance that stays (specification 2.1)."""
-    if one[0] != other[0] or one[1] != other[1]:
-        return one if one[:2] > other[:2] else other
-    if one[2] == other[2]:
-        return one
-    return other if canonical_text(other[2]) > canonical_text(one[2]) else one
+def later(first: Instance, second: Instance) -> Instance:
+    """Return the greater of two instances (specification 2.1)."""
+    if first[0] != second[0] or first[1] != second[1]:
+        return first if first[:2] > second[:2] else second
+    if first[2] == second[2]:
+        return first
+    return second if canonical_text(second[2]) > canonical_text(first[2]) else first
 
 
 def absorb_facets(facets: Facets, more: Facets) -> None:
-    """Join facet containers (specification 2.3)."""
+    """Merge a facet container into another (specification 2.3)."""
     for name, instance in more.items():
         known = facets.get(name)
         facets[name] = instance if known is None else later(known, instance)
 
 
 def run_of(event: RunEvent) -> RunRecord:
-    """Return the record of a run of which only this event is known."""
+    """Return the record of a run that has only this event."""
     time, rank = event.time, event.rank
     facets = _instances(event.run_facets, time, rank)
     job_facets = _instances(event.job_facets, time, rank)
@@ -61,8 +72,8 @@ def run_of(event: RunEvent) -> RunRecord:
         terminal=rank if rank in _TERMINAL else 0,
         opened=rank in _OPENING,
         facets=facets,
-        inputs={one.key: _listing(one, time, rank) for one in event.inputs},
-        outputs={one.key: _listing(one, time, rank) for one in event.outputs},
+        inputs=_side(event.inputs, time, rank),
+        outputs=_side(event.outputs, time, rank),
         entries=set(lineage_entries(event.job_facets.get("lineage"))),
     )
 
@@ -71,12 +82,17 @@ def _instances(texts: dict[str, bytes], time: int, rank: int) -> Facets:
     return {name: (time, rank, text) for name, text in texts.items()}
 
 
-def _listing(one: ListedDataset, time: int, rank: int) -> Listing:
-    return Listing(time, time, rank, _instances(one.facets, time, rank), _instances(one.own, time, rank))
+def _side(datasets: Iterable[ListedDataset], time: int, rank: int) -> dict[Key, Listing]:
+    return {
+        dataset.key: Listing(
+            time, time, rank, _instances(dataset.facets, time, rank), _instances(dataset.own, time, rank)
+        )
+        for dataset in datasets
+    }
 
 
 def _parent_instance(event: RunEvent) -> Instance | None:
-    """The job that this event gives as the parent of the job it names (specification 2.8)."""
+    """Return the job that this event gives as the parent of its job (specification 2.8)."""
     texts = event.run_facets
     if "parent" not in texts and "parentRun" not in texts:
         return None
@@ -85,12 +101,12 @@ def _parent_instance(event: RunEvent) -> Instance | None:
 
 
 def absorb_run(run: RunRecord, other: RunRecord) -> None:
-    """Join two records of one run (specification 2.1 to 2.6)."""
+    """Merge a record of a run into another one (specification 2.1 to 2.6)."""
     _absorb_jobs(run.jobs, other.jobs)
     run.first = min(run.first, other.first)
     run.last = max(run.last, other.last)
-    run.started = _least(run.started, other.started)
-    run.ended = _greatest(run.ended, other.ended)
+    run.started = _present(min, run.started, other.started)
+    run.ended = _present(max, run.ended, other.ended)
     run.terminal = max(run.terminal, other.terminal)
     run.opened = run.opened or other.opened
     absorb_facets(run.facets, other.facets)
@@ -99,12 +115,9 @@ def absorb_run(run: RunRecord, other: RunRecord) -> None:
     run.entries |= other.entries
 
 
-def _least(one: int | None, other: int | None) -> int | None:
-    return one if other is None else other if one is None else min(one, other)
-
-
-def _greatest(one: int | None, other: int | None) -> int | None:
-    return one if other is None else other if one is None else max(one, other)
+def _present(choose: Callable[[Value, Value], Value], first: Value | None, second: Value | None) -> Value | None:
+    """Return the chosen of two values, or the one that is present."""
+    return first if second is None else second if first is None else choose(first, second)
 
 
 def _absorb_jobs(jobs: dict[Key, Naming], more: dict[Key, Naming]) -> None:
@@ -115,11 +128,7 @@ def _absorb_jobs(jobs: dict[Key, Naming], more: dict[Key, Naming]) -> None:
             continue
         known.time, known.rank = max((known.time, known.rank), (other.time, other.rank))
         absorb_facets(known.facets, other.facets)
-        known.parent = _later_or_only(known.parent, other.parent)
-
-
-def _later_or_only(one: Instance | None, other: Instance | None) -> Instance | None:
-    return one if other is None else other if one is None else later(one, other)
+        known.parent = _present(later, known.parent, other.parent)
 
 
 def _absorb_side(side: dict[Key, Listing], more: dict[Key, Listing]) -> None:
@@ -134,27 +143,27 @@ def _absorb_side(side: dict[Key, Listing], more: dict[Key, Listing]) -> None:
         absorb_facets(known.own, other.own)
 
 
-# ---- what is known of a job or a dataset, over all its runs and events (specification 6.8, 2.8) ---------------------------------
+# ---- jobs and datasets, over all their runs and events (specification 6.8, 2.8) ------------------------------------
 
 
 def absorb_job(job: JobRecord, other: JobRecord) -> None:
-    """Join two records of one job."""
+    """Merge a record of a job into another one."""
     absorb_facets(job.facets, other.facets)
-    job.parent = _later_or_only(job.parent, other.parent)
+    job.parent = _present(later, job.parent, other.parent)
 
 
 def absorb_dataset(dataset: DatasetRecord, other: DatasetRecord) -> None:
-    """Join two records of one dataset."""
+    """Merge a record of a dataset into another one."""
     absorb_facets(dataset.facets, other.facets)
 
 
 def jobs_in(run: RunRecord) -> dict[Key, JobRecord]:
-    """Return what a run's events tell of the jobs they name: a job facet counts for the job its own event names."""
+    """Return the records of the jobs that a run names: a job facet counts for the job that its own event names."""
     return {key: JobRecord(dict(naming.facets), naming.parent) for key, naming in run.jobs.items()}
 
 
 def datasets_in(inputs: dict[Key, Listing], outputs: dict[Key, Listing]) -> dict[Key, DatasetRecord]:
-    """Return what two sides tell of their datasets, inputs and outputs alike, snapshots or not."""
+    """Return the records of the datasets on two sides, from inputs and outputs alike."""
     datasets = {key: DatasetRecord(dict(listing.facets)) for key, listing in inputs.items()}
     for key, listing in outputs.items():
         absorb_facets(datasets.setdefault(key, DatasetRecord()).facets, listing.facets)
@@ -162,17 +171,15 @@ def datasets_in(inputs: dict[Key, Listing], outputs: dict[Key, Listing]) -> dict
 
 
 def sides_of(event: JobEvent) -> tuple[dict[Key, Listing], dict[Key, Listing]]:
-    """Return the two sides of a JobEvent; it ranks as OTHER (specification 2.1)."""
-    inputs = {one.key: _listing(one, event.time, OTHER) for one in event.inputs}
-    outputs = {one.key: _listing(one, event.time, OTHER) for one in event.outputs}
-    return inputs, outputs
+    """Return the inputs and outputs of a JobEvent, which has the rank of OTHER (specification 2.1)."""
+    return _side(event.inputs, event.time, OTHER), _side(event.outputs, event.time, OTHER)
 
 
 def job_of(event: JobEvent) -> JobRecord:
-    """Return what a JobEvent tells of its job."""
+    """Return the record of a job that has only this JobEvent."""
     return JobRecord(_instances(event.job_facets, event.time, OTHER))
 
 
 def dataset_of(event: DatasetEvent) -> DatasetRecord:
-    """Return what a DatasetEvent tells of its dataset."""
+    """Return the record of a dataset that has only this DatasetEvent."""
     return DatasetRecord(_instances(event.facets, event.time, OTHER))

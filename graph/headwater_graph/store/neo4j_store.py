@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import neo4j
 
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key, node_key
 from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.values import (
     EARLIEST,
@@ -156,21 +156,21 @@ class Neo4jTransaction:
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
-        found = self._many("read/runs", [{"key": key_hash("run", id_)} for id_ in ids])
+        found = self._many("read/runs", [{"key": node_key("run", id_)} for id_ in ids])
         return {
             row["id"]: StoredRun(row["record"], row["version"], bool(row["removed"]), row["horizon"]) for row in found
         }
 
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
         jobs = {}
-        for row in self._many("read/jobs", [{"key": key_hash("job", *key)} for key in keys]):
+        for row in self._many("read/jobs", [{"key": node_key("job", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
             jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["past"])
         return jobs
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
         datasets = {}
-        for row in self._many("read/datasets", [{"key": key_hash("dataset", *key)} for key in keys]):
+        for row in self._many("read/datasets", [{"key": node_key("dataset", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
             past = retained_read(row["past"])
             datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]), past)
@@ -178,14 +178,14 @@ class Neo4jTransaction:
 
     def made_before(self, asked: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
         rows = [
-            {"number": number, "dataset": key_hash("dataset", *dataset), "run": run_id} | moment_row(moment)
+            {"number": number, "dataset": node_key("dataset", *dataset), "run": run_id} | moment_row(moment)
             for number, (dataset, moment, run_id) in enumerate(asked)
         ]
         return self._made_of("read/made_before", rows)
 
     def made_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
         rows = [
-            {"number": number, "dataset": key_hash("dataset", *dataset)} | moment_row(moment)
+            {"number": number, "dataset": node_key("dataset", *dataset)} | moment_row(moment)
             for number, (dataset, moment) in enumerate(asked)
         ]
         return self._made_of("read/made_after", rows)
@@ -194,8 +194,8 @@ class Neo4jTransaction:
         rows = [
             {
                 "number": number,
-                "dataset": key_hash("dataset", *dataset),
-                "externalKey": key_hash("external", external),
+                "dataset": node_key("dataset", *dataset),
+                "externalKey": node_key("external", external),
                 "run": run_id,
             }
             | moment_row(moment)
@@ -211,7 +211,7 @@ class Neo4jTransaction:
         rows = [
             {
                 "number": number,
-                "dataset": key_hash("dataset", *dataset),
+                "dataset": node_key("dataset", *dataset),
                 "after": after[0],
                 "afterText": after[1],
                 "until": until[0],
@@ -225,8 +225,8 @@ class Neo4jTransaction:
         rows = [
             {
                 "number": number,
-                "dataset": key_hash("dataset", *dataset),
-                "externalKey": key_hash("external", external),
+                "dataset": node_key("dataset", *dataset),
+                "externalKey": node_key("external", external),
                 "external": external,
                 "after": after[0],
                 "afterText": after[1],
@@ -242,14 +242,14 @@ class Neo4jTransaction:
         return found
 
     def last_exact_read(self, dataset: Key) -> StoredRead | None:
-        rows = self._rows("read/last_exact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0])
+        rows = self._rows("read/last_exact_read", dataset=node_key("dataset", *dataset), earliest=EARLIEST[0])
         return _read(rows[0]) if rows else None
 
     def inexact_read(self, dataset: Key) -> bool:
-        return bool(self._rows("read/inexact_read", dataset=key_hash("dataset", *dataset), earliest=EARLIEST[0]))
+        return bool(self._rows("read/inexact_read", dataset=node_key("dataset", *dataset), earliest=EARLIEST[0]))
 
     def kept_after(self, dataset: Key, time: int) -> bool:
-        return bool(self._rows("read/live_version_after", dataset=key_hash("dataset", *dataset), time=time))
+        return bool(self._rows("read/live_version_after", dataset=node_key("dataset", *dataset), time=time))
 
     def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
         found: list[list[StoredItem]] = [[] for _ in asked]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headwater_avro.names import Key, key_hash
+from headwater_avro.names import Key, node_key
 from headwater_graph.model.values import Moment, Row, Statement
 
 TIE_LENGTH = 256
@@ -26,7 +26,7 @@ def moment_row(moment: Moment) -> Row:
 def job_rows(asked: Sequence[tuple[Key, Moment]]) -> list[Row]:
     """Return numbered rows of jobs and moments."""
     return [
-        {"number": number, "job": key_hash("job", *job)} | moment_row(moment)
+        {"number": number, "job": node_key("job", *job)} | moment_row(moment)
         for number, (job, moment) in enumerate(asked)
     ]
 
@@ -53,29 +53,29 @@ def _run_form(row: Row) -> Row:
 
 
 def _dataset_version_form(row: Row) -> Row:
-    external = None if row["external"] is None else key_hash("external", row["external"])
+    external = None if row["external"] is None else node_key("external", row["external"])
     return _tied(row) | {"at": _seconds(row["moment"]), "externalKey": external}
 
 
 def _last_run_form(row: Row) -> Row:
-    run = None if row["lastRun"] is None else key_hash("run", row["lastRun"])
+    run = None if row["lastRun"] is None else node_key("run", row["lastRun"])
     return row | {"at": _seconds(row["lastRunAt"]), "run": run}
 
 
 def _read_form(row: Row) -> Row:
     if row["external"] is None:
         return row | {"exactMoment": None, "externalKey": None}
-    exact = {"exactMoment": row["moment"], "externalKey": key_hash("external", row["external"])}
+    exact = {"exactMoment": row["moment"], "externalKey": node_key("external", row["external"])}
     return row | exact | {"moment": None}
 
 
 def _field_hash(path: Sequence[str]) -> str:
-    return key_hash("field", *path)
+    return node_key("field", *path)
 
 
 def _field_form(row: Row) -> Row:
     namespace, dataset, name = row["path"]
-    of = key_hash("dataset", namespace, dataset)
+    of = node_key("dataset", namespace, dataset)
     return {"key": _field_hash(row["path"]), "of": of, "namespace": namespace, "dataset": dataset, "name": name}
 
 

@@ -18,13 +18,14 @@ from headwater_graph.apply.lineage_sources import (
     retained_sources_of,
 )
 from headwater_graph.audit.rederive.folds import Current
-from headwater_graph.model.node_keys import job_hash, run_hash
+from headwater_graph.model.node_keys import job_node_key, run_node_key
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.model.values import Moment, Row
 from headwater_graph.rules.columns import Edges, facet_edges
 from headwater_graph.rules.explicit_lineage import entries_by_output, entry_edges, named_inputs
 from headwater_graph.rules.facets import Members
-from headwater_graph.rules.job_versions import Item
+from headwater_graph.rules.job_events import read_job_event
+from headwater_graph.rules.job_versions import FoldItem
 from headwater_graph.rules.runs import read_run
 from headwater_graph.store.port import Scans
 
@@ -62,29 +63,29 @@ def jobs_with_sources(store: Scans, currents: Iterable[Current]) -> Iterator[Job
 
 def _retained_sources(store: Scans, portion: Iterable[Current]) -> dict[Moment, LineageSource]:
     """Return by moment those who are gone, but told what current edges stand on (specification 7)."""
-    keys = [job_hash(current.folded.version.job) for current in portion]
+    keys = [job_node_key(current.folded.version.job) for current in portion]
     rows = store.scan("check/retained_reads", keys=keys)
     return {
         lineage_source.moment: lineage_source for row in rows for lineage_source in retained_sources_of(row["past"])
     }
 
 
-def _items(current: Current) -> Iterator[Item]:
+def _items(current: Current) -> Iterator[FoldItem]:
     yield from current.columns.values()
     if current.explicit is not None:
         yield current.explicit
 
 
-def _lineage_sources(store: Scans, items: Iterable[Item]) -> Iterator[tuple[Item, LineageSource]]:
+def _lineage_sources(store: Scans, items: Iterable[FoldItem]) -> Iterator[tuple[FoldItem, LineageSource]]:
     runs = {}
     for item in items:
         if item.run_id is None:
-            yield item, lineage_source_of_event(cast("JobEvent", read_event(item.moment[1].encode())))
+            event = cast("JobEvent", read_event(item.moment[1].encode()))
+            yield item, lineage_source_of_event(read_job_event(event))
         else:
             runs[item.run_id] = item
-    for row in store.scan("check/records", keys=[run_hash(run_id) for run_id in runs]) if runs else ():
-        record = unpack(row["record"], RunRecord)
-        lineage_source = lineage_source_of_run(read_run(row["id"], record), record)
+    for row in store.scan("check/records", keys=[run_node_key(run_id) for run_id in runs]) if runs else ():
+        lineage_source = lineage_source_of_run(read_run(row["id"], unpack(row["record"], RunRecord)))
         assert lineage_source is not None
         yield runs[row["id"]], lineage_source
 

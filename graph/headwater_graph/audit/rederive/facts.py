@@ -18,14 +18,16 @@ from headwater_graph.apply.lineage_sources import (
     retained_sources_of,
 )
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
-from headwater_graph.model.node_keys import dataset_hash, job_hash, run_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.model.values import JobVersion, Moment, RetainedRead, Row
 from headwater_graph.rules import facets as read
-from headwater_graph.rules.job_versions import Item, item_of_event, item_of_run
+from headwater_graph.rules.dataset_versions import version_content
+from headwater_graph.rules.job_events import read_job_event
+from headwater_graph.rules.job_versions import FoldItem, item_of_event, item_of_run
 from headwater_graph.rules.merge import dataset_of, sides_of
-from headwater_graph.rules.runs import Run, read_run
+from headwater_graph.rules.runs import RunReading, read_run
 from headwater_graph.store.port import Scans
 
 Stands: TypeAlias = tuple[str, bool]
@@ -39,7 +41,7 @@ class SourceItem(Struct, array_like=True):
     for a run.
     """
 
-    item: Item
+    item: FoldItem
     entries: bool = False
     columns: list[Key] = field(default_factory=list)
     gone: bool = False
@@ -140,7 +142,7 @@ class Facts:
             item = _bare_item(version.job, version.since, version.made_by)
             self._put_item(SourceItem(item, opens=version), "a")
             if version.made_by is not None:
-                self.of_runs.add((run_hash(version.made_by), REMOVED), [version.made_by, "job"])
+                self.of_runs.add((run_node_key(version.made_by), REMOVED), [version.made_by, "job"])
         for row in self.store.scan("check/retained_dataset_versions"):
             if row["moment"] is not None:
                 self._add_kept(row)
@@ -149,7 +151,7 @@ class Facts:
         made_by, dataset = row["madeBy"], _key(row["dataset"])
         told = (row["external"], row["id"], row["state"], row["schema"], bool(row["drops"]))
         self._add_point(Point(dataset, (row["moment"], made_by), made_by, *told, kept=True), WROTE)
-        self.of_runs.add((run_hash(made_by), REMOVED), [made_by])
+        self.of_runs.add((run_node_key(made_by), REMOVED), [made_by])
 
     def _add_past(self, job: Key, lineage_sources: Iterable[LineageSource]) -> None:
         for lineage_source in lineage_sources:
@@ -173,8 +175,8 @@ class Facts:
             self.jobs.setdefault(run.parent.job, False)
         self._name_datasets([*record.inputs, *record.outputs])
         if run.parent.run_id is not None:
-            self.of_runs.add((run_hash(run.parent.run_id), PARENT), [run.parent.run_id])
-        item, lineage_source = item_of_run(run), lineage_source_of_run(run, record)
+            self.of_runs.add((run_node_key(run.parent.run_id), PARENT), [run.parent.run_id])
+        item, lineage_source = item_of_run(run), lineage_source_of_run(run)
         if item is not None and lineage_source is not None:
             self._add_item(item, lineage_source, (run.state, run.streaming))
             self._add_points(run, item.moment)
@@ -183,22 +185,23 @@ class Facts:
         inputs, outputs = sides_of(event)
         self._name_jobs([event.job])
         self._name_datasets([*inputs, *outputs])
-        self._add_item(item_of_event(event), lineage_source_of_event(event))
+        reading = read_job_event(event)
+        self._add_item(item_of_event(reading), lineage_source_of_event(reading))
 
-    def _add_item(self, item: Item, lineage_source: LineageSource, stands: Stands | None = None) -> None:
+    def _add_item(self, item: FoldItem, lineage_source: LineageSource, stands: Stands | None = None) -> None:
         self._put_item(
             SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), stands=stands), "b"
         )
 
     def _put_item(self, told: SourceItem, order: str) -> None:
         # At one moment a kept version comes first: what its maker still tells is told within it.
-        self.items.add((job_hash(told.item.job), *moment_parts(told.item.moment), order), told)
+        self.items.add((job_node_key(told.item.job), *moment_parts(told.item.moment), order), told)
 
-    def _add_points(self, run: Run, moment: Moment) -> None:
+    def _add_points(self, run: RunReading, moment: Moment) -> None:
         for dataset, write in run.writes.items():
             id_ = dataset_version_id(dataset, run.id)
             made = (write.time, run.id)
-            self.of_runs.add((run_hash(run.id), WROTE), [*dataset, id_])
+            self.of_runs.add((run_node_key(run.id), WROTE), [*dataset, id_])
             self._add_point(
                 Point(dataset, made, run.id, write.external, id_, run.state, write.schema, write.drops), WROTE
             )
@@ -207,27 +210,27 @@ class Facts:
 
     def _add_dataset_event(self, event: DatasetEvent) -> None:
         """Specification 5.4: only those that made a version are kept."""
-        facets = dataset_of(event).facets
+        content = version_content(event.time, dataset_of(event).facets)
         self._name_datasets([event.dataset])
         point = Point(
             event.dataset,
             (event.time, event.text),
             None,
-            read.external_version(read.living(facets, "version")),
+            content.external,
             dataset_event_version_id(event.dataset, event.text),
             None,
-            read.schema_of(read.living(facets, "schema")),
-            read.says_drop(facets),
+            content.schema,
+            content.drops,
         )
         self._add_point(point, WROTE)
 
     def _add_point(self, point: Point, kind: str) -> None:
         # At one moment reads come before versions: only what is less than a run's moment is read (specification 5.2).
-        self.timeline.add((dataset_hash(point.dataset), *moment_parts(point.moment), kind), point)
+        self.timeline.add((dataset_node_key(point.dataset), *moment_parts(point.moment), kind), point)
 
 
-def _bare_item(job: Key, moment: Moment, run_id: str | None, *, failed: bool = False) -> Item:
-    return Item(job, moment, run_id, (), (), known=False, failed=failed, code=None)
+def _bare_item(job: Key, moment: Moment, run_id: str | None, *, failed: bool = False) -> FoldItem:
+    return FoldItem(job, moment, run_id, (), (), known=False, failed=failed, code=None)
 
 
 def _key(listed: Iterable[str]) -> Key:

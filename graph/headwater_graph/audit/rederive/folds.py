@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from headwater_avro.names import Key
 from headwater_graph.audit.rederive.facts import SourceItem, Stands
 from headwater_graph.model.values import JobVersion, Moment
-from headwater_graph.rules.job_versions import Item, as_retained, step
+from headwater_graph.rules.job_versions import FoldItem, as_retained, step
 
 
 @dataclass(slots=True)
@@ -27,8 +27,8 @@ class Current:
     """A job's current version, and who tells of it: its explicit entries, and by output its columns."""
 
     folded: FoldedVersion
-    explicit: Item | None
-    columns: dict[Key, Item] = field(default_factory=dict)
+    explicit: FoldItem | None
+    columns: dict[Key, FoldItem] = field(default_factory=dict)
 
 
 class JobFold:
@@ -37,8 +37,8 @@ class JobFold:
     def __init__(self) -> None:
         self._closed: list[FoldedVersion] = []
         self.now: FoldedVersion | None = None
-        self._explicit: Item | None = None
-        self._columns: dict[Key, Item] = {}
+        self._explicit: FoldItem | None = None
+        self._columns: dict[Key, FoldItem] = {}
 
     def add(self, told: SourceItem) -> str | None:
         """Fold the next item by moment; returns the id of the version it belongs to, None for what is no item any more."""
@@ -54,7 +54,7 @@ class JobFold:
         while self._closed:
             yield self._closed.pop()
 
-    def _place(self, item: Item, stands: Stands | None) -> FoldedVersion:
+    def _place(self, item: FoldItem, stands: Stands | None) -> FoldedVersion:
         version = step(self.now.version if self.now else None, item)
         if self.now is None or version.id != self.now.version.id:
             self._open(version)
@@ -70,7 +70,7 @@ class JobFold:
         if self.now is not None:
             self.now.end = version.since
             self._closed.append(self.now)
-        gone = version.kept
+        gone = version.retained
         self.now = FoldedVersion(version, gone.runs, gone.last) if gone else FoldedVersion(version)
         self._explicit = None
 
@@ -90,5 +90,5 @@ class JobFold:
         return Current(self.now, self._explicit, {key: self._columns[key] for key in outputs if key in self._columns})
 
 
-def _stands(item: Item, before: Item | None) -> bool:
+def _stands(item: FoldItem, before: FoldItem | None) -> bool:
     return before is None or before.failed or not item.failed

@@ -27,9 +27,9 @@ from headwater_graph.audit.rederive.facts import (
 from headwater_graph.audit.rederive.folds import Current, FoldedVersion, JobFold
 from headwater_graph.audit.rederive.spill import Spill, SpillKey, moment_parts
 from headwater_graph.audit.rederive.timelines import Timeline, timeline_of
-from headwater_graph.model.node_keys import job_hash, run_hash
+from headwater_graph.model.node_keys import job_node_key, run_node_key
 from headwater_graph.model.values import EARLIEST, JobVersion, Moment, Row
-from headwater_graph.rules.dataset_versions import unmade_id
+from headwater_graph.rules.dataset_versions import unwritten_version_id
 from headwater_graph.store.port import Scans
 
 
@@ -112,7 +112,7 @@ class RederivedGraph:
             elif item.run_id is None:
                 self.placed_events.add((item.moment[1],), PlacedEvent(item.job, item.moment[0], version))
             else:
-                self.facts.of_runs.add((run_hash(item.run_id), RAN), [version])
+                self.facts.of_runs.add((run_node_key(item.run_id), RAN), [version])
             self._keep_versions(fold.take_closed())
         current = fold.current()
         if current is not None:
@@ -123,17 +123,17 @@ class RederivedGraph:
         for one in versions:
             last = (one.last[1], one.last[0]) if one.last else None
             row = VersionRow(one.version, one.end[0] if one.end else None, one.runs, last, one.stands)
-            self.job_versions.add((job_hash(one.version.job), *moment_parts(one.version.since)), row)
+            self.job_versions.add((job_node_key(one.version.job), *moment_parts(one.version.since)), row)
 
     def _keep_timeline(self, line: Timeline) -> None:
         for point in line.made:
             self._keep_version(point, point.id or "", point.moment)
-        past = unmade_id(line.dataset, line.past.external) if line.past else None
+        past = unwritten_version_id(line.dataset, line.past.external) if line.past else None
         for id_, external in line.unmade.items():
             point = Point(line.dataset, EARLIEST, None, external, kept=id_ == past)
             self._keep_version(point, id_, None)
         for reader, id_ in line.reads:
-            run = run_hash(reader.run_id or "")
+            run = run_node_key(reader.run_id or "")
             self.reads.add((run,), ReadRow(reader, id_))
             self.facts.of_runs.add((run, READ), [*line.dataset, id_])
         if line.current is not None:
@@ -214,7 +214,7 @@ class RederivedGraph:
                 "lineageUnknown": version.unknown,
                 "lineage": canonical(sides),
                 "runs": row.runs,
-                "keptNumber": version.kept.number if version.kept else None,
+                "keptNumber": version.retained.number if version.retained else None,
             }
 
     def _dataset_versions(self) -> Iterator[Row]:
@@ -261,7 +261,7 @@ def _paired(runs: Iterator[Row], told: Iterator[tuple[str, ToldParts]]) -> Itera
     """Yield runs with what is told of them, both sorted by the run's hash; either may lack the other."""
     run, parts = next(runs, None), next(told, None)
     while run is not None or parts is not None:
-        hash_ = run_hash(run["id"]) if run else None
+        hash_ = run_node_key(run["id"]) if run else None
         if parts is None or (hash_ is not None and hash_ < parts[0]):
             yield run, []
             run = next(runs, None)

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from itertools import chain, groupby
 
 from headwater_avro.canonical import canonical
-from headwater_avro.names import key_hash
+from headwater_avro.names import node_key
 from headwater_graph.apply.entities import facets_text
 from headwater_graph.apply.run_changes import run_row
 from headwater_graph.audit.rederive.edges import column_rows, edge_rows
@@ -19,7 +19,7 @@ from headwater_graph.audit.rederive.facts import REMOVED
 from headwater_graph.audit.rederive.graph import RederivedGraph
 from headwater_graph.audit.rederive.spill import Spill
 from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
-from headwater_graph.model.node_keys import dataset_hash, job_hash
+from headwater_graph.model.node_keys import dataset_node_key, job_node_key
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
 from headwater_graph.model.values import Row
 from headwater_graph.rules import facets as read
@@ -117,9 +117,8 @@ def _runs(graph: RederivedGraph) -> Iterator[Row]:
             made = any(len(part) > 1 for part in told)
             yield {"id": id_, "placeholder": True, "removed": bool(told), "made": made}
             continue
-        record = unpack(packed, RunRecord)
-        run = read_run(id_, record)
-        row = run_row(run, record)
+        run = read_run(id_, unpack(packed, RunRecord))
+        row = run_row(run, packed)
         yield _shortened({name: row[name] for name in _OF_RUN}) | {
             "id": id_,
             "job": row["job"],
@@ -146,7 +145,7 @@ def _job_versions(graph: RederivedGraph) -> Iterator[Row]:
             "lastRunAt": row.last[1] if row.last else None,
             "lastRunState": row.stands[0] if row.stands else None,
             "lastRunStreaming": row.stands[1] if row.stands else None,
-            "keptNumber": version.kept.number if version.kept else None,
+            "keptNumber": version.retained.number if version.retained else None,
         }
 
 
@@ -154,7 +153,7 @@ def _dataset_versions(graph: RederivedGraph) -> Iterator[Row]:
     for _, row in graph.dataset_versions:
         yield {
             "id": row.id,
-            "dataset": dataset_hash(row.dataset),
+            "dataset": dataset_node_key(row.dataset),
             "at": row.moment[0] if row.moment else None,
             "tie": row.moment[1][:TIE_LENGTH] if row.moment else None,
             "drops": row.drops,
@@ -164,7 +163,7 @@ def _dataset_versions(graph: RederivedGraph) -> Iterator[Row]:
 
 def _job_events(graph: RederivedGraph) -> Iterator[Row]:
     for (text,), placed in graph.placed_events:
-        yield {"text": text, "job": job_hash(placed.job), "moment": placed.time, "version": placed.version}
+        yield {"text": text, "job": job_node_key(placed.job), "moment": placed.time, "version": placed.version}
 
 
 def _fields(graph: RederivedGraph) -> Iterator[Row]:
@@ -186,10 +185,10 @@ def _reads(graph: RederivedGraph) -> Iterator[Row]:
         yield {
             "run": reader.run_id,
             "version": row.version,
-            "dataset": dataset_hash(reader.dataset),
+            "dataset": dataset_node_key(reader.dataset),
             "moment": reader.moment[0] if named is None else None,
             "exactMoment": None if named is None else reader.moment[0],
-            "externalKey": None if named is None else key_hash("external", named),
+            "externalKey": None if named is None else node_key("external", named),
         }
 
 

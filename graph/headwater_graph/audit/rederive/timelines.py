@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from headwater_avro.names import Key, initial_version_id
 from headwater_graph.audit.rederive.facts import Point
 from headwater_graph.model.values import RetainedRead
-from headwater_graph.rules.dataset_versions import unmade_id
+from headwater_graph.rules.dataset_versions import unwritten_version_id
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ def timeline_of(dataset: Key, points: Iterable[Point], past: RetainedRead | None
 
 def _version_before(made: list[Point], reader: Point) -> str:
     """Specification 5.2: the last version so far that the reader did not make."""
-    return _last_of_others(made, reader) or unmade_id(reader.dataset, None)
+    return _last_of_others(made, reader) or unwritten_version_id(reader.dataset, None)
 
 
 def _last_of_others(made: list[Point], reader: Point) -> str | None:
@@ -72,7 +72,7 @@ def _exact_version(externals: dict[str, list[Point]], reader: Point) -> str:
     made = externals.get(reader.external or "", [])
     before = made[: bisect_left(made, reader.moment, key=lambda version: version.moment)]
     id_ = _last_of_others(before, reader) or _last_of_others(made, reader)
-    return id_ or unmade_id(reader.dataset, reader.external)
+    return id_ or unwritten_version_id(reader.dataset, reader.external)
 
 
 def _finish(line: Timeline, exactly: list[Point]) -> None:
@@ -81,7 +81,7 @@ def _finish(line: Timeline, exactly: list[Point]) -> None:
         if id_ not in made_ids:
             line.unmade[id_] = point.external
     if line.past is not None:
-        line.unmade[unmade_id(line.dataset, line.past.external)] = line.past.external
+        line.unmade[unwritten_version_id(line.dataset, line.past.external)] = line.past.external
     line.current = _current(line, exactly)
     line.kept_until = max((point.moment[0] for point in line.made if not point.drops), default=None)
 
@@ -94,5 +94,5 @@ def _current(line: Timeline, exactly: list[Point]) -> str | None:
     if line.past is not None and line.past.external is not None:
         named.append((line.past.moment, line.past.external))
     if named:
-        return unmade_id(line.dataset, max(named)[1])
+        return unwritten_version_id(line.dataset, max(named)[1])
     return initial_version_id(line.dataset) if line.reads or line.past else None

@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias
 
 from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_graph.queries.answers import Node
-from headwater_graph.queries.keys import dataset_key, job_key, names_in, run_key
+from headwater_graph.queries.keys import dataset_node_key, job_node_key, names_in, run_node_key
 from headwater_graph.queries.reader import GraphReader, Row
 
 Wanted: TypeAlias = Literal["dataset", "job"]
 
 MAX_CANDIDATES = 20
 _QUESTIONS = {"dataset": ("dataset_by_key", "dataset_by_tail"), "job": ("job_by_key", "job_by_tail")}
-_KEYS = {"dataset": dataset_key, "job": job_key}
+_KEYS = {"dataset": dataset_node_key, "job": job_node_key}
 
 
 class NotFound(HeadwaterError):
@@ -77,7 +77,7 @@ def _node(kind: Wanted, row: Row) -> Node:
 
 def find_run(reader: GraphReader, run_id: str) -> Node:
     """Return the run of this id, or the one run whose id begins so; errors as :func:`find`."""
-    exact = reader.rows("run_by_key", key=run_key(run_id))
+    exact = reader.rows("run_by_key", key=run_node_key(run_id))
     found = exact or reader.rows("run_by_prefix", prefix=run_id, limit=MAX_CANDIDATES + 1)
     if not found:
         raise NotFound(f"the graph has no run {run_id!r}; `headwater run list` shows the latest")

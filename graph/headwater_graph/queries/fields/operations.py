@@ -27,7 +27,7 @@ from headwater_graph.queries.fields.field_operations_facet import (
     made_by,
     operations_in,
 )
-from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.keys import dataset_node_key
 from headwater_graph.queries.lineage.columns import WHOLE
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GraphReader, Row
@@ -139,7 +139,7 @@ class _Walk:
         """The dataset under all its names (specification 6.7)."""
         known, fresh = [dataset], [dataset]
         while fresh:
-            keys = [dataset_key(*name) for name in fresh]
+            keys = [dataset_node_key(*name) for name in fresh]
             rows = self.reader.rows("aliases", keys=keys, rows=self.limits.rows)
             fresh = sorted({(row["namespace"], row["name"]) for row in rows} - set(known))
             known += fresh
@@ -166,7 +166,7 @@ def told_of(reader: GraphReader, open_record: OpenRecord, names: Sequence[Key]) 
     """Of each job that writes a dataset (under any of its names), the operations that its last run told for it."""
     found: dict[tuple[Key, Key], _Told] = {}
     for failed in (False, True):
-        keys = [dataset_key(*name) for name in names]
+        keys = [dataset_node_key(*name) for name in names]
         rows = reader.rows("last_runs_of_writers", datasets=keys, failed=failed, limit=RUNS, window=WINDOW)
         for job, runs in groupby(rows, key=lambda row: (row["namespace"], row["name"])):
             for dataset, told in _of_runs(reader, open_record, runs, names).items():
@@ -196,7 +196,7 @@ def _operations(reader: GraphReader, facets: Mapping[str, Any]) -> FieldOperatio
     told = operations_in(facets)
     if told is None or told.operations:
         return told
-    rows = reader.rows("dataset_facets", key=dataset_key(NAMESPACE, told.fingerprint))
+    rows = reader.rows("dataset_facets", key=dataset_node_key(NAMESPACE, told.fingerprint))
     return operations_in(json.loads(rows[0]["facets"] or "{}")) if rows else None
 
 

@@ -17,7 +17,7 @@ from headwater_graph.queries.answers import Answer, Cut, Direction, Edge, Node
 from headwater_graph.queries.catalog.activity import active_keys
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.node_status import time_text, told
-from headwater_graph.queries.keys import dataset_key, field_key, job_key
+from headwater_graph.queries.keys import dataset_node_key, field_node_key, job_node_key
 from headwater_graph.queries.lineage.lineage import in_order
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GraphReader, Row
@@ -69,7 +69,7 @@ class ColumnWalk:
 
     def _of_active(self, rows: Sequence[Row], since: datetime) -> list[Row]:
         """The edges that jobs in use tell."""
-        keys = {row["job"]: job_key(*json.loads(row["job"])) for row in rows}
+        keys = {row["job"]: job_node_key(*json.loads(row["job"])) for row in rows}
         alive = active_keys(self.reader, "job", keys.values(), since)
         return [row for row in rows if keys[row["job"]] in alive]
 
@@ -125,13 +125,13 @@ class ColumnWalk:
         found = []
         for key in fields:
             namespace, dataset, column = self.nodes[key].name
-            found += [(key, field_key(*name, column), "alias") for name in sorted(self._names[namespace, dataset])]
+            found += [(key, field_node_key(*name, column), "alias") for name in sorted(self._names[namespace, dataset])]
         return found
 
     def _learn_names(self, datasets: Sequence[tuple[str, ...]]) -> None:
         for namespace, name in datasets:
             self._names[namespace, name] = frozenset()
-        keys = {dataset_key(*name): name for name in datasets}
+        keys = {dataset_node_key(*name): name for name in datasets}
         rows = self.reader.rows("aliases", keys=sorted(keys), rows=self.limits.rows) if keys else []
         for row in rows:
             at = keys[row["at"]]
@@ -142,7 +142,7 @@ class ColumnWalk:
         if self.direction == "downstream":
             return []
         names = [(key, self.nodes[key].name) for key in fields]
-        return [(key, field_key(name[0], name[1], WHOLE), "covers") for key, name in names if name[2] != WHOLE]
+        return [(key, field_node_key(name[0], name[1], WHOLE), "covers") for key, name in names if name[2] != WHOLE]
 
     def _columns_of(self, fields: Sequence[str]) -> list[Row]:
         """Downstream: the columns that go on, of datasets that are reached as a whole."""

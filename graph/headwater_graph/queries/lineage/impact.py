@@ -8,7 +8,7 @@ from datetime import datetime
 
 from headwater_graph.queries.answers import Answer, Node, nearest_first
 from headwater_graph.queries.catalog.node_status import with_marks
-from headwater_graph.queries.keys import dataset_key, job_key
+from headwater_graph.queries.keys import dataset_node_key, job_node_key
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.lineage import CURRENT, Scope, lineage
 from headwater_graph.queries.reader import GraphReader
@@ -42,12 +42,12 @@ def _around(answer: Answer, start: Node) -> Iterable[Node]:
     found: dict[str, Node] = {}
     for node in answer.nodes:
         namespace, dataset, _ = node.name
-        _keep_nearest(found, Node(dataset_key(namespace, dataset), "dataset", (namespace, dataset), node.depth))
+        _keep_nearest(found, Node(dataset_node_key(namespace, dataset), "dataset", (namespace, dataset), node.depth))
     nodes = answer.by_key()
     for edge in answer.edges:
         if job := edge.facts.get("job"):
             depth = nodes[edge.target].depth
-            _keep_nearest(found, Node(job_key(*job), "job", tuple(job), depth))
+            _keep_nearest(found, Node(job_node_key(*job), "job", tuple(job), depth))
     found.pop(start.key, None)
     return found.values()
 

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from headwater_graph.queries.answers import Direction, Node
 from headwater_graph.queries.catalog.node_status import JOB_MARKS, MAX_SILENT, RUN_TIMEOUT, SILENT, Marked
-from headwater_graph.queries.keys import dataset_key
+from headwater_graph.queries.keys import dataset_node_key
 from headwater_graph.queries.lineage.traversal import Hop, Limits
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.store.node_summary import NodeSummary, summaries_of
@@ -107,4 +107,4 @@ def _marks(summaries: Sequence[NodeSummary], silent: Iterable[str]) -> dict[str,
 
 def listed(inputs: str | None) -> frozenset[str] | None:
     """Return the keys of the inputs that an edge lists (specification 6.6), None if it lists none."""
-    return None if inputs is None else frozenset(dataset_key(*each) for each in json.loads(inputs))
+    return None if inputs is None else frozenset(dataset_node_key(*each) for each in json.loads(inputs))

@@ -13,7 +13,7 @@ from typing import Any
 from headwater_avro.times import format_time
 from headwater_graph.queries.catalog.activity import active_keys
 from headwater_graph.queries.catalog.node_status import RUN_TIMEOUT, time_text
-from headwater_graph.queries.keys import dataset_key, job_key
+from headwater_graph.queries.keys import dataset_node_key, job_node_key
 from headwater_graph.queries.reader import GraphReader, Row
 
 HISTORY = 10
@@ -146,7 +146,7 @@ def _of_active(
     reader: GraphReader, kind: str, rows: tuple[tuple[str, ...], ...], since: datetime
 ) -> tuple[tuple[str, ...], ...]:
     """The findings on jobs or datasets in use; their first two columns name them."""
-    key_of = {"job": job_key, "dataset": dataset_key}[kind]
+    key_of = {"job": job_node_key, "dataset": dataset_node_key}[kind]
     keys = [key_of(row[0], row[1]) for row in rows]
     alive = active_keys(reader, kind, keys, since)
     return tuple(row for row, key in zip(rows, keys, strict=True) if key in alive)
