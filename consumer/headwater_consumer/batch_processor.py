@@ -20,6 +20,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression
@@ -93,6 +94,10 @@ class Tagged:
             if following is None or (kind == TALLY and following != TALLY):
                 yield self._table.slice(begin, end - begin)
                 begin = end
+
+    def forget_rows(self) -> None:
+        """Let go of the joined rows, nearly all there is: they are prepared, and a batch waits for the one before."""
+        self._table = self._table.filter(pc.is_in(self._table["kind"], pa.array([DEAD, TALLY, UNREAD])))
 
     def unread(self) -> list[Position]:
         """Return where the messages are that no task could read, since the schema registry was away."""
@@ -185,17 +190,19 @@ class BatchProcessor:
         """
         self.check_gate()
         seconds: dict[str, float] = {}
-        with _timed(seconds, "read"):
-            tagged = Tagged(frame.toArrow())
-        with _timed(seconds, "join"):
-            prepared = self._writer.prepare(tagged.rows())
+        with self._status.working(f"reading batch {batch_id}"):
+            with _timed(seconds, "read"):
+                tagged = Tagged(frame.toArrow())
+            with _timed(seconds, "join"):
+                prepared = self._writer.prepare(tagged.rows())
+                tagged.forget_rows()
         query_id = query_id or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
         return Batch(tagged, prepared, str(query_id), batch_id, seconds)
 
     def check_gate(self) -> None:
         """Raise Draining where the consumer is to stop."""
         if self._stop.is_set():
-            raise self._failed(Draining())
+            raise self.failed(Draining())
 
     def write(self, batch: Batch) -> None:
         """Bring a batch into the graph, and what can't be used to the dead letters; the graph says its offsets when all is done.
@@ -204,18 +211,18 @@ class BatchProcessor:
         """
         seconds, dead = dict(batch.seconds), Counter[str]()
         try:
-            with _timed(seconds, "total"):
+            with self._status.working(f"writing batch {batch.batch_id}"), _timed(seconds, "total"):
                 with _timed(seconds, "dead_letters"):
                     self._bury(batch.tagged, dead)
                 report = self._write(batch, dead)
             self._conclude(batch, report, dead, {**report.phase_seconds, **seconds})
         except BaseException as fault:
-            self._failed(fault)
+            self.failed(fault)
             raise
 
-    def _failed(self, fault: BaseException) -> BaseException:
-        """Keep what fails a batch: Spark hands on no more than its text."""
-        self.failure = fault
+    def failed(self, fault: BaseException) -> BaseException:
+        """Keep what fails a batch first: Spark hands on no more than its text."""
+        self.failure = self.failure or fault
         return fault
 
     def _write(self, batch: Batch, dead: Counter[str]) -> BatchReport:
@@ -306,10 +313,13 @@ class BatchProcessor:
         wait = self._first_wait
         while True:
             try:
-                return step()
+                result = step()
+                self._status.progressed()
+                return result
             except (ServerUnavailable, StoreBusy, StoreExhausted) as fault:
                 if self._status.enter("waiting", str(fault)):
                     logger.warning("waiting for a server", extra={"reason": str(fault)})
+            self._status.progressed()
             if self._stop.wait(wait):
                 raise Draining
             wait = min(wait * 2, LONGEST_WAIT)

@@ -7,6 +7,7 @@ them come the addresses of a local stack that is up, and the defaults. An empty 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -39,6 +40,9 @@ def _pairs(value: Any) -> Any:
         return value
     return dict(item.split("=", 1) for item in value.split(",") if "=" in item)
 
+
+_HEAP = re.compile(r"(\d+)([kmgt]?)b?")
+"""A size as Java takes it: 900m, 2g."""
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Secret: TypeAlias = SecretStr | None
@@ -93,12 +97,17 @@ class ConsumerSettings(BaseModel):
     max_decompression_ratio: Annotated[int, Field(ge=1)] = Field(
         MAX_RATIO, description="times its own size that a compressed message may hold, above 4 MB"
     )
+    max_batch_bytes: Annotated[int, Field(ge=1)] = Field(
+        100_000_000, description="bytes of messages that are read at a time; one message is always read"
+    )
     trigger_milliseconds: Annotated[int, Field(ge=0)] = Field(200, description="least time from one batch to the next")
     fail_on_data_loss: bool = Field(True, description="stop where Kafka has deleted messages that were not read yet")
 
     topic_was_recreated: bool = Field(
         False, description="read a topic that was deleted and created again from its beginning, instead of stopping"
     )
+    progress_timeout: Seconds = Field(300.0, description="seconds without progress after which a batch counts as stuck")
+    drain_timeout: Seconds = Field(60.0, description="seconds that a batch under way has to end when asked to stop")
 
     spark_master: Text = Field("local[*]", description="where Spark runs its tasks")
     spark_driver_memory: Text = Field("1g", description="heap of Spark's driver")
@@ -114,6 +123,15 @@ class ConsumerSettings(BaseModel):
     @property
     def dead_letter_topic(self) -> str:
         return self.kafka_dead_letter_topic or f"{self.kafka_topic}.dead"
+
+    @property
+    def batch_bytes(self) -> int:
+        """Bytes of messages that are read at a time: as set, and no more than a tenth of the heap of Spark's driver."""
+        heap = _HEAP.fullmatch(self.spark_driver_memory.lower())
+        if heap is None:
+            return self.max_batch_bytes
+        unit: int = 1024 ** " kmgt".index(heap[2] or " ")
+        return max(1, min(self.max_batch_bytes, int(heap[1]) * unit // 10))
 
     def neo4j(self) -> dict[str, Any]:
         """Return Neo4j's settings by the names that `headwater_graph.settings` has for them."""

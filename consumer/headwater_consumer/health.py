@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal, TypeAlias
@@ -17,10 +18,14 @@ from typing import Literal, TypeAlias
 from headwater_avro.errors import ConfigError
 from headwater_consumer.metrics import BatchSummary, Metrics
 
-Phase: TypeAlias = Literal["starting", "running", "waiting", "stopping", "failed"]
+Phase: TypeAlias = Literal["starting", "running", "waiting", "stuck", "stopping", "failed"]
 
 STALLED = 300.0
 """Seconds in which the stream must have shown a sign of life."""
+
+
+PROGRESS_TIMEOUT = 300.0
+"""Seconds without progress after which the work under way is stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,23 @@ class Lag:
     written: Mapping[str, int]
 
 
-class Status:
-    """The state as it changes, for all threads."""
+@dataclass(slots=True, eq=False)
+class _Work:
+    """What a thread is doing, and when it last made progress."""
 
-    def __init__(self, metrics: Metrics, clock: Callable[[], float] = time.time) -> None:
+    what: str
+    since: float
+
+
+class Status:
+    """The state as it changes, for all threads; work that makes no progress for ``patience`` seconds is stuck."""
+
+    def __init__(
+        self, metrics: Metrics, clock: Callable[[], float] = time.time, *, patience: float = PROGRESS_TIMEOUT
+    ) -> None:
         self._metrics = metrics
+        self._patience = patience
+        self._work: list[_Work] = []
         self._clock = clock
         self._lock = threading.Lock()
         self._state = State(since=clock())
@@ -63,7 +80,39 @@ class Status:
 
     @property
     def state(self) -> State:
-        return self._state
+        """What the consumer is doing; ``stuck`` instead of running where the work under way makes no progress."""
+        stuck = self.stuck() if self._state.phase == "running" else None
+        return self._state if stuck is None else replace(self._state, phase="stuck", reason=stuck)
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Within this, ``what`` is under way, and is to make progress."""
+        work = _Work(what, self._clock())
+        with self._lock:
+            self._work.append(work)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._work.remove(work)
+
+    def progressed(self) -> None:
+        """Note that the work under way made progress."""
+        with self._lock:
+            for work in self._work:
+                work.since = self._clock()
+
+    def under_way(self) -> list[str]:
+        """Return what is under way."""
+        with self._lock:
+            return [work.what for work in self._work]
+
+    def stuck(self) -> str | None:
+        """Return which work has made no progress for how long, None where all work moves."""
+        with self._lock:
+            oldest = min(self._work, key=lambda work: work.since, default=None)
+        quiet = self._clock() - oldest.since if oldest else 0.0
+        return f"{oldest.what}: no progress for {quiet:.0f} s" if oldest and quiet > self._patience else None
 
     def enter(self, phase: Phase, reason: str | None = None) -> bool:
         """Enter a phase; tell whether anything changed by that."""
@@ -124,7 +173,7 @@ class Status:
         return self._state.phase != "failed" and self.silence() < STALLED
 
     def is_ready(self) -> bool:
-        return self._state.phase == "running" and self._state.deferred == 0
+        return self.state.phase == "running" and self._state.deferred == 0
 
 
 class HealthServer:

@@ -52,6 +52,9 @@ def configure(form: Literal["auto", "text", "json"]) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
     root.propagate = False
+    if not logging.getLogger().handlers:
+        # py4j logs a traceback through the root logger where Java ends; without a handler it would go to stderr.
+        logging.getLogger().addHandler(logging.NullHandler())
     for name in ("py4j", "neo4j", "pyspark"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 

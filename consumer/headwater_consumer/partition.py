@@ -64,15 +64,17 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes: of events held back to be joined, of dead letters carried through Spark, of one Arrow batch.
+    """Bytes: of events held back to be merged, of dead letters carried through Spark, of one Arrow batch, of a task.
 
-    ``decompression`` limits what a single compressed message may hold.
+    ``decompression`` limits what a single compressed message may hold. A task reads messages until it has read ``task``
+    bytes, if that is given, and at least one.
     """
 
     joined: int = 64 * MEGABYTE
     dead: int = 4 * MEGABYTE
     row_batch: int = 8 * MEGABYTE
     decompression: Decompression = field(default=DEFAULT_DECOMPRESSION)
+    task: int | None = None
 
 
 DEFAULT_LIMITS = Limits()
@@ -88,7 +90,10 @@ class Rejected(msgspec.Struct, frozen=True, gc=False):
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """What one task read of one partition: messages and bytes, offsets from ``first`` to before ``end``, CPU seconds."""
+    """What one task read of one partition: messages and bytes, offsets from ``first`` to before ``end``, CPU seconds.
+
+    ``is_partial`` says that it stopped at its limit of bytes: there may be more messages from ``end`` on.
+    """
 
     topic: str
     partition: int
@@ -97,6 +102,7 @@ class Tally(msgspec.Struct, frozen=True):
     first: int
     end: int
     seconds: float
+    is_partial: bool = False
 
 
 def tag_partition(
@@ -116,7 +122,7 @@ def tag_partition_with(
 
 def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits, schemas: Schemas | None) -> Iterator[Row]:
     started = time.thread_time()
-    joining, carried = Joining(schemas, limits.decompression), 0
+    joining, carried, read, is_partial = Joining(schemas, limits.decompression), 0, 0, False
     joined = joining.coalescer
     counts: dict[tuple[str, int], list[int]] = {}
     for message in messages_of(batches):
@@ -132,10 +138,14 @@ def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits, schemas: Schemas 
             yield dead_row(message, fault, whole=carried <= limits.dead)
         if joined.size > limits.joined:
             yield from joined.rows()
+        read += size + len(message.key or b"") + sum(len(name) + len(text or b"") for name, text in message.headers)
+        if limits.task is not None and read >= limits.task:
+            is_partial = True
+            break
     yield from joined.rows()
     seconds = time.thread_time() - started
     for (topic, partition), (messages, octets, first, end) in counts.items():
-        tally = Tally(topic, partition, messages, octets, first, end, seconds)
+        tally = Tally(topic, partition, messages, octets, first, end, seconds, is_partial)
         yield (TALLY, b"", msgspec.msgpack.encode(tally), b"")
 
 

@@ -84,6 +84,15 @@ def _read(files: _Files) -> Checkpoint:
     return Checkpoint(begun, before, _planned(files, batch), query, batch)
 
 
+def planned_stretch(spark: SparkSession, path: str, topic: str, batch: int) -> OffsetRanges:
+    """Return the offsets of a topic that Spark has planned for a batch, as its checkpoint says before the batch is read."""
+    files = _Files(spark, path)
+    begun = _offsets(files.text("sources/0/0").rpartition("\n")[2]).get(topic, {})
+    before = _planned(files, batch - 1).get(topic, {}) if batch else begun
+    found = {at: (before.get(at, begun.get(at, 0)), end) for at, end in _planned(files, batch).get(topic, {}).items()}
+    return {partition: (begin, end) for partition, (begin, end) in found.items() if begin < end}
+
+
 def _planned(files: _Files, batch: int) -> Offsets:
     # The version of the log, the state of the query, and the offsets of its one source.
     return _offsets(files.text(f"offsets/{batch}").splitlines()[2])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_avro.registry import NO_REGISTRY, Schemas, schemas_of
 from headwater_consumer.batch_processor import BatchProcessor, Writer
+from headwater_consumer.faults import spark_faults_in_one_line
 from headwater_consumer.health import HealthServer, Status
 from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, prepare_topics
 from headwater_consumer.kafka.dead_letters import KafkaDeadLetters
@@ -23,6 +24,7 @@ from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.metrics import Metrics
 from headwater_consumer.session import jars_of, spark_session
 from headwater_consumer.stream import Stream
+from headwater_consumer.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from headwater_consumer.config import ConsumerSettings
@@ -60,15 +62,18 @@ def consume(
         raise ConfigError("HEADWATER_SPARK_JARS is not set: `headwater consume` fetches the jars, or name them")
     schemas = schemas_for(settings)
     stop, metrics = threading.Event(), Metrics()
-    status = Status(metrics)
+    status = Status(metrics, patience=settings.progress_timeout)
     kafka = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
     with ExitStack() as exits:
         exits.enter_context(_stopped_by_signals(stop))
+        exits.enter_context(Watchdog(status, stop, settings.drain_timeout))
+        exits.enter_context(spark_faults_in_one_line())
         if settings.http_port:
             exits.enter_context(HealthServer(status, metrics, settings.http_host, settings.http_port))
         prepare_topics(kafka, settings.kafka_topic, settings.dead_letter_topic)
         writer = (open_writer or open_graph)(settings)
         graph = _neo4j_of(writer)
+        _note_commits(writer, status)
         if graph is not None:
             threading.Thread(target=_warm_up, args=(graph,), name="headwater-warming", daemon=True).start()
         session = exits.enter_context(spark_session(settings, found.jars, found.java_home))
@@ -101,6 +106,14 @@ def _neo4j_of(writer: Writer) -> Neo4jStore | None:
 
     store = getattr(writer, "store", None)
     return store if isinstance(store, Neo4jStore) else None
+
+
+def _note_commits(writer: Writer, status: Status) -> None:
+    """Let every committed transaction count as progress: a batch may need many."""
+    from headwater_graph.apply.batch_writer import GraphWriter
+
+    if isinstance(writer, GraphWriter):
+        writer.committed = status.progressed
 
 
 def _warm_up(graph: Neo4jStore) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater_avro.errors import ConfigError
+from headwater_consumer.faults import end_of_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,10 +55,19 @@ def spark_session(
             session = builder.getOrCreate()
         except PySparkRuntimeError as fault:
             raise ConfigError(f"Spark does not start: is there a Java of 17 or newer? ({fault})") from fault
+        _keep_quiet(session)
         try:
             yield session
         finally:
-            session.stop()
+            if end_of_java() is None:
+                session.stop()
+
+
+def _keep_quiet(session: SparkSession) -> None:
+    """Keep PySpark from printing a traceback where Java ends: `headwater_consumer.faults` says so in one line."""
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: None
 
 
 def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) -> dict[str, str]:
@@ -66,10 +76,12 @@ def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) ->
         "spark.jars": ",".join(map(str, jars)),
         "spark.driver.memory": settings.spark_driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} {' '.join(_JAVA)}",
-        # The result of a batch is joined rows, bounded by the offsets of a batch, and dead letters, bounded by Limits.
+        # The result of a batch is joined rows, bounded by the bytes of messages that are read, and dead letters, by Limits.
         "spark.driver.maxResultSize": "0",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
+        # Without Kafka: the newer reader of batches holds each message fewer times, and it is that of the stream.
+        "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.metricsEnabled": "true",
         "spark.sql.streaming.minBatchesToRetain": "20",
@@ -86,5 +98,7 @@ _JAVA = (
     "-XX:+UseSerialGC",
     # Spark only reads and hands on here: in 300,000 events the optimising compiler used 12 CPU seconds more than it saved.
     "-XX:TieredStopAtLevel=1",
+    # A Java without memory answers nobody and ends by no signal; one that ends is noticed, and can be started again.
+    "-XX:+ExitOnOutOfMemoryError",
 )
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

@@ -11,27 +11,32 @@ import json
 import logging
 import threading
 import time
+import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
-
 from headwater_avro.errors import HeadwaterError, ServerUnavailable
 from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchProcessor, Draining
+from headwater_consumer.faults import StreamFailed, cause_of, end_of_java, is_of_spark
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import Client, first_offsets, partitions_of
+from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.losses import lost_messages, refusal
 from headwater_consumer.partition import READ_DDL, TAGGED_DDL, Limits, tag_partition, tag_partition_with
+from headwater_consumer.parts import Parts, Planned, share_of
 from headwater_consumer.progress import ProgressLog
-from headwater_consumer.recovery import Checkpoint, OffsetRanges, portions
+from headwater_consumer.recovery import Checkpoint, OffsetRanges, planned_stretch, portions
 from headwater_consumer.starting import SameTopic, Start, find_start
 from headwater_consumer.write_behind import WriteBehind
 from headwater_graph.store.writer_node import CommittedOffsets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from headwater_consumer.batch_processor import Batch
     from headwater_consumer.config import ConsumerSettings
     from headwater_consumer.kafka.messages import Messages
 
@@ -48,14 +53,20 @@ SILENCE = 15.0
 """Seconds without a sign of life from Spark after which Kafka is asked whether it is there."""
 
 
-class StreamFailed(HeadwaterError):
-    """The stream ended by itself for a reason that a new start may not change."""
+GROUP = f"headwater-consumer-{uuid.uuid4()}"
+"""The group of all reads of this process, which commits nothing: Spark keeps Kafka clients, and what they fetched, by group.
+
+With a group for each read, every part of a batch would leave clients behind that hold on to messages for minutes.
+"""
 
 
-def tagged_stream(spark: SparkSession, settings: ConsumerSettings, begin: str | None = None) -> DataFrame:
+def tagged_stream(
+    spark: SparkSession, settings: ConsumerSettings, most: int | None = None, begin: str | None = None
+) -> DataFrame:
     """Return the stream of tagged rows (`headwater_consumer.partition`) that the topic's messages become.
 
-    ``begin`` are the offsets of a new query, where they are not to be those of the settings.
+    Each task stops after ``most`` bytes of messages, if that is given. ``begin`` are the offsets of a new query, if they
+    are not those of the settings.
     """
     from pyspark.sql import functions as sql
 
@@ -68,11 +79,13 @@ def tagged_stream(spark: SparkSession, settings: ConsumerSettings, begin: str | 
     counts = [
         sql.count_if(sql.col("kind") == kind).alias(kind) for kind in ("run", "job_event", "dataset_event", "dead")
     ]
-    return _tagged(messages, settings).observe(QUERY, *counts)
+    return _tagged(messages, settings, most).observe(QUERY, *counts)
 
 
-def tagged_again(spark: SparkSession, settings: ConsumerSettings, ranges: OffsetRanges) -> DataFrame:
-    """Return the tagged rows of a part of the topic."""
+def tagged_again(
+    spark: SparkSession, settings: ConsumerSettings, ranges: OffsetRanges, most: int | None = None
+) -> DataFrame:
+    """Return the tagged rows of a part of the topic; each task stops behind ``most`` bytes of messages."""
     topic = settings.kafka_topic
     begins, ends = ({str(at): bounds[side] for at, bounds in ranges.items()} for side in (0, 1))
     options = {
@@ -80,13 +93,14 @@ def tagged_again(spark: SparkSession, settings: ConsumerSettings, ranges: Offset
         "startingOffsets": json.dumps({topic: begins}),
         "endingOffsets": json.dumps({topic: ends}),
     }
-    return _tagged(spark.read.format("kafka").options(**source_options(settings), **options).load(), settings)
+    messages = spark.read.format("kafka").options(**source_options(settings), **options).load()
+    return _tagged(messages, settings, most)
 
 
-def _tagged(messages: DataFrame, settings: ConsumerSettings) -> DataFrame:
+def _tagged(messages: DataFrame, settings: ConsumerSettings, most: int | None) -> DataFrame:
     registry = settings.registry()
     tag = tag_partition if registry is None else partial(tag_partition_with, registry)
-    limits = Limits(decompression=settings.decompression())
+    limits = Limits(decompression=settings.decompression(), task=most)
     return messages.selectExpr(*READ_DDL).mapInArrow(partial(tag, limits=limits), TAGGED_DDL)
 
 
@@ -101,8 +115,12 @@ def source_options(settings: ConsumerSettings) -> dict[str, str]:
         "failOnDataLoss": str(settings.fail_on_data_loss).lower(),
         "includeHeaders": "true",
         "kafka.isolation.level": "read_committed",
-        "groupIdPrefix": "headwater-consumer",
+        "kafka.group.id": GROUP,
     }
+
+
+READING_ENDS = 45.0
+"""Seconds that the reading of a batch has to say over what Java ended: it may fetch the message at fault from Kafka."""
 
 
 class Stream:
@@ -122,7 +140,14 @@ class Stream:
         self._spark = spark
         self._settings = settings
         self._cycle = cycle
-        self._batches = WriteBehind(cycle)
+        self._batches = WriteBehind(cycle, self._parts_of_batch)
+        self._parts = Parts(
+            cycle,
+            KafkaMessages(settings.kafka_topic, kafka),
+            partial(tagged_again, spark, settings),
+            settings.batch_bytes,
+            settings.home.expanduser() / "part-bytes" / settings.kafka_topic,
+        )
         self._status = status
         self._kafka = kafka
         self._checkpoint = checkpoint
@@ -184,12 +209,25 @@ class Stream:
             # The batch is done with the last of it.
             batch_id = known.batch if number == len(parts) else known.batch - 1
             try:
-                self._cycle(tagged_again(self._spark, self._settings, part), batch_id, known.query)
+                for batch in self._parts.read(self._portion(part, batch_id, known.query)):
+                    self._cycle.write(batch)
             except Draining:
                 return
-            except PySparkException as fault:
+            except Exception as fault:
+                if not is_of_spark(fault):
+                    raise
                 partitions_of(self._kafka, [self._settings.kafka_topic])
-                raise StreamFailed(f"reading again failed: {_cause(str(fault))}") from fault
+                raise StreamFailed(f"reading again failed: {cause_of(fault)}") from fault
+
+    def _portion(self, ranges: OffsetRanges, batch_id: int, query_id: str) -> Planned:
+        """Return a part of the topic as a batch of its own."""
+        share = share_of(self._settings.batch_bytes, len(ranges))
+        frame = tagged_again(self._spark, self._settings, ranges, share)
+        return Planned(frame, batch_id, lambda: ranges, query_id)
+
+    def _parts_of_batch(self, frame: Any, batch_id: int) -> Iterator[Batch]:
+        ranges = partial(planned_stretch, self._spark, self._checkpoint, self._settings.kafka_topic, batch_id)
+        return self._parts.read(Planned(frame, batch_id, ranges))
 
     def _run_once(self, available_now: bool) -> bool:
         """Run the query to its end; tell whether that was the end of the work."""
@@ -199,17 +237,30 @@ class Stream:
         self._status.enter("running")
         try:
             self._follow(query)
+        except Exception as broken:
+            self._check_java(broken)
+            raise
         finally:
-            query.stop()
+            if end_of_java() is None:
+                query.stop()
             self._batches.wait()
         if self._stop.is_set() or isinstance(self._batches.failure, Draining):
             return True
         fault = query.exception()
         return (fault is None and self._batches.failure is None) or self._judge(fault)
 
+    def _check_java(self, fault: Exception) -> None:
+        """Raise StreamFailed where Java has ended: the batch that it ended over may know more than that."""
+        ended = end_of_java(fault)
+        if ended is not None:
+            told = self._batches.failure_of_reading(READING_ENDS)
+            raise (told if isinstance(told, StreamFailed) else StreamFailed(ended)) from fault
+
     def _start(self, available_now: bool) -> StreamingQuery:
+        topic = self._settings.kafka_topic
+        share = share_of(self._settings.batch_bytes, partitions_of(self._kafka, [topic])[topic])
         writer = (
-            tagged_stream(self._spark, self._settings, self._begin)
+            tagged_stream(self._spark, self._settings, share, self._begin)
             .writeStream.queryName(QUERY)
             .option("checkpointLocation", self._checkpoint)
             .foreachBatch(self._batches)
@@ -242,13 +293,19 @@ class Stream:
         reported, handed_over = query.lastProgress, self._batches.handed_over
         return handed_over is None or (reported is not None and reported["batchId"] >= handed_over)
 
-    def _judge(self, fault: Any) -> bool:
-        if self._batches.failure is not None:
-            raise self._batches.failure
-        if not self._look_for_kafka():
+    def _judge(self, ended: Any) -> bool:
+        # Of what a batch failed by Spark has the text alone.
+        fault = self._batches.failure or ended
+        if isinstance(fault, BaseException) and not is_of_spark(fault):
+            raise fault
+        ended_java = end_of_java(self._batches.failure)
+        if ended_java is None and not self._look_for_kafka():
             return False
-        self._explain()
-        raise StreamFailed(f"the stream ended: {_cause(str(fault))}")
+        cause = ended_java or f"the stream ended: {cause_of(fault)}"
+        if ended_java is None:
+            self._explain()
+        self._status.enter("failed", cause)
+        raise StreamFailed(cause) from fault
 
     def _explain(self) -> None:
         """Raise what says more than Spark does: the topic was created again, or Kafka has deleted what was to be read."""
@@ -279,14 +336,3 @@ class Stream:
                 logger.warning("waiting for a server", extra={"reason": str(fault)})
             return False
         return True
-
-
-def _cause(text: str) -> str:
-    """Return the first line of a Java exception that says something; of one that Python has passed on, the cause's."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if _PASSED_ON in text:
-        lines = [line.removeprefix(_CAUSED_BY) for line in lines if line.startswith(_CAUSED_BY)] or lines[-1:]
-    return next((line for line in lines if not line.startswith(("at ", "==="))), "no reason told")[:1_000]
-
-
-_PASSED_ON, _CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "

@@ -8,17 +8,22 @@ consumer that starts reads again what the graph lacks (`headwater_consumer.recov
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from headwater_consumer.batch_processor import BatchProcessor
+from headwater_consumer.batch_processor import Batch, BatchProcessor
 
 
 class WriteBehind:
-    """Hands batches from the thread that reads to the one that writes, one at a time and in their order."""
+    """Hands batches from the thread that reads to the one that writes, one at a time and in their order.
 
-    def __init__(self, cycle: BatchProcessor) -> None:
+    ``read`` is given a frame and the batch's number and reads the batch, part by part.
+    """
+
+    def __init__(self, cycle: BatchProcessor, read: Callable[[Any, int], Iterable[Batch]]) -> None:
         self._cycle = cycle
+        self._read = read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headwater-writer")
         self._reading = threading.Lock()
         self._under_way: Future[None] | None = None
@@ -35,18 +40,29 @@ class WriteBehind:
         writing = self._under_way
         return self._reading.locked() or (writing is not None and not writing.done())
 
+    def failure_of_reading(self, patience: float) -> BaseException | None:
+        """Return what a batch failed by, when the one being read has ended or ``patience`` seconds have passed."""
+        if self._reading.acquire(timeout=patience):
+            self._reading.release()
+        return self.failure
+
     def begin(self) -> None:
         """Forget what failed before: a query is started again."""
         self._cycle.failure = None
 
     def __call__(self, frame: Any, batch_id: int) -> None:
-        """Read a batch, wait for the one before, and hand it over; raises what the one before failed by."""
+        """Read a batch, wait for the one before, and hand it over, part by part; raises what the one before failed by."""
         with self._reading:
-            batch = self._cycle.read(frame, batch_id)
-            self.finish()
-            # Stopping may have been asked for while the one before was written: what is not handed over Spark reads again.
-            self._cycle.check_gate()
-            self._under_way = self._thread.submit(self._cycle.write, batch)
+            try:
+                for part in self._read(frame, batch_id):
+                    self.finish()
+                    # Stopping may have been asked for while the part before was written: what is not handed over Spark
+                    # reads again.
+                    self._cycle.check_gate()
+                    self._under_way = self._thread.submit(self._cycle.write, part)
+            except BaseException as fault:
+                self._cycle.failed(fault)
+                raise
             self.handed_over = batch_id
 
     def finish(self) -> None:

@@ -16,7 +16,7 @@ from headwater_consumer.batch_processor import BatchProcessor
 from headwater_consumer.config import ConsumerSettings, load
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import kafka_client
-from headwater_consumer.kafka.dead_letters import DeadLetter, KafkaDeadLetters, letters_on, writing
+from headwater_consumer.kafka.dead_letters import DeadLetter, KafkaDeadLetters, letters_on, send_message, writing
 from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.metrics import Metrics
 from headwater_consumer.stream import Stream
@@ -115,11 +115,11 @@ class Room:
         addresses = {"kafka_bootstrap_servers": self.bootstrap_servers, "kafka_topic": self.topic, "neo4j_uri": "-"}
         return load(flags=addresses | flags).settings
 
-    def send(self, values: Sequence[Any], **message: Any) -> None:
+    def send(self, values: Iterable[Any], **message: Any) -> None:
         """Send each value (bytes as they are, anything else as JSON), with the key, headers and so on that are given."""
         producer = Producer(writing(self.client))
         for value in values:
-            producer.produce(self.topic, value=_octets(value), **message)
+            send_message(producer, self.topic, value=_octets(value), **message)
         assert producer.flush(60) == 0
 
     def send_in_transactions(self, transactions: Sequence[Sequence[Any]], **message: Any) -> None:

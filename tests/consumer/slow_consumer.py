@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from headwater_avro.errors import HeadwaterError
 from headwater_consumer.config import load
 from headwater_consumer.log import configure
 from headwater_consumer.service import Spark, consume
@@ -50,12 +51,15 @@ class SlowWriter:
 def main() -> None:
     log, seconds = Path(sys.argv[1]), float(sys.argv[2])
     configure("json")
-    consume(
-        load(environ=os.environ).settings,
-        available_now="--available-now" in sys.argv,
-        spark=Spark(fetch(["spark-kafka"]), spark_java_home()),
-        open_writer=lambda _: SlowWriter(log, seconds),
-    )
+    try:
+        consume(
+            load(environ=os.environ).settings,
+            available_now="--available-now" in sys.argv,
+            spark=Spark(fetch(["spark-kafka"]), spark_java_home()),
+            open_writer=lambda _: SlowWriter(log, seconds),
+        )
+    except HeadwaterError as fault:
+        sys.exit(f"headwater: {fault}")
 
 
 if __name__ == "__main__":

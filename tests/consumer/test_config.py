@@ -164,3 +164,19 @@ def test_the_limits_of_compressed_messages_are_settings() -> None:
     assert load(environ=ADDRESSES | named).settings.decompression() == Decompression(5_000_000, 50)
     with pytest.raises(ConfigError, match="HEADWATER_MAX_DECOMPRESSION_RATIO"):
         load(environ=ADDRESSES | {"HEADWATER_MAX_DECOMPRESSION_RATIO": "0"})
+
+
+@pytest.mark.parametrize(
+    ("heap", "bytes_at_a_time"),
+    [
+        ("1g", 100_000_000),
+        ("512m", 53_687_091),
+        ("2G", 100_000_000),
+        ("100000k", 10_240_000),
+        ("2gb", 100_000_000),
+        ("?", 100_000_000),
+    ],
+)
+def test_no_more_is_read_at_a_time_than_a_tenth_of_the_heap(heap: str, bytes_at_a_time: int) -> None:
+    settings = load(environ=ADDRESSES | {"HEADWATER_SPARK_DRIVER_MEMORY": heap}).settings
+    assert settings.batch_bytes == bytes_at_a_time

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 from headwater_avro.errors import REJECTION_CODES, ConfigError
-from headwater_consumer.health import STALLED, HealthServer, Lag, Status
+from headwater_consumer.health import PROGRESS_TIMEOUT, STALLED, HealthServer, Lag, Status
 from headwater_consumer.metrics import BatchSummary, Metrics
 from headwater_consumer.progress import lag_of
 
@@ -107,6 +107,41 @@ def test_a_stream_without_a_sign_of_life_is_not_healthy(server: HealthServer, st
     assert ask(server, "/healthz")[0] == 503
     status.moved(None)
     assert ask(server, "/healthz")[0] == 200
+
+
+def test_a_batch_without_progress_is_stuck_and_not_ready_and_tells_since_when(
+    server: HealthServer, status: Status, clock: Clock
+) -> None:
+    status.enter("running")
+    with status.working("reading batch 7"):
+        clock.now += PROGRESS_TIMEOUT + 12
+        status.alive()
+        code, told = ask(server, "/readyz")
+        assert (code, told["phase"], told["reason"]) == (503, "stuck", "reading batch 7: no progress for 312 s")
+        assert ask(server, "/healthz") == (200, told | {"ok": True})
+        status.progressed()
+        assert ask(server, "/readyz")[0] == 200
+    clock.now += PROGRESS_TIMEOUT + 1
+    assert ask(server, "/readyz")[1]["phase"] == "running"
+
+
+def test_a_batch_that_waits_for_a_server_tells_that_and_not_that_it_is_stuck(
+    server: HealthServer, status: Status, clock: Clock
+) -> None:
+    status.enter("waiting", "Neo4j does not answer")
+    with status.working("writing batch 7"):
+        clock.now += PROGRESS_TIMEOUT + 1
+        assert ask(server, "/readyz")[1]["phase"] == "waiting"
+
+
+def test_of_two_works_the_one_that_is_stuck_is_told(status: Status, clock: Clock) -> None:
+    status.enter("running")
+    with status.working("writing batch 6"):
+        clock.now += PROGRESS_TIMEOUT
+        with status.working("reading batch 7"):
+            clock.now += 1
+            assert status.under_way() == ["writing batch 6", "reading batch 7"]
+            assert str(status.state.reason).startswith("writing batch 6")
 
 
 def test_a_failed_stream_is_not_healthy(server: HealthServer, status: Status) -> None:

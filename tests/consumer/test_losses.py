@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from headwater_avro.errors import ConfigError
+from headwater_consumer.faults import cause_of
 from headwater_consumer.kafka.brokers import NO_TOPIC_ID, first_offsets, topic_id_of
 from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.losses import RECORDED, described, lost_messages, recorded, refusal
 from headwater_consumer.recovery import Checkpoint
 from headwater_consumer.starting import SameTopic, is_another
-from headwater_consumer.stream import _cause
 from headwater_graph.apply.batch_writer import BatchPosition
 from headwater_graph.store.writer_node import CommittedOffsets, Loss, losses_in
 
@@ -94,9 +94,9 @@ def test_two_topic_ids_are_of_two_topics_unless_one_is_not_known() -> None:
 def test_of_an_error_that_python_has_passed_on_the_cause_is_told() -> None:
     passed_on = "An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):\n"
     java = "py4j.protocol.Py4JJavaError: An error occurred\n\tat a.b\nCaused by: java.lang.Fault: data may be lost\n\tat c.d"
-    assert _cause(passed_on + java) == "java.lang.Fault: data may be lost"
-    assert _cause(passed_on + '  File "x"\nValueError: wrong') == "ValueError: wrong"
-    assert _cause("=== Streaming Query ===\njava.lang.Fault: no\n\tat a.b") == "java.lang.Fault: no"
+    assert cause_of(passed_on + java) == "java.lang.Fault: data may be lost"
+    assert cause_of(passed_on + '  File "x"\nValueError: wrong') == "ValueError: wrong"
+    assert cause_of("=== Streaming Query ===\njava.lang.Fault: no\n\tat a.b") == "java.lang.Fault: no"
 
 
 @pytest.mark.end_to_end

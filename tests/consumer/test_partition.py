@@ -292,3 +292,24 @@ def test_a_compressed_message_beyond_the_limits_is_too_large(schemas: KeptSchema
         again, refused = part(messages, (), schemas or KeptSchemas(), limits)
         assert [row[1] for row in again] == [b"small"]
         assert [code for code, _ in refused.values()] == ["too_large"]
+
+
+def test_a_task_stops_behind_its_limit_of_bytes_and_says_so() -> None:
+    messages = [message(number, run_event(f"r{number}")) for number in range(10)]
+    size = len(messages[0].value or b"") + 1
+    rows = tagged(messages, Limits(task=3 * size))
+    assert [row[1] for row in of_kind(rows, "run")] == [b"r0", b"r1", b"r2"]
+    (tally,) = (msgspec.msgpack.decode(row[2], type=Tally) for row in of_kind(rows, TALLY))
+    assert (tally.messages, tally.end, tally.is_partial) == (3, 3, True)
+
+
+def test_a_task_reads_one_message_whatever_its_limit_and_one_that_reads_all_is_not_partial() -> None:
+    messages = [message(number, run_event(f"r{number}")) for number in range(3)]
+    assert len(of_kind(tagged(messages, Limits(task=0)), "run")) == 1
+    (row,) = of_kind(tagged(messages, Limits(task=10_000)), TALLY)
+    assert not msgspec.msgpack.decode(row[2], type=Tally).is_partial
+
+
+def test_headers_and_keys_count_towards_the_limit_of_a_task() -> None:
+    heavy = [message(number, run_event(f"r{number}"), headers=(("h", bytes(1_000)),)) for number in range(5)]
+    assert len(of_kind(tagged(heavy, Limits(task=2_000)), "run")) == 2

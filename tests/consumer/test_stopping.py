@@ -16,6 +16,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from headwater_consumer.watchdog import ABANDONED
+
 from .kafka_room import Room, run_event
 
 pytestmark = pytest.mark.end_to_end
@@ -41,7 +43,7 @@ class Process:
 
 
 @contextmanager
-def consumer(room: Room, seconds: float, **settings: object) -> Iterator[Process]:
+def consumer(room: Room, seconds: float, *flags: str, **settings: object) -> Iterator[Process]:
     log = room.folder / "graph.log"
     given = {f"HEADWATER_{name.upper()}": str(value) for name, value in settings.items()}
     environ = {
@@ -52,7 +54,7 @@ def consumer(room: Room, seconds: float, **settings: object) -> Iterator[Process
         "HEADWATER_CHECKPOINT": str(room.folder / "checkpoint"),
         **given,
     }
-    command = [sys.executable, str(SCRIPT), str(log), str(seconds)]
+    command = [sys.executable, str(SCRIPT), str(log), str(seconds), *flags]
     with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as popen:
         try:
             yield Process(popen, log)
@@ -96,3 +98,44 @@ def test_a_consumer_asked_to_stop_commits_the_batch_under_way_begins_no_other_an
     by_process = {line.removeprefix("run ") for line in process.lines() if line.startswith("run ")}
     assert by_process | room.writer.runs == {f"r{number}" for number in range(RUNS)}
     assert not by_process & room.writer.runs
+
+
+def java_of(process: subprocess.Popen[str]) -> int:
+    """Return the process id of a consumer's Java."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return next(int(child) for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "java")
+
+
+def is_running(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_consumer_whose_batch_does_not_end_stops_within_its_time_and_says_what_it_abandons(room: Room) -> None:
+    room.send([run_event("one")])
+    with consumer(room, 3_000, drain_timeout=1) as process:
+        process.until("begin 0")
+        java = java_of(process.popen)
+        process.popen.send_signal(signal.SIGTERM)
+        _, stderr = process.popen.communicate(timeout=60)
+    assert process.popen.returncode == ABANDONED, stderr
+    told = [json.loads(line) for line in stderr.splitlines() if line.startswith("{")]
+    assert (told[-1]["abandoned"], told[-1]["reason"]) == ("writing batch 0", "asked to stop")
+    assert not is_running(java)
+    assert "Traceback" not in stderr
+    room.consume()
+    assert room.writer.runs == {"one"}
+
+
+def test_a_consumer_whose_java_ends_fails_in_one_line_and_the_next_one_goes_on(room: Room) -> None:
+    room.send([run_event("one")])
+    with consumer(room, 0) as process:
+        process.until("end 0")
+        os.kill(java_of(process.popen), signal.SIGKILL)
+        _, stderr = process.popen.communicate(timeout=90)
+    assert process.popen.returncode == 1, stderr
+    assert stderr.splitlines()[-1] == "headwater: Spark's Java process ended with exit code -9"
+    assert "Traceback" not in stderr
+    room.send([run_event("two")])
+    room.consume()
+    assert "two" in room.writer.runs

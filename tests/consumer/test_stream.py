@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -85,6 +86,58 @@ def test_batches_hold_no_more_messages_than_they_may(room: Room) -> None:
     room.consume(max_offsets_per_trigger=30)
     assert len(room.writer.positions) >= 4
     assert len(room.writer.runs) == 100
+
+
+def heavy(runs: range) -> list[dict[str, Any]]:
+    return [run_event(f"r{number}", producer="x" * 5_000) for number in runs]
+
+
+def test_a_batch_of_more_bytes_than_may_be_read_at_a_time_is_read_in_parts(room: Room) -> None:
+    room.send(heavy(range(30)))
+    room.send([b"{bad" + bytes(5_000)], key=b"a key")
+    room.consume(max_batch_bytes=20_000)
+    positions = room.writer.positions
+    assert len(positions) > 5
+    assert {position.batch_id for position in positions[:-1]} == {-1}
+    assert positions[-1].batch_id == 0
+    assert {len(payloads) for payloads in room.writer.rows.values()} == {1}
+    assert room.writer.runs == {f"r{number}" for number in range(30)}
+    assert sum(room.writer.committed_offsets().offsets[room.topic].values()) == 31
+    assert [letter.code for letter in room.letters()] == ["not_decodable"]
+
+
+def test_a_batch_left_in_the_middle_of_its_parts_is_read_whole_at_the_next_start(room: Room) -> None:
+    room.send(heavy(range(24)))
+    stream = room.stream(max_batch_bytes=20_000)
+    written = room.writer.write
+
+    def write_twice(prepared: Any, position: Any) -> Any:
+        if len(room.writer.positions) == 2:
+            raise KeyError("bug")
+        return written(prepared, position)
+
+    room.writer.write = write_twice  # type: ignore[method-assign]
+    with pytest.raises(KeyError):
+        stream.run(available_now=True)
+    assert len(room.writer.positions) == 2
+    first = set(room.writer.runs)
+    assert first < {f"r{number}" for number in range(24)}
+    room.writer.write = written  # type: ignore[method-assign]
+    room.consume(max_batch_bytes=20_000)
+    assert room.writer.runs == {f"r{number}" for number in range(24)}
+    assert {len(room.writer.rows["run", run.encode()]) for run in first} == {2}
+    assert sum(room.writer.committed_offsets().offsets[room.topic].values()) == 24
+
+
+def test_what_is_read_again_is_read_in_parts_too(room: Room) -> None:
+    room.send(heavy(range(20)))
+    room.consume()
+    assert len(room.writer.positions) == 1
+    room.writer = CollectingWriter()
+    room.consume(max_batch_bytes=20_000)
+    assert len(room.writer.positions) > 3
+    assert room.writer.runs == {f"r{number}" for number in range(20)}
+    assert room.writer.marks[-1].batch_id == 0
 
 
 def test_the_position_tells_the_offset_after_the_last_message_of_each_partition(room: Room) -> None:

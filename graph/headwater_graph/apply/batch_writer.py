@@ -158,10 +158,14 @@ class _Progress:
 
 
 class GraphWriter:
-    """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back."""
+    """Writes batches to a store, within limits that shrink when the store runs out of memory and grow back.
+
+    ``committed`` is called when a transaction is committed.
+    """
 
     def __init__(self, store: Store, limits: TransactionLimits | None = None) -> None:
         self.store = store
+        self.committed: Callable[[], None] = lambda: None
         self._limits = limits or TransactionLimits()
         self._now = self._limits
         self._fine = 0
@@ -283,6 +287,7 @@ class GraphWriter:
         except RetentionUnfinished:
             self.run_all_deferred(progress)
             raise
+        self.committed()
         progress.add_rejected(portion.rows, applied.rejected)
         progress.applied += replace(applied, rejected=())
         progress.committed = committed

@@ -44,11 +44,14 @@ HEADWATER_CHECKPOINT: {{ . | quote }}
 {{- end }}
 HEADWATER_STARTING_OFFSETS: {{ $consumer.startingOffsets | quote }}
 HEADWATER_MAX_OFFSETS_PER_TRIGGER: {{ $consumer.maxOffsetsPerTrigger | int64 | quote }}
+HEADWATER_MAX_BATCH_BYTES: {{ $consumer.maxBatchBytes | default 100000000 | int64 | quote }}
 HEADWATER_MAX_DECOMPRESSED_BYTES: {{ $consumer.maxDecompressedBytes | int64 | quote }}
 HEADWATER_MAX_DECOMPRESSION_RATIO: {{ $consumer.maxDecompressionRatio | int64 | quote }}
 HEADWATER_TRIGGER_MILLISECONDS: {{ $consumer.triggerMilliseconds | int64 | quote }}
 HEADWATER_FAIL_ON_DATA_LOSS: {{ $consumer.failOnDataLoss | quote }}
 HEADWATER_TOPIC_WAS_RECREATED: {{ $consumer.topicWasRecreated | quote }}
+HEADWATER_PROGRESS_TIMEOUT: {{ $consumer.progressTimeout | default 300 | quote }}
+HEADWATER_DRAIN_TIMEOUT: {{ $consumer.drainTimeout | default 60 | quote }}
 HEADWATER_LOG_FORMAT: {{ $consumer.logFormat | quote }}
 HEADWATER_HTTP_HOST: {{ $consumer.httpHost | quote }}
 HEADWATER_HTTP_PORT: {{ $consumer.httpPort | int | quote }}
