@@ -1,8 +1,8 @@
-// What `headwater doctor` asks the graph: which server it is, its schema, who writes, and how much work is owed.
+// What `headwater doctor` asks the graph: which server it is, its schema, who writes, and how much deferred work there is.
 // parameters: none
 CALL dbms.components() YIELD name, versions, edition
 WITH name + ' ' + versions[0] + ' ' + edition AS server LIMIT 1
 OPTIONAL MATCH (schema:HeadwaterSchema)
 OPTIONAL MATCH (writer:Writer {name: 'consumer'})
 RETURN server, schema.version AS schema, writer.holder AS holder, writer.batch AS batch, toString(writer.at) AS at,
-       COUNT { (:Owed) } AS owed
+       COUNT { (:DeferredWork) } AS deferred_work

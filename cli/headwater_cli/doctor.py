@@ -115,7 +115,7 @@ def neo4j_told(settings: ConsumerSettings) -> str:
     writer = "nothing is written yet"
     if found["holder"] is not None:
         writer = f"batch {found['batch']} was written at {found['at']} by {found['holder']}"
-    return f"{told}; schema {found['schema']}; {writer}; {found['owed']} pieces of work owed"
+    return f"{told}; schema {found['schema']}; {writer}; {found['deferred_work']} pieces of deferred work"
 
 
 def spark_told(settings: ConsumerSettings) -> str:

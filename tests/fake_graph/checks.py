@@ -35,7 +35,7 @@ def _dataset_events(tables: Tables) -> Iterator[Row]:
 
 
 def _owed(tables: Tables) -> Iterator[Row]:
-    yield from ({"kind": kind} for kind in {row["kind"] for row in tables["Owed"].values()})
+    yield from ({"kind": kind} for kind in {row["kind"] for row in tables["DeferredWork"].values()})
 
 
 def _epoch(tables: Tables) -> Iterator[Row]:
@@ -102,7 +102,7 @@ def _job_versions(tables: Tables) -> Iterator[Row]:
                 "lastRunAt",
                 "lastRunState",
                 "lastRunStreaming",
-                "keptNumber",
+                "retainedNumber",
             )
         } | {
             "id": id_,
@@ -116,22 +116,26 @@ def _job_versions(tables: Tables) -> Iterator[Row]:
 
 def _dataset_versions(tables: Tables) -> Iterator[Row]:
     for row in tables["DatasetVersion"].values():
-        yield {name: row.get(name) for name in ("id", "dataset", "tie", "drops", "kept")} | {"at": row["moment"]}
+        yield {name: row.get(name) for name in ("id", "dataset", "tie", "drops", "retained")} | {"at": row["moment"]}
 
 
 def _pasts(tables: Tables, keys: Sequence[str]) -> Iterator[Row]:
-    yield from ({"past": tables["Job"][key]["past"]} for key in keys if tables["Job"].get(key, {}).get("past"))
+    yield from (
+        {"retainedSources": job["retainedSources"]}
+        for key in keys
+        if (job := tables["Job"].get(key, {})).get("retainedSources")
+    )
 
 
 def _kept_job_versions(tables: Tables) -> Iterator[Row]:
     for row in tables["JobVersion"].values():
-        if row.get("keptNumber") is not None:
+        if row.get("retainedNumber") is not None:
             yield row | {"job": _key(tables["Job"][row["job"]])}
 
 
 def _kept_dataset_versions(tables: Tables) -> Iterator[Row]:
     for row in tables["DatasetVersion"].values():
-        if row.get("kept"):
+        if row.get("retained"):
             yield row | {"dataset": _key(tables["Dataset"][row["dataset"]])}
 
 

@@ -15,7 +15,11 @@ _EDGES = ("RUN_OF", "RAN", "CHILD_OF", "ALIAS_OF", "WROTE", "READ_BY", "FEEDS", 
 
 
 def _owed(tables: Tables, _after: str, limit: int) -> str | None:
-    return _cut(tables, [("Owed", key) for key, row in tables["Owed"].items() if row["kind"] != "rebuild"], limit)
+    return _cut(
+        tables,
+        [("DeferredWork", key) for key, row in tables["DeferredWork"].items() if row["kind"] != "rebuild"],
+        limit,
+    )
 
 
 def _edges(tables: Tables, _after: str, limit: int) -> str | None:
@@ -27,7 +31,7 @@ def _nodes(tables: Tables, _after: str, limit: int) -> str | None:
         (name, key)
         for name in ("Field", "JobVersion")
         for key, row in tables[name].items()
-        if row.get("keptNumber") is None
+        if row.get("retainedNumber") is None
     )
     return _cut(tables, bare, limit)
 
@@ -46,9 +50,9 @@ def _forget(name: str, holder: str, **gone: None) -> Sweep:
         page = sorted(key for key in tables[name] if key > after)[:limit]
         for key in page:
             row = tables[name][key]
-            if row.get(holder) is None and not row.get("kept"):
+            if row.get(holder) is None and not row.get("retained"):
                 del tables[name][key]
-            elif not row.get("kept"):
+            elif not row.get("retained"):
                 tables[name][key] = tables[name][key] | gone
         return page[-1] if page else None
 

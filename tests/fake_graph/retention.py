@@ -38,7 +38,7 @@ def _job_versions(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator
     for row in sorted(rows, key=lambda row: (row["job"], moment_of(row))):
         if row["moment"] < horizon:
             told = {name: row[name] for name in ("job", "id", "moment", "madeBy")}
-            yield told | {"text": moment_of(row)[1], "number": row.get("keptNumber")}
+            yield told | {"text": moment_of(row)[1], "number": row.get("retainedNumber")}
 
 
 def _first_runs(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
@@ -111,7 +111,7 @@ def _unmade_versions(tables: Tables, horizon: int) -> Iterator[Row]:
 def _orphans(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
     made = {id_ for run, id_ in tables["WROTE"] if tables["Run"].get(run, {}).get("record") is not None}
     for id_, row in tables["DatasetVersion"].items():
-        old = row["moment"] is not None and row["moment"] < horizon and not row.get("kept")
+        old = row["moment"] is not None and row["moment"] < horizon and not row.get("retained")
         if row["dataset"] in keys and old and row["madeBy"] is not None and id_ not in made:
             yield {"id": id_, "madeBy": row["madeBy"]}
 
@@ -145,13 +145,13 @@ def put_writer(tables: Tables, row: Row) -> None:
 
 
 def _put_dataset_past(tables: Tables, row: Row) -> None:
-    change(tables, "Dataset", row["dataset"], past=row["past"])
-    change(tables, "DatasetVersion", row["version"], kept=row["kept"])
+    change(tables, "Dataset", row["dataset"], retainedRead=row["retainedRead"])
+    change(tables, "DatasetVersion", row["version"], retained=row["retained"])
 
 
 def _keep_job_version(tables: Tables, row: Row) -> None:
     version = tables["JobVersion"][row["id"]]
-    told = {"keptNumber": row["number"], "keptRuns": version.get("keptRuns") or 0}
+    told = {"retainedNumber": row["number"], "retainedRuns": version.get("retainedRuns") or 0}
     if version["codeMoment"] is not None and version["codeMoment"] < row["horizon"]:
         moment, text = moment_of(version)
         told |= {"codeMoment": moment, "codeTie": text}
@@ -162,12 +162,16 @@ def _count_removed_runs(tables: Tables, row: Row) -> None:
     version = tables["JobVersion"][row["id"]]
     if version.get("lastRun") == row["lastRun"]:
         change(tables, "JobVersion", row["id"], lastRunState=None, lastRunStreaming=None)
-    if version.get("keptNumber") is None:
+    if version.get("retainedNumber") is None:
         change(tables, "JobVersion", row["id"], runs=version["runs"] - row["runs"])
         return
-    before = (version.get("keptLastMoment"), version.get("keptLastRun"))
+    before = (version.get("retainedLastMoment"), version.get("retainedLastRun"))
     last = max([(row["lastMoment"], row["lastRun"]), *([before] if before[0] is not None else [])])
-    told = {"keptRuns": version["keptRuns"] + row["runs"], "keptLastMoment": last[0], "keptLastRun": last[1]}
+    told = {
+        "retainedRuns": version["retainedRuns"] + row["runs"],
+        "retainedLastMoment": last[0],
+        "retainedLastRun": last[1],
+    }
     change(tables, "JobVersion", row["id"], **told)
 
 
@@ -223,10 +227,12 @@ RETAIN_WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "set_horizon": put_writer,
     "set_run_horizons": lambda tables, row: change(tables, "Run", row["key"], horizon=row["horizon"]),
     "set_retained_runs": lambda tables, row: change(tables, "JobVersion", row["id"], runs=row["runs"]),
-    "set_retained_lineage": lambda tables, row: change(tables, "Job", row["job"], past=row["past"]),
+    "set_retained_lineage": lambda tables, row: change(
+        tables, "Job", row["job"], retainedSources=row["retainedSources"]
+    ),
     "set_retained_reads": _put_dataset_past,
     "set_retained_job_versions": _keep_job_version,
-    "set_retained_dataset_versions": lambda tables, row: change(tables, "DatasetVersion", row["id"], kept=True),
+    "set_retained_dataset_versions": lambda tables, row: change(tables, "DatasetVersion", row["id"], retained=True),
     "set_removed_run_counts": _count_removed_runs,
     "delete_runs": _remove_run,
     "set_placeholder_runs": _bare_run,

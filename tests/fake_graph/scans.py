@@ -22,7 +22,12 @@ def _key(row: Row) -> Key:
 
 def _scan_jobs(tables: Tables) -> Iterator[Row]:
     for row in tables["Job"].values():
-        yield {"key": _key(row), "record": row.get("record"), "current": row.get("current"), "past": row.get("past")}
+        yield {
+            "key": _key(row),
+            "record": row.get("record"),
+            "current": row.get("current"),
+            "retainedSources": row.get("retainedSources"),
+        }
 
 
 def _scan_job_versions(tables: Tables) -> Iterator[Row]:
@@ -50,7 +55,7 @@ def _scan_datasets(tables: Tables) -> Iterator[Row]:
         aliases.setdefault(one, []).append(_key(tables["Dataset"][other]))
         aliases.setdefault(other, []).append(_key(tables["Dataset"][one]))
     for hash_, row in tables["Dataset"].items():
-        told = {name: row.get(name) for name in ("record", "current", "dropped", "past")}
+        told = {name: row.get(name) for name in ("record", "current", "dropped", "retainedRead")}
         yield told | {"key": _key(row), "aliases": aliases.get(hash_, [])}
 
 

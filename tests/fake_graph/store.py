@@ -35,7 +35,7 @@ from .writes import WRITES
 
 Table: TypeAlias = dict[Any, Row]
 
-_NODES = ("Job", "Dataset", "Run", "JobVersion", "DatasetVersion", "JobEvent", "Field", "Owed", "Writer")
+_NODES = ("Job", "Dataset", "Run", "JobVersion", "DatasetVersion", "JobEvent", "Field", "DeferredWork", "Writer")
 _EDGES = ("RUN_OF", "RAN", "CHILD_OF", "ALIAS_OF", "WROTE", "READ_BY", "FEEDS", "PRODUCES", "DERIVES")
 
 
@@ -70,7 +70,7 @@ class FakeStore:
 
     def has_deferred_work(self) -> bool:
         """Tell whether work is still owed: answers are final when none is."""
-        return bool(self.tables["Owed"])
+        return bool(self.tables["DeferredWork"])
 
 
 def _made(row: Row) -> Made:
@@ -103,7 +103,9 @@ class FakeTransaction:
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
         found = {key: self.tables["Job"].get(key_hash("job", *key)) for key in keys}
         return {
-            key: StoredJob(row.get("record"), row.get("fold"), self._job_version(row.get("current")), row.get("past"))
+            key: StoredJob(
+                row.get("record"), row.get("fold"), self._job_version(row.get("current")), row.get("retainedSources")
+            )
             for key, row in found.items()
             if row is not None
         }
@@ -124,7 +126,7 @@ class FakeTransaction:
                 self._latest(key),
                 row.get("current"),
                 bool(row.get("saysDrop")),
-                retained_read(row.get("past")),
+                retained_read(row.get("retainedRead")),
             )
             for key, row in found.items()
             if row is not None
@@ -255,7 +257,7 @@ class FakeTransaction:
         return fields_joined(self.tables, owners)
 
     def deferred(self, limit: int) -> list[DeferredWork]:
-        found = [DeferredWork(key, row["kind"], row["body"]) for key, row in self.tables["Owed"].items()]
+        found = [DeferredWork(key, row["kind"], row["body"]) for key, row in self.tables["DeferredWork"].items()]
         return sorted(found, key=lambda deferred: (deferred.key != "!", deferred.kind, deferred.key))[:limit]
 
     # -- writes ---------------------------------------------------------------------------------------------------

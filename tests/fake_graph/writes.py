@@ -98,7 +98,7 @@ def _put_unmade_version(tables: Tables, row: Row) -> None:
 def _drop_unread_version(tables: Tables, row: Row) -> None:
     version = tables["DatasetVersion"].get(row["id"])
     read = any(edge["version"] == row["id"] for edge in tables["READ_BY"].values())
-    if version is not None and version["moment"] is None and not version.get("kept") and not read:
+    if version is not None and version["moment"] is None and not version.get("retained") and not read:
         del tables["DatasetVersion"][row["id"]]
 
 
@@ -154,7 +154,7 @@ def _put_column(tables: Tables, row: Row) -> None:
 
 
 def _cut_owed(tables: Tables, row: Row) -> None:
-    tables["Owed"].pop(row["key"], None)
+    tables["DeferredWork"].pop(row["key"], None)
 
 
 def _put_child(tables: Tables, row: Row) -> None:
@@ -218,6 +218,6 @@ WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "upsert_fields": put_field,
     "link_fields": link_fields,
     "set_fold_states": _set("Job", "job", fold="fold"),
-    "upsert_deferred_work": _merge("Owed"),
+    "upsert_deferred_work": _merge("DeferredWork"),
     "delete_deferred_work": _cut_owed,
 } | RETAIN_WRITES

@@ -56,7 +56,7 @@ def test_what_comes_after_a_horizon_gives_one_dump_in_any_order(data: st.DataObj
     expected, actual = dump_behind(first, [(time_of(horizon), [])]), dumped(store)
     assert actual == expected, differences(expected, actual)
     fed(store, data, second)
-    assert not store.tables["Owed"]
+    assert not store.tables["DeferredWork"]
     expected, actual = dump_behind(first, [(time_of(horizon), second)]), dumped(store)
     assert actual == expected, differences(expected, actual)
 

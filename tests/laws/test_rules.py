@@ -36,7 +36,7 @@ def test_work_that_is_owed_and_done_later_gives_the_same_dump(data: st.DataObjec
     store = FakeStore()
     for batch in data.draw(deliveries(messages)):
         feed(store, batch, limits)
-    assert not store.tables["Owed"]
+    assert not store.tables["DeferredWork"]
     expected, actual = model_dump(messages), dumped(store)
     assert actual == expected, differences(expected, actual)
 

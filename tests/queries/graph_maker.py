@@ -34,7 +34,7 @@ def moment(time: datetime) -> int:
 
 @dataclass
 class GraphMaker:
-    """Nodes and edges of one namespace; ``store`` writes them all, and glances unless none are wanted."""
+    """Nodes and edges of one namespace; ``store`` writes them all, and summaries unless ``summaries`` is False."""
 
     namespace: str
     summaries: bool = True

@@ -72,8 +72,8 @@ def also(*names: str) -> Told:
 
 
 def summary(store: Neo4jStore, name: str) -> NodeSummary | None:
-    """The glance of the job or dataset of a name; None where it has none."""
-    query = "MATCH (n:Job|Dataset {name: $name}) RETURN n.glance"
+    """The summary of the job or dataset of a name; None where it has none."""
+    query = "MATCH (n:Job|Dataset {name: $name}) RETURN n.summary"
     records, _, _ = store.driver.execute_query(query, {"name": name}, database_="neo4j")
     ((text,),) = records
     return None if text is None else summaries_of([text])[0]
@@ -197,10 +197,10 @@ def test_a_text_that_needs_more_than_quotes_is_asked_for_by_itself(graph: Neo4jS
     assert job.facts["codeVersion"] == "line\nbreak"
 
 
-def test_a_wrong_glance_is_found_and_a_rebuild_mends_it(graph: Neo4jStore) -> None:
+def test_a_wrong_summary_is_found_and_a_rebuild_mends_it(graph: Neo4jStore) -> None:
     feed(graph, [event("r1", 1, "COMPLETE", {"out": {}}, parent="parent")])
     right = [summary(graph, name) for name in ("job", "parent", "out")]
-    query = "MATCH (n:Job|Dataset) WHERE n.name <> 'in' SET n.glance = 'x'"
+    query = "MATCH (n:Job|Dataset) WHERE n.name <> 'in' SET n.summary = 'x'"
     graph.driver.execute_query(query, database_="neo4j")
     assert {json.loads(one.line)["of"][2] for one in check(graph)} == {"job", "parent", "out"}
     rebuild(graph)
@@ -214,9 +214,9 @@ def test_a_graph_written_before_is_led_there(graph: Neo4jStore) -> None:
     before = [summary(graph, name) for name in ("job", "parent", "out", "in")]
     assert before[0] is not None
     assert (before[0].marks, before[0].facts["owners"]) == (("streaming",), ["a", "b"])
-    query = "MATCH (n:Job|Dataset), (s:HeadwaterSchema) REMOVE n.glance, n.owners, n.streaming SET s.version = 2"
+    query = "MATCH (n:Job|Dataset), (s:HeadwaterSchema) REMOVE n.summary, n.owners, n.streaming SET s.version = 2"
     graph.driver.execute_query(query, database_="neo4j")
     assert len(list(check(graph))) >= 4
-    assert [version for version, _ in schema.migrate(graph.settings)] == [3]
+    assert [version for version, _ in schema.migrate(graph.settings)] == [3, 4]
     assert [summary(graph, name) for name in ("job", "parent", "out", "in")] == before
     assert list(check(graph)) == []

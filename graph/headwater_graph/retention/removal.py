@@ -133,7 +133,7 @@ def _past_rows(tx: Transaction, jobs: Iterable[Key], horizon: int) -> Iterator[R
         before = retained_sources_of(one.past)
         past = _past(key, stood_on[key], items, before, horizon)
         if past != before:
-            yield {"job": job_hash(key), "past": pack_retained_sources(past)}
+            yield {"job": job_hash(key), "retainedSources": pack_retained_sources(past)}
 
 
 def _stood_on(job: StoredJob) -> Iterator[tuple[Moment, Key | None]]:
@@ -263,9 +263,9 @@ def _keep_datasets(tx: Transaction, _horizon: int, after: str, limits: Limits) -
 def _past_row(dataset: Key, past: RetainedRead | None, read: RetainedRead) -> Row:
     return {
         "dataset": dataset_hash(dataset),
-        "past": retained_read_text(past) if past else None,
+        "retainedRead": retained_read_text(past) if past else None,
         "version": unmade_id(dataset, read.external),
-        "kept": True if past else None,
+        "retained": True if past else None,
     }
 
 

@@ -28,7 +28,7 @@ from headwater_graph.model.values import (
 from headwater_graph.settings import GraphSettings, graph_settings
 from headwater_graph.store import schema
 from headwater_graph.store.connection import connected, translated
-from headwater_graph.store.node_summary import VersionChanges
+from headwater_graph.store.node_summary import AffectedNodes
 from headwater_graph.store.parameters import TIE_LENGTH, formed, job_rows, moment_row, with_horizon
 from headwater_graph.store.statements import asked
 from headwater_graph.store.writer_node import CommittedOffsets, committed_offsets, lock_holder_before
@@ -117,7 +117,7 @@ class Neo4jStore:
         """Tell whether work is still owed: answers are final when none is."""
         with translated(self.settings):
             records, _, _ = self.driver.execute_query(
-                "MATCH (o:Owed) RETURN o.key LIMIT 1", database_=self.settings.database
+                "MATCH (o:DeferredWork) RETURN o.key LIMIT 1", database_=self.settings.database
             )
         return bool(records)
 
@@ -128,7 +128,7 @@ class Neo4jTransaction:
     def __init__(self, tx: neo4j.Transaction, horizon: int | None = None) -> None:
         self._tx = tx
         self._given: list[dict[str, Any]] = []
-        self._touched = VersionChanges()
+        self._affected = AffectedNodes()
         self.horizon = horizon
 
     def forget(self) -> None:
@@ -165,14 +165,14 @@ class Neo4jTransaction:
         jobs = {}
         for row in self._many("read/jobs", [{"key": key_hash("job", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
-            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["past"])
+            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["retainedSources"])
         return jobs
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
         datasets = {}
         for row in self._many("read/datasets", [{"key": key_hash("dataset", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
-            past = retained_read(row["past"])
+            past = retained_read(row["retainedRead"])
             datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]), past)
         return datasets
 
@@ -311,14 +311,14 @@ class Neo4jTransaction:
             # Its outcome is awaited by whatever is sent next, the commit at the latest: meanwhile the next rows are made and
             # packed.
             self._run(f"write/{statement.name}", {"rows": rows})
-            self._touched.note(statement)
+            self._affected.add(statement)
             written += len(rows)
         return written
 
     def write_summaries(self) -> None:
-        """Make anew the glances of all that was written: once each, at the end (see ``summaries``)."""
+        """Compute the summaries of all affected nodes again: once each, at the end of the transaction (see ``node_summary``)."""
         for kind in ("job", "dataset"):
-            if rows := self._touched.rows(kind):
+            if rows := self._affected.pop_rows(kind):
                 self._run(f"write/set_{kind}_summaries", {"rows": rows})
 
     def sweep(self, name: str, after: str, limit: int) -> str | None:

@@ -214,7 +214,7 @@ class RederivedGraph:
                 "lineageUnknown": version.unknown,
                 "lineage": canonical(sides),
                 "runs": row.runs,
-                "keptNumber": version.kept.number if version.kept else None,
+                "retainedNumber": version.kept.number if version.kept else None,
             }
 
     def _dataset_versions(self) -> Iterator[Row]:

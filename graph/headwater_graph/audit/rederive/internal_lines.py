@@ -146,7 +146,7 @@ def _job_versions(graph: RederivedGraph) -> Iterator[Row]:
             "lastRunAt": row.last[1] if row.last else None,
             "lastRunState": row.stands[0] if row.stands else None,
             "lastRunStreaming": row.stands[1] if row.stands else None,
-            "keptNumber": version.kept.number if version.kept else None,
+            "retainedNumber": version.kept.number if version.kept else None,
         }
 
 
@@ -158,7 +158,7 @@ def _dataset_versions(graph: RederivedGraph) -> Iterator[Row]:
             "at": row.moment[0] if row.moment else None,
             "tie": row.moment[1][:TIE_LENGTH] if row.moment else None,
             "drops": row.drops,
-            "kept": row.kept,
+            "retained": row.kept,
         }
 
 

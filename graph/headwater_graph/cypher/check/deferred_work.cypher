@@ -1,4 +1,4 @@
 // What kinds of work are still owed.
 // parameters: none
-MATCH (o:Owed)
+MATCH (o:DeferredWork)
 RETURN DISTINCT o.kind AS kind

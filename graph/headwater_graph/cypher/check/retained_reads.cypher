@@ -2,5 +2,5 @@
 // parameters: $keys
 UNWIND $keys AS key
 MATCH (j:Job {key: key})
-WHERE j.past IS NOT NULL
-RETURN j.past AS past
+WHERE j.retainedSources IS NOT NULL
+RETURN j.retainedSources AS retainedSources

@@ -4,5 +4,5 @@ UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})
   USING INDEX SEEK d:Dataset(key)
 OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
-RETURN collect({namespace: d.namespace, name: d.name, record: d.record, saysDrop: d.saysDrop, past: d.past, id: v.id,
+RETURN collect({namespace: d.namespace, name: d.name, record: d.record, saysDrop: d.saysDrop, retainedRead: d.retainedRead, id: v.id,
                 moment: v.moment, madeBy: v.madeBy, text: v.text, external: v.external, drops: v.drops}) AS rows

@@ -1,6 +1,6 @@
 // Take off the list what is still owed besides the rebuild itself: it does all of that.
 // parameters: $after, $limit
-MATCH (o:Owed)
+MATCH (o:DeferredWork)
 WHERE o.kind <> 'rebuild'
 WITH o LIMIT $limit
 DELETE o

@@ -9,4 +9,4 @@ CALL (j) {
 }
 RETURN [j.namespace, j.name] AS job, v.id AS id, v.moment AS moment, v.end AS end, v.madeBy AS madeBy,
        v.codeVersion AS codeVersion, v.lineageUnknown AS lineageUnknown, v.lineage AS lineage, v.runs AS runs,
-       v.keptNumber AS keptNumber
+       v.retainedNumber AS retainedNumber

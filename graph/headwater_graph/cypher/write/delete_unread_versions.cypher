@@ -3,5 +3,5 @@
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})
   USING INDEX SEEK v:DatasetVersion(id)
-WHERE v.moment IS NULL AND v.kept IS NULL AND NOT EXISTS { (v)-[:READ_BY]->() }
+WHERE v.moment IS NULL AND v.retained IS NULL AND NOT EXISTS { (v)-[:READ_BY]->() }
 DETACH DELETE v

@@ -9,6 +9,6 @@ MATCH (d:Dataset {key: key})
 OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
 WITH d,
 {{fragments/dataset_summary}}
-  AS glance
-WHERE coalesce(d.glance, '') <> coalesce(glance, '')
-SET d.glance = glance
+  AS summary
+WHERE coalesce(d.summary, '') <> coalesce(summary, '')
+SET d.summary = summary

@@ -9,6 +9,6 @@ MATCH (j:Job {key: key})
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
 WITH j,
 {{fragments/job_summary}}
-  AS glance
-WHERE coalesce(j.glance, '') <> coalesce(glance, '')
-SET j.glance = glance
+  AS summary
+WHERE coalesce(j.summary, '') <> coalesce(summary, '')
+SET j.summary = summary

@@ -3,4 +3,4 @@
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})
   USING INDEX SEEK v:DatasetVersion(id)
-SET v.kept = true
+SET v.retained = true

@@ -3,7 +3,7 @@
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})
   USING INDEX SEEK v:JobVersion(id)
-SET v.keptNumber = row.number, v.keptRuns = coalesce(v.keptRuns, 0)
+SET v.retainedNumber = row.number, v.retainedRuns = coalesce(v.retainedRuns, 0)
 WITH row, v
 WHERE v.codeMoment < row.horizon
 SET v.codeMoment = v.moment, v.codeTie = coalesce(v.madeBy, v.text)
