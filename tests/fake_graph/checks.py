@@ -42,18 +42,19 @@ def _epoch(tables: Tables) -> Iterator[Row]:
     yield from tables["Writer"].values()
 
 
-def _jobs(tables: Tables) -> Iterator[Row]:
+def _jobs(tables: Tables, properties: Sequence[str]) -> Iterator[Row]:
     for hash_, row in tables["Job"].items():
         parents = [_key(tables["Job"][parent]) for child, parent in tables["CHILD_OF"] if child == hash_]
-        told = {name: row.get(name) for name in ("facets", "owners", "streaming")}
-        yield told | {"key": _key(row), "told": row.get("record") is not None, "parents": parents}
+        stored = {"facets": row.get("facets"), "properties": [[name, row.get(name)] for name in properties]}
+        yield stored | {"key": _key(row), "recorded": row.get("record") is not None, "parents": parents}
 
 
-def _datasets(tables: Tables) -> Iterator[Row]:
+def _datasets(tables: Tables, properties: Sequence[str]) -> Iterator[Row]:
     for hash_, row in tables["Dataset"].items():
         aliases = [_key(tables["Dataset"][other]) for one, other in tables["ALIAS_OF"] if one == hash_]
-        told = {name: row.get(name) for name in ("facets", "owners", "saysDrop")}
-        yield told | {"key": _key(row), "told": row.get("record") is not None, "aliases": aliases}
+        stored = {"facets": row.get("facets"), "properties": [[name, row.get(name)] for name in properties]}
+        stored |= {"saysDrop": row.get("saysDrop"), "recorded": row.get("record") is not None}
+        yield stored | {"key": _key(row), "aliases": aliases}
 
 
 _OF_RUN = (

@@ -24,6 +24,16 @@ def _merge(label: str, *names: str, id_: str = "key") -> Callable[[Tables, Row],
     return apply
 
 
+def _upsert_entity(label: str) -> Callable[[Tables, Row], None]:
+    """A write that merges a job or dataset and sets the members of the row's ``properties``, if it has any."""
+
+    def apply(tables: Tables, row: Row) -> None:
+        members = {name: value for name, value in row.items() if name != "properties"}
+        tables[label][row["key"]] = tables[label].get(row["key"], {}) | members | row.get("properties", {})
+
+    return apply
+
+
 def _set(label: str, of: str, **names: str) -> Callable[[Tables, Row], None]:
     """A write that sets properties (name=row member) of a node that is there."""
 
@@ -167,12 +177,12 @@ def _cut_child(tables: Tables, row: Row) -> None:
 
 WRITES: dict[str, Callable[[Tables, Row], None]] = {
     "set_offsets": put_writer,
-    "upsert_jobs": _merge("Job"),
+    "upsert_jobs": _upsert_entity("Job"),
     "upsert_named_jobs": _named("Job"),
     "delete_unnamed_jobs": _drop_unnamed("Job", "CHILD_OF"),
     "link_job_parents": _put_child,
     "unlink_job_parents": _cut_child,
-    "upsert_datasets": _merge("Dataset"),
+    "upsert_datasets": _upsert_entity("Dataset"),
     "upsert_named_datasets": _named("Dataset"),
     "delete_unnamed_datasets": _drop_unnamed("Dataset", "ALIAS_OF"),
     "link_aliases": _link("ALIAS_OF", "key", "alias"),

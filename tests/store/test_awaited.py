@@ -9,7 +9,7 @@ import pytest
 from headwater_avro.errors import StoreRefused
 from headwater_graph.model.values import Statement
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.statements import asked, names
+from headwater_graph.store.statements import names, prepared
 
 from ..servers import Servers
 from .empty import emptied, opened
@@ -20,7 +20,7 @@ REFUSED = Statement("upsert_named_jobs", ({"key": "k2", "namespace": "n", "name"
 
 @pytest.mark.parametrize("name", names("write"))
 def test_every_write_has_a_result_to_wait_for_later(name: str) -> None:
-    text, _ = asked(name, {})
+    text, _ = prepared(name, {})
     assert text.count("\nRETURN ") == 1
     assert text.splitlines()[-1].startswith("RETURN ")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.statements import FOLDERS, asked, cypher, names, schema_statements
+from headwater_graph.store.statements import FOLDERS, cypher, names, prepared, schema_statements
 
 from ..servers import Servers
 from .empty import opened
@@ -61,7 +61,7 @@ def test_what_is_found_by_its_key_names_its_seek(name: str) -> None:
 
 
 def test_what_is_sent_is_not_written_out_for_a_log() -> None:
-    _, parameters = asked("read/runs", {"rows": [{"key": "of a run"}]})
+    _, parameters = prepared("read/runs", {"rows": [{"key": "of a run"}]})
     assert parameters == {"given": {"rows": [{"key": "of a run"}]}}
     assert "of a run" not in repr(parameters)
 
@@ -84,7 +84,7 @@ def test_the_server_finds_everything_by_an_index(name: str, graph: Neo4jStore) -
     given: dict[str, Any] = dict.fromkeys(re.findall(r"\$(\w+)", cypher(name)), "x")
     given |= {"rows": [], "limit": 1}
     with graph.driver.session(database="neo4j") as session:
-        text, parameters = asked(name, given)
+        text, parameters = prepared(name, given)
         plan = session.run("EXPLAIN " + text, parameters).consume().plan
     assert plan is not None
     found = [operator for operator in operators(plan) if operator in SCANS]
@@ -97,7 +97,7 @@ def test_what_asks_for_the_next_few_reads_no_more_than_these_even_while_statisti
     name: str, graph: Neo4jStore
 ) -> None:
     # An OR may make the planner unite seeks and sort all that they find, so no limit holds. Statistics decide whether it does.
-    text, parameters = asked(name, {"rows": [], "limit": 1})
+    text, parameters = prepared(name, {"rows": [], "limit": 1})
     with graph.driver.session(database="neo4j") as session:
         session.run("CALL db.clearQueryCaches()").consume()
         plan = session.run("EXPLAIN " + text, parameters).consume().plan

@@ -11,7 +11,7 @@ import pytest
 from headwater_graph.store import neo4j_store as store_module
 from headwater_graph.store.neo4j_store import Neo4jStore
 from headwater_graph.store.plan_cache import USUAL, warm_up
-from headwater_graph.store.statements import asked
+from headwater_graph.store.statements import prepared
 
 from ..feeding import feed
 from ..servers import Servers
@@ -68,9 +68,9 @@ def used_by(graph: Neo4jStore, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     def noted(name: str, parameters: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         used.append(name)
-        return asked(name, parameters)
+        return prepared(name, parameters)
 
-    monkeypatch.setattr(store_module, "asked", noted)
+    monkeypatch.setattr(store_module, "prepared", noted)
     for batch in BATCHES:
         feed(graph, batch)
     return set(used)

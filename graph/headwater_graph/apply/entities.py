@@ -142,13 +142,13 @@ def _job_parent(record: JobRecord | None) -> Key | None:
 
 
 def _named_row(
-    hash_: str, key: Key, record: JobOrDataset, before: JobOrDataset | None, told: Callable[[str], Row]
+    hash_: str, key: Key, record: JobOrDataset, before: JobOrDataset | None, properties_of: Callable[[str], Row]
 ) -> Row:
-    """The row of a job or dataset; its facets, and what is ``told`` by them, only where they changed."""
+    """Return the row of a job or dataset; the facets, and the properties that follow from them, only where they changed."""
     row: Row = {"key": hash_, "namespace": key[0], "name": key[1], "record": pack(record)}
     if before is None or _texts(before.facets) != _texts(record.facets):
         text = facets_text(record.facets)
-        row |= {"facets": text, **told(text)}
+        row["properties"] = {"facets": text, **properties_of(text)}
     return row
 
 

@@ -29,8 +29,8 @@ from headwater_graph.settings import GraphSettings, graph_settings
 from headwater_graph.store import schema
 from headwater_graph.store.connection import connected, translated
 from headwater_graph.store.node_summary import AffectedNodes
-from headwater_graph.store.parameters import TIE_LENGTH, formed, job_rows, moment_row, with_horizon
-from headwater_graph.store.statements import asked
+from headwater_graph.store.parameters import TIE_LENGTH, job_rows, moment_row, parameter_rows, with_horizon
+from headwater_graph.store.statements import prepared
 from headwater_graph.store.writer_node import CommittedOffsets, committed_offsets, lock_holder_before
 
 
@@ -78,7 +78,7 @@ class Neo4jStore:
             self.driver.session(database=self.settings.database) as session,
             session.begin_transaction(metadata={"writer": self.holder}, timeout=self.settings.write_timeout) as tx,
         ):
-            locked = tx.run(*asked("write/lock", {"holder": self.holder, "batch": self.batch}))
+            locked = tx.run(*prepared("write/lock", {"holder": self.holder, "batch": self.batch}))
             writer = next(locked)
             # A migration may have been made since this writer began.
             schema.check(writer["schema"])
@@ -110,7 +110,7 @@ class Neo4jStore:
             translated(self.settings),
             self.driver.session(database=self.settings.database, fetch_size=1000) as session,
         ):
-            for record in session.run(*asked(name, with_horizon(parameters))):
+            for record in session.run(*prepared(name, with_horizon(parameters))):
                 yield dict(record)
 
     def has_deferred_work(self) -> bool:
@@ -137,9 +137,9 @@ class Neo4jTransaction:
             given.clear()
 
     def _run(self, name: str, parameters: dict[str, Any]) -> neo4j.Result:
-        text, asking = asked(name, parameters)
-        self._given += asking.values()
-        return self._tx.run(text, asking)
+        text, sent = prepared(name, parameters)
+        self._given += sent.values()
+        return self._tx.run(text, sent)
 
     def _rows(self, name: str, **parameters: Any) -> list[Row]:
         # Not `data()`: that looks at every byte of a record.
@@ -307,7 +307,7 @@ class Neo4jTransaction:
         for statement in statements:
             if not statement.rows:
                 continue
-            rows = formed(statement)
+            rows = parameter_rows(statement)
             # Its outcome is awaited by whatever is sent next, the commit at the latest: meanwhile the next rows are made and
             # packed.
             self._run(f"write/{statement.name}", {"rows": rows})

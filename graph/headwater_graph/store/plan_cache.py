@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater_graph.store.connection import translated
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.statements import asked
+from headwater_graph.store.statements import prepared
 
 USUAL = (
     "read/deferred_work",
@@ -74,4 +74,4 @@ def warm_up(store: Neo4jStore) -> None:
         session.begin_transaction(timeout=store.settings.write_timeout) as tx,
     ):
         for name in USUAL:
-            tx.run(*asked(name, {"rows": [], "limit": 1})).consume()
+            tx.run(*prepared(name, {"rows": [], "limit": 1})).consume()
