@@ -265,7 +265,7 @@ def _unmade_current(tx: Transaction, dataset: Key, past: RetainedRead | None) ->
         return unmade_id(dataset, past.external)
     if exact is not None:
         return exact.version
-    return initial_version_id(dataset) if past is not None or tx.inexact_read(dataset) else None
+    return initial_version_id(dataset) if past is not None or tx.has_inexact_read(dataset) else None
 
 
 def _latest(tx: Transaction, entities: Entities, dataset: Key, version_changes: VersionChanges) -> Made | None:
@@ -293,7 +293,7 @@ def dropped_row(tx: Transaction, dataset: Key, record: DatasetRecord) -> Row:
     Specification 7: dropped if the joined facet says DROP, and nothing that does not itself say DROP came later.
     """
     facets = record.facets
-    dropped = read.says_drop(facets) and not tx.kept_after(dataset, facets["lifecycleStateChange"][0])
+    dropped = read.says_drop(facets) and not tx.has_live_version_after(dataset, facets["lifecycleStateChange"][0])
     return {"dataset": dataset_hash(dataset), "dropped": dropped or None}
 
 

@@ -1,4 +1,4 @@
-// All datasets, with what the dump lacks: aliases in one direction; `properties` as of a job.
+// Return what the dump lacks of all datasets: aliases in one direction, `properties` as in `check/jobs`.
 // parameters: $properties
 MATCH (d:Dataset)
 RETURN [d.namespace, d.name] AS key, d.record IS NOT NULL AS recorded, d.facets AS facets, d.saysDrop AS saysDrop,

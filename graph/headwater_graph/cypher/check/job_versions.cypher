@@ -1,4 +1,4 @@
-// Of all job versions what the dump does not show. Times are microseconds since 1970.
+// Return what the dump lacks of all job versions. Times are microseconds since 1970.
 // parameters: none
 MATCH (v:JobVersion)
 RETURN v.id AS id, v.tie AS tie, v.retainedNumber AS retainedNumber, v.codeMoment AS codeMoment, v.codeTie AS codeTie, v.lastRun AS lastRun,

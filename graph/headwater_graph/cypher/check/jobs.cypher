@@ -1,4 +1,4 @@
-// All jobs, with what the dump lacks: `properties` are the named properties that follow from facets, as [name, value].
+// Return what the dump lacks of all jobs; `properties` are those that follow from the facets, as [name, value].
 // parameters: $properties
 MATCH (j:Job)
 RETURN [j.namespace, j.name] AS key, j.record IS NOT NULL AS recorded, j.facets AS facets,

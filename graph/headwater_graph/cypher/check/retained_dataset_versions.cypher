@@ -1,4 +1,4 @@
-// Dataset versions that retention keeps though the runs that made or read them are gone.
+// Return the dataset versions that retention retained after it removed the run that made them.
 // parameters: none
 MATCH (v:DatasetVersion)
 WHERE v.retained = true

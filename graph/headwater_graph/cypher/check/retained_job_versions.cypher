@@ -1,4 +1,5 @@
-// Job versions that retention keeps: what the fold goes on from. `last` is the last of the runs that are gone.
+// Return the job versions that retention retained, with the state from which the fold continues; `retainedLastRun` is the last
+// removed run.
 // parameters: none
 MATCH (v:JobVersion)
 WHERE v.retainedNumber IS NOT NULL

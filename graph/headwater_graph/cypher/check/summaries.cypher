@@ -1,4 +1,4 @@
-// The jobs and datasets whose glance is not what they are.
+// Return the jobs and datasets whose summary differs from what it is computed from.
 // parameters: none
 MATCH (j:Job)
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)

@@ -1,4 +1,4 @@
-// Datasets with their current versions: the latest with a moment, where any has one (specification 5.5).
+// Return datasets with their current versions: the latest version that has a moment, if there is any (specification 5.5).
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})

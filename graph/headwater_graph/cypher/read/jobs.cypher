@@ -1,4 +1,4 @@
-// Jobs with their current versions.
+// Return jobs with their current versions.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.key})

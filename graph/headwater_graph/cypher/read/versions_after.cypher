@@ -1,4 +1,4 @@
-// For each (job, moment) the job version with the least start after the moment.
+// Return for each (job, moment) the job version with the least start after the moment.
 // parameters: $rows [{number, job, moment, tie, text}]
 UNWIND $rows AS row
 CALL (row) {

@@ -1,4 +1,4 @@
-// For each (job, first, last) the job versions that start between two moments, both included.
+// Return for each (job, first, last) the job versions that start between the two moments, both included.
 // parameters: $rows [{number, job, moment, tie, text, last, lastTie, lastText}]
 UNWIND $rows AS row
 MATCH (v:JobVersion)

@@ -1,4 +1,4 @@
-// Take off the list what is still owed besides the rebuild itself: it does all of that.
+// Delete deferred work other than the rebuild itself, which does all of that work.
 // parameters: $after, $limit
 MATCH (o:DeferredWork)
 WHERE o.kind <> 'rebuild'

@@ -1,4 +1,4 @@
-// Cut nodes that follow from records and hold nothing else.
+// Delete a page of the nodes that are derived from records and hold nothing else.
 // parameters: $after, $limit
 MATCH (n:Field|JobVersion)
 WHERE n.retainedNumber IS NULL

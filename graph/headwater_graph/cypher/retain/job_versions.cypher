@@ -1,4 +1,4 @@
-// The job versions of some jobs that began before a horizon (microseconds since 1970), in their order.
+// Return the job versions of some jobs that began before the horizon (microseconds since 1970), in their order.
 // parameters: $keys, $horizon
 UNWIND $keys AS key
 MATCH (v:JobVersion)

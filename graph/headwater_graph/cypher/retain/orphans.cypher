@@ -1,4 +1,4 @@
-// Versions of some datasets, made by runs that are gone, that stay and are not marked as kept yet.
+// Return versions of some datasets that remain, that a removed run made, and that are not marked as retained.
 // parameters: $keys, $horizon
 UNWIND $keys AS key
 MATCH (v:DatasetVersion)

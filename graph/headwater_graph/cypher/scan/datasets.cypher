@@ -1,4 +1,4 @@
-// All datasets with their other names, for the dump.
+// Return all datasets with their aliases, for the dump.
 // parameters: none
 MATCH (d:Dataset)
 OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)

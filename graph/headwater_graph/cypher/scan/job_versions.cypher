@@ -1,4 +1,4 @@
-// All job versions, by job and start, for the dump.
+// Return all job versions, by job and start, for the dump.
 // parameters: none
 MATCH (j:Job)
 CALL (j) {

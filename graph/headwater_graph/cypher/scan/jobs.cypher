@@ -1,4 +1,4 @@
-// All jobs, for the dump.
+// Return all jobs, for the dump.
 // parameters: none
 MATCH (j:Job)
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)

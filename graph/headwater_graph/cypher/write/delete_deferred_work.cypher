@@ -1,4 +1,4 @@
-// Take work that is done off the list.
+// Delete deferred work that is done.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (o:DeferredWork {key: row.key})

@@ -1,4 +1,4 @@
-// Drop versions that nobody made and nobody reads any more; those that retention keeps stay.
+// Delete versions without a maker that no run reads any more, except those that retention retains.
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})

@@ -1,4 +1,4 @@
-// Put the glances of datasets, named by their keys or by the ids of versions of theirs, where these changed.
+// Set the summaries of datasets that changed; a row has the key of a dataset or the id of one of its versions.
 // parameters: $rows [{key?, version?}]
 UNWIND $rows AS row
 OPTIONAL MATCH (named:DatasetVersion {id: row.version})

@@ -1,4 +1,4 @@
-// Say which batch is done, as query/batch, and up to which offsets messages are in, as JSON {topic: {partition: offset}}.
+// Set which batch is done (query/batch), and up to which offsets messages are in the graph, as JSON {topic: {partition: offset}}.
 // parameters: $rows [{offsets, done}], one row
 UNWIND $rows AS row
 MATCH (w:Writer {name: 'consumer'})

@@ -1,6 +1,6 @@
-// Count runs that are being removed: versions that are kept go on counting them and say which was the last; others forget them.
+// Set the counts of job versions whose runs are removed: retained versions still count them and store the last of them. The state
+// of a removed last run is unknown.
 // parameters: $rows [{id, runs, lastRun, lastMoment}]
-// Of a last run that goes nobody knows how it stood.
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})
   USING INDEX SEEK v:JobVersion(id)

@@ -1,4 +1,4 @@
-// Keep dataset versions whose makers are gone.
+// Set dataset versions whose makers are removed as retained.
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})

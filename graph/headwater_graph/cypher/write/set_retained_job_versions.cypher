@@ -1,4 +1,4 @@
-// Keep job versions as they were at the horizon: the code version they have then is theirs from their beginning.
+// Set job versions as retained as they were at the horizon: the code version of that time is theirs from their start.
 // parameters: $rows [{id, number, horizon}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

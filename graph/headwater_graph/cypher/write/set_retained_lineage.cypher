@@ -1,4 +1,4 @@
-// Keep what the current edges of jobs stand on and runs told that retention removes.
+// Set the lineage that removed runs reported and that the current edges of jobs depend on.
 // parameters: $rows [{job, retainedSources?}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})

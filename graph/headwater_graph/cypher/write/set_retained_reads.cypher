@@ -1,4 +1,4 @@
-// Keep which version that nobody made is current, or keep it no longer; `retainedRead` is JSON, [time, runId, external or null].
+// Set or reset which version without a maker is retained as current; `retainedRead` is JSON, [time, runId, external or null].
 // parameters: $rows [{dataset, retainedRead?, version, retained?}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.dataset})

@@ -1,4 +1,4 @@
-// Write down work for later transactions.
+// Upsert work for later transactions.
 // parameters: $rows [{key, kind, body}]
 UNWIND $rows AS row
 MERGE (o:DeferredWork {key: row.key})
