@@ -110,7 +110,7 @@ def test_a_graph_written_before_versions_knew_it_is_led_there(servers: Servers) 
             database_="neo4j",
         )
         assert list(check(store))
-        assert [version for version, _ in schema.migrate(store.settings)] == [2, 3]
+        assert [version for version, _ in schema.migrate(store.settings)] == [2, 3, 4]
         assert precedence(store) == before
         assert list(check(store)) == []
         emptied(store)
