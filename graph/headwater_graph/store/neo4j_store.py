@@ -177,67 +177,42 @@ class Neo4jTransaction:
         return datasets
 
     def made_before(self, queries: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
-        rows = [
-            {"number": number, "dataset": key_hash("dataset", *dataset), "run": run_id} | moment_row(moment)
-            for number, (dataset, moment, run_id) in enumerate(queries)
-        ]
+        rows = [_dataset(dataset) | moment_row(moment) | {"run": run_id} for dataset, moment, run_id in queries]
         return self._made_of("read/made_before", rows)
 
     def made_after(self, queries: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
-        rows = [
-            {"number": number, "dataset": key_hash("dataset", *dataset)} | moment_row(moment)
-            for number, (dataset, moment) in enumerate(queries)
-        ]
-        return self._made_of("read/made_after", rows)
+        return self._made_of("read/made_after", [_dataset(dataset) | moment_row(moment) for dataset, moment in queries])
 
     def exact_before(self, queries: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
         rows = [
-            {
-                "number": number,
-                "dataset": key_hash("dataset", *dataset),
-                "externalKey": key_hash("external", external),
-                "run": run_id,
-            }
-            | moment_row(moment)
-            for number, (dataset, external, moment, run_id) in enumerate(queries)
+            _dataset(dataset) | moment_row(moment) | {"externalKey": key_hash("external", external), "run": run_id}
+            for dataset, external, moment, run_id in queries
         ]
         return self._made_of("read/exact_before", rows)
 
-    def _made_of(self, name: str, rows: list[Row]) -> list[Made | None]:
-        found = {row["number"]: _made(row) for row in self._rows_of_many(name, rows)}
-        return [found.get(number) for number in range(len(rows))]
+    def _made_of(self, name: str, rows: Iterable[Row]) -> list[Made | None]:
+        numbered = _numbered(rows)
+        found = {row["number"]: _made(row) for row in self._rows_of_many(name, numbered)}
+        return [found.get(number) for number in range(len(numbered))]
 
     def readers_between(self, queries: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
         rows = [
-            {
-                "number": number,
-                "dataset": key_hash("dataset", *dataset),
-                "after": after[0],
-                "afterText": after[1],
-                "until": until[0],
-                "untilText": until[1],
-            }
-            for number, (dataset, after, until) in enumerate(queries)
+            _dataset(dataset) | _after(after) | {"until": until[0], "untilText": until[1]}
+            for dataset, after, until in queries
         ]
         return self._reads_of("read/readers_between", rows, limit)
 
     def exact_readers(self, queries: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
         rows = [
-            {
-                "number": number,
-                "dataset": key_hash("dataset", *dataset),
-                "externalKey": key_hash("external", external),
-                "external": external,
-                "after": after[0],
-                "afterText": after[1],
-            }
-            for number, (dataset, external, after) in enumerate(queries)
+            _dataset(dataset) | _after(after) | {"externalKey": key_hash("external", external), "external": external}
+            for dataset, external, after in queries
         ]
         return self._reads_of("read/exact_readers", rows, limit)
 
-    def _reads_of(self, name: str, rows: list[Row], limit: int) -> list[list[StoredRead]]:
-        found: list[list[StoredRead]] = [[] for _ in rows]
-        for row in self._rows_of_many(name, rows, limit=limit):
+    def _reads_of(self, name: str, rows: Iterable[Row], limit: int) -> list[list[StoredRead]]:
+        numbered = _numbered(rows)
+        found: list[list[StoredRead]] = [[] for _ in numbered]
+        for row in self._rows_of_many(name, numbered, limit=limit):
             found[row["number"]].append(_read(row))
         return found
 
@@ -326,6 +301,21 @@ class Neo4jTransaction:
 
     def find(self, name: str, **parameters: object) -> list[Row]:
         return self._rows(name, **with_horizon(parameters))
+
+
+# ---- values as rows ------------------------------------------------------------------------------------------------
+
+
+def _numbered(rows: Iterable[Row]) -> list[Row]:
+    return [{"number": number} | row for number, row in enumerate(rows)]
+
+
+def _dataset(key: Key) -> Row:
+    return {"dataset": key_hash("dataset", *key)}
+
+
+def _after(moment: Moment) -> Row:
+    return {"after": moment[0], "afterText": moment[1]}
 
 
 # ---- records as values ---------------------------------------------------------------------------------------------
