@@ -1,8 +1,8 @@
-// What `headwater doctor` asks the graph: which server it is, its schema, who writes, how much work is owed, and what is lost.
+// What `headwater doctor` queries: the server, the schema, the writer, how much deferred work there is, and which messages are lost.
 // parameters: none
 CALL dbms.components() YIELD name, versions, edition
 WITH name + ' ' + versions[0] + ' ' + edition AS server LIMIT 1
 OPTIONAL MATCH (schema:HeadwaterSchema)
 OPTIONAL MATCH (writer:Writer {name: 'consumer'})
 RETURN server, schema.version AS schema, writer.holder AS holder, writer.batch AS batch, toString(writer.at) AS at,
-       COUNT { (:Owed) } AS owed, writer.losses AS losses
+       COUNT { (:DeferredWork) } AS deferred_work, writer.losses AS losses

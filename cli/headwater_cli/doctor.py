@@ -120,11 +120,11 @@ def neo4j_told(settings: ConsumerSettings) -> str:
     writer = "nothing is written yet"
     if found["holder"] is not None:
         writer = f"batch {found['batch']} was written at {found['at']} by {found['holder']}"
-    return f"{told}; schema {found['schema']}; {writer}; {found['owed']} pieces of work owed{_lost(found['losses'])}"
+    return f"{told}; schema {found['schema']}; {writer}; {found['deferred_work']} pieces of deferred work{_lost(found['losses'])}"
 
 
 def _lost(recorded: str | None) -> str:
-    """Tell what Kafka had deleted before it was in the graph; nothing where nothing was."""
+    """Return which messages Kafka had deleted before they were in the graph; an empty text for none."""
     from headwater_graph.store.writer_node import losses_in
 
     losses = losses_in(recorded)

@@ -42,7 +42,7 @@ class State:
     batch: int | None = None
     written_at: float | None = None
     offsets: dict[str, dict[int, int]] | None = None
-    deferred: int = 0
+    deferred_work: int = 0
     lost: int = 0
 
 
@@ -164,7 +164,7 @@ class Status:
         self._metrics.batch_written(batch, at)
         with self._lock:
             self._state = replace(
-                self._state, batch=batch.batch_id, written_at=at, offsets=batch.offsets, deferred=batch.deferred
+                self._state, batch=batch.batch_id, written_at=at, offsets=batch.offsets, deferred_work=batch.deferred
             )
         self.enter("running")
         self._tell_lag()
@@ -173,7 +173,7 @@ class Status:
         return self._state.phase != "failed" and self.silence() < STALLED
 
     def is_ready(self) -> bool:
-        return self.state.phase == "running" and self._state.deferred == 0
+        return self.state.phase == "running" and self._state.deferred_work == 0
 
 
 class HealthServer:

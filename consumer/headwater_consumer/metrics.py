@@ -14,7 +14,7 @@ headwater_batch_seconds{phase}                histogram: ``read`` (Kafka, decodi
                                               go on while the batch before is written; ``dead_letters``, the writer's own
                                               phases, and ``total`` of writing
 headwater_lag_messages{partition}             messages that are in Kafka and not yet in the graph
-headwater_owed                                pieces of work that transactions left for the next ones
+headwater_deferred_work                       pieces of work that transactions left for the next ones
 headwater_last_batch_timestamp_seconds        when a batch was last written, Unix time
 headwater_waiting                             1 while a server is waited for
 ============================================  ==========================================================================
@@ -62,7 +62,7 @@ class BatchSummary:
             "dead": sum(self.dead.values()),
             "late_runs": self.late_runs,
             "refolded_versions": self.refolded_versions,
-            "owed": self.deferred,
+            "deferred_work": self.deferred,
             "seconds": {phase: round(seconds, 3) for phase, seconds in self.seconds.items()},
         }
 
@@ -89,7 +89,7 @@ class Metrics:
             "headwater_batch_seconds", "Duration of a batch", ["phase"], registry=registry, buckets=BUCKETS
         )
         self.lag = Gauge("headwater_lag_messages", "Messages not yet in the graph", ["partition"], registry=registry)
-        self.deferred = Gauge("headwater_owed", "Work left for later transactions", registry=registry)
+        self.deferred = Gauge("headwater_deferred_work", "Work left for later transactions", registry=registry)
         self.last = Gauge("headwater_last_batch_timestamp_seconds", "When a batch was written", registry=registry)
         self.waiting = Gauge("headwater_waiting", "1 while a server is waited for", registry=registry)
         for code in REJECTION_CODES:

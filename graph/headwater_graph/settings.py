@@ -1,4 +1,4 @@
-"""Where the graph is, and how long one waits for it: ``HEADWATER_NEO4J_*`` or the table ``[neo4j]`` of ``headwater.toml``."""
+"""Address, account and timeouts of Neo4j: ``HEADWATER_NEO4J_*``, or the table ``[neo4j]`` of ``headwater.toml``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from headwater_avro.errors import ConfigError
 
 SETTINGS_FILE = "headwater.toml"
-"""Read in the folder of the command, unless HEADWATER_CONFIG names another file."""
+"""The settings file in the current folder; HEADWATER_CONFIG can name another file."""
 
 _FLAT = "neo4j_"
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
@@ -26,15 +26,15 @@ def _bolt_address(uri: str) -> str:
     scheme, separator, host = uri.partition("://")
     if not separator or scheme not in _SCHEMES or not host:
         raise ValueError(
-            f"{uri!r} is no address of Neo4j: write {_SCHEMES[0]}://host:7687 (or {', '.join(_SCHEMES[1:])})"
+            f"{uri!r} is not an address of Neo4j: write {_SCHEMES[0]}://host:7687 (or {', '.join(_SCHEMES[1:])})"
         )
     return uri
 
 
 class GraphSettings(BaseSettings):
-    """Address, account and time limits of the Neo4j that holds the graph (times in seconds).
+    """Address, account and timeouts of the Neo4j that holds the graph (in seconds).
 
-    ``uri`` is None where nothing names a server: then the local stack's is meant.
+    ``uri`` is None if no address is configured; commands use the local stack then.
     """
 
     model_config = SettingsConfigDict(
@@ -62,22 +62,22 @@ class GraphSettings(BaseSettings):
 
 
 class _Neo4jTable(TomlConfigSettingsSource):
-    """What the settings file says of Neo4j, as ``uri`` under ``[neo4j]`` or as ``neo4j_uri``; the rest is other parts' own."""
+    """The settings of Neo4j in the settings file: ``uri`` in the table ``[neo4j]``, or ``neo4j_uri``; others are ignored."""
 
     def __init__(self, settings_cls: type[BaseSettings]) -> None:
         super().__init__(settings_cls, Path(os.environ.get("HEADWATER_CONFIG") or SETTINGS_FILE))
 
     def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
-        told = super()._read_file(file_path)
-        table = told.get("neo4j", {})
-        flat = {name.removeprefix(_FLAT): value for name, value in told.items() if name.startswith(_FLAT)}
+        values = super()._read_file(file_path)
+        table = values.get("neo4j", {})
+        flat = {name.removeprefix(_FLAT): value for name, value in values.items() if name.startswith(_FLAT)}
         return flat | (table if isinstance(table, dict) else {})
 
 
 def graph_settings(**given: object) -> GraphSettings:
-    """Read the settings of the graph; ``given`` ones come before the environment's, those before the file's.
+    """Return the settings of the graph; ``given`` ones override the environment's, and those override the file's.
 
-    Raises ConfigError, which names every fault at once.
+    Raises ConfigError, which lists all faults.
     """
     try:
         return GraphSettings(**given)  # type: ignore[arg-type]

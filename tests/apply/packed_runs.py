@@ -81,7 +81,7 @@ def emptied(store: Neo4jStore) -> Neo4jStore:
         after: str | None = ""
         while after is not None:
             with store.transaction() as tx:
-                after = tx.sweep(name, after, 20_000)
+                after = tx.run_rebuild_page(name, after, 20_000)
     with store.driver.session(database="neo4j") as session:
         session.run(
             "MATCH (n) WHERE NOT n:HeadwaterSchema CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS"

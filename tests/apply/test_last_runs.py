@@ -110,7 +110,7 @@ def test_a_graph_of_a_schema_without_states_is_migrated(servers: Servers) -> Non
             database_="neo4j",
         )
         assert list(check(store))
-        assert [version for version, _ in schema.migrate(store.settings)] == [2, 3]
+        assert [version for version, _ in schema.migrate(store.settings)] == [2, 3, 4]
         assert last_runs(store) == before
         assert list(check(store)) == []
         emptied(store)

@@ -82,7 +82,7 @@ def test_a_rebuild_that_was_killed_anywhere_is_finished_by_the_next(everything: 
             rebuild(store, SMALL)
         rebuild(store, SMALL)
         assert dumped(store) == expected, at
-        assert not store.tables["Owed"]
+        assert not store.tables["DeferredWork"]
 
 
 def test_each_transaction_of_a_rebuild_is_bounded() -> None:

@@ -201,7 +201,7 @@ def test_what_the_writer_tells_is_counted(monkeypatch: pytest.MonkeyPatch) -> No
     bench.run([message(0, b"{bad"), message(1, run_event("one"))])
     assert bench.sample("headwater_late_runs_total") == 2
     assert bench.sample("headwater_refolded_versions_total") == 3
-    assert bench.sample("headwater_owed") == 4
+    assert bench.sample("headwater_deferred_work") == 4
     assert bench.sample('headwater_batch_seconds_sum{phase="fold"}') == 0.5
     assert bench.sample('headwater_batch_seconds_count{phase="read"}') == 1
     assert not bench.status.is_ready()

@@ -1,4 +1,4 @@
-"""What a check asks of the graph in memory, as the files ``check_*.cypher`` ask it of Neo4j (see ``fake``)."""
+"""The scans of a check on the fake graph, as the files ``cypher/check`` do them in Neo4j (see ``store``)."""
 
 from __future__ import annotations
 
@@ -34,26 +34,27 @@ def _dataset_events(tables: Tables) -> Iterator[Row]:
     yield from ({"text": row["text"]} for row in tables["DatasetVersion"].values() if row.get("text") is not None)
 
 
-def _owed(tables: Tables) -> Iterator[Row]:
-    yield from ({"kind": kind} for kind in {row["kind"] for row in tables["Owed"].values()})
+def _deferred_work(tables: Tables) -> Iterator[Row]:
+    yield from ({"kind": kind} for kind in {row["kind"] for row in tables["DeferredWork"].values()})
 
 
 def _epoch(tables: Tables) -> Iterator[Row]:
     yield from tables["Writer"].values()
 
 
-def _jobs(tables: Tables) -> Iterator[Row]:
+def _jobs(tables: Tables, properties: Sequence[str]) -> Iterator[Row]:
     for hash_, row in tables["Job"].items():
         parents = [_key(tables["Job"][parent]) for child, parent in tables["CHILD_OF"] if child == hash_]
-        told = {name: row.get(name) for name in ("facets", "owners", "streaming")}
-        yield told | {"key": _key(row), "told": row.get("record") is not None, "parents": parents}
+        stored = {"facets": row.get("facets"), "properties": [[name, row.get(name)] for name in properties]}
+        yield stored | {"key": _key(row), "recorded": row.get("record") is not None, "parents": parents}
 
 
-def _datasets(tables: Tables) -> Iterator[Row]:
+def _datasets(tables: Tables, properties: Sequence[str]) -> Iterator[Row]:
     for hash_, row in tables["Dataset"].items():
-        aliases = [_key(tables["Dataset"][other]) for one, other in tables["ALIAS_OF"] if one == hash_]
-        told = {name: row.get(name) for name in ("facets", "owners", "saysDrop")}
-        yield told | {"key": _key(row), "told": row.get("record") is not None, "aliases": aliases}
+        aliases = [_key(tables["Dataset"][other]) for dataset, other in tables["ALIAS_OF"] if dataset == hash_]
+        stored = {"facets": row.get("facets"), "properties": [[name, row.get(name)] for name in properties]}
+        stored |= {"saysDrop": row.get("saysDrop"), "recorded": row.get("record") is not None}
+        yield stored | {"key": _key(row), "aliases": aliases}
 
 
 _OF_RUN = (
@@ -102,7 +103,7 @@ def _job_versions(tables: Tables) -> Iterator[Row]:
                 "lastRunAt",
                 "lastRunState",
                 "lastRunStreaming",
-                "keptNumber",
+                "retainedNumber",
             )
         } | {
             "id": id_,
@@ -116,22 +117,26 @@ def _job_versions(tables: Tables) -> Iterator[Row]:
 
 def _dataset_versions(tables: Tables) -> Iterator[Row]:
     for row in tables["DatasetVersion"].values():
-        yield {name: row.get(name) for name in ("id", "dataset", "tie", "drops", "kept")} | {"at": row["moment"]}
+        yield {name: row.get(name) for name in ("id", "dataset", "tie", "drops", "retained")} | {"at": row["moment"]}
 
 
-def _pasts(tables: Tables, keys: Sequence[str]) -> Iterator[Row]:
-    yield from ({"past": tables["Job"][key]["past"]} for key in keys if tables["Job"].get(key, {}).get("past"))
+def _retained_reads(tables: Tables, keys: Sequence[str]) -> Iterator[Row]:
+    yield from (
+        {"retainedSources": job["retainedSources"]}
+        for key in keys
+        if (job := tables["Job"].get(key, {})).get("retainedSources")
+    )
 
 
-def _kept_job_versions(tables: Tables) -> Iterator[Row]:
+def _retained_job_versions(tables: Tables) -> Iterator[Row]:
     for row in tables["JobVersion"].values():
-        if row.get("keptNumber") is not None:
+        if row.get("retainedNumber") is not None:
             yield row | {"job": _key(tables["Job"][row["job"]])}
 
 
-def _kept_dataset_versions(tables: Tables) -> Iterator[Row]:
+def _retained_dataset_versions(tables: Tables) -> Iterator[Row]:
     for row in tables["DatasetVersion"].values():
-        if row.get("kept"):
+        if row.get("retained"):
             yield row | {"dataset": _key(tables["Dataset"][row["dataset"]])}
 
 
@@ -170,7 +175,7 @@ CHECK_SCANS: dict[str, Callable[..., Iterator[Row]]] = {
     "check/records": _records,
     "check/job_events": _job_events,
     "check/dataset_events": _dataset_events,
-    "check/deferred_work": _owed,
+    "check/deferred_work": _deferred_work,
     "check/epoch": _epoch,
     "read/horizon": lambda tables: iter([{"horizon": row.get("horizon")} for row in tables["Writer"].values()]),
     "check/jobs": _jobs,
@@ -178,13 +183,13 @@ CHECK_SCANS: dict[str, Callable[..., Iterator[Row]]] = {
     "check/run_nodes": _run_nodes,
     "check/job_versions": _job_versions,
     "check/dataset_versions": _dataset_versions,
-    "check/retained_reads": _pasts,
-    "check/retained_job_versions": _kept_job_versions,
-    "check/retained_dataset_versions": _kept_dataset_versions,
+    "check/retained_reads": _retained_reads,
+    "check/retained_job_versions": _retained_job_versions,
+    "check/retained_dataset_versions": _retained_dataset_versions,
     "check/placed_events": _placed_events,
     "check/fields": _fields,
     "check/reads": _reads,
     "check/edges": _edges,
-    # What is kept twice in Neo4j is kept once here.
+    # The fake graph has no summaries: they are copies.
     "check/summaries": lambda _: iter(()),
 }

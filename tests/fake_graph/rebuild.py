@@ -1,4 +1,4 @@
-"""What a rebuild takes away from the graph in memory, as the files ``rebuild_*.cypher`` take it from Neo4j (see ``fake``)."""
+"""The pages of a rebuild on the fake graph, as the files ``cypher/rebuild`` do them in Neo4j (see ``store``)."""
 
 from __future__ import annotations
 
@@ -9,59 +9,63 @@ from headwater_graph.model.values import Row
 
 Tables: TypeAlias = dict[str, dict[Any, Row]]
 
-Sweep: TypeAlias = Callable[[Tables, str, int], str | None]
+RebuildPage: TypeAlias = Callable[[Tables, str, int], str | None]
 
 _EDGES = ("RUN_OF", "RAN", "CHILD_OF", "ALIAS_OF", "WROTE", "READ_BY", "FEEDS", "PRODUCES", "DERIVES")
 
 
-def _owed(tables: Tables, _after: str, limit: int) -> str | None:
-    return _cut(tables, [("Owed", key) for key, row in tables["Owed"].items() if row["kind"] != "rebuild"], limit)
+def _deferred_work(tables: Tables, _after: str, limit: int) -> str | None:
+    return _delete(
+        tables,
+        [("DeferredWork", key) for key, row in tables["DeferredWork"].items() if row["kind"] != "rebuild"],
+        limit,
+    )
 
 
 def _edges(tables: Tables, _after: str, limit: int) -> str | None:
-    return _cut(tables, ((name, key) for name in _EDGES for key in tables[name]), limit)
+    return _delete(tables, ((name, key) for name in _EDGES for key in tables[name]), limit)
 
 
 def _nodes(tables: Tables, _after: str, limit: int) -> str | None:
-    bare = (
+    removable = (
         (name, key)
         for name in ("Field", "JobVersion")
         for key, row in tables[name].items()
-        if row.get("keptNumber") is None
+        if row.get("retainedNumber") is None
     )
-    return _cut(tables, bare, limit)
+    return _delete(tables, removable, limit)
 
 
-def _cut(tables: Tables, rows: Iterable[tuple[str, Any]], limit: int) -> str | None:
-    cut = list(rows)[:limit]
-    for name, key in cut:
+def _delete(tables: Tables, rows: Iterable[tuple[str, Any]], limit: int) -> str | None:
+    deleted = list(rows)[:limit]
+    for name, key in deleted:
         del tables[name][key]
-    return "" if cut else None
+    return "" if deleted else None
 
 
-def _forget(name: str, holder: str, **gone: None) -> Sweep:
-    """Drop rows without what makes them stay; of the others forget some members."""
+def _reset(name: str, required: str, **absent: None) -> RebuildPage:
+    """Return a page that deletes rows without the ``required`` member, and resets some members of the others."""
 
-    def sweep(tables: Tables, after: str, limit: int) -> str | None:
+    def run_page(tables: Tables, after: str, limit: int) -> str | None:
         page = sorted(key for key in tables[name] if key > after)[:limit]
         for key in page:
             row = tables[name][key]
-            if row.get(holder) is None and not row.get("kept"):
+            if row.get(required) is None and not row.get("retained"):
                 del tables[name][key]
-            elif not row.get("kept"):
-                tables[name][key] = tables[name][key] | gone
+            elif not row.get("retained"):
+                tables[name][key] = tables[name][key] | absent
         return page[-1] if page else None
 
-    return sweep
+    return run_page
 
 
-REBUILD_SWEEPS: dict[str, Sweep] = {
-    "deferred_work": _owed,
+REBUILD_PAGES: dict[str, RebuildPage] = {
+    "deferred_work": _deferred_work,
     "edges": _edges,
     "nodes": _nodes,
-    "dataset_versions": _forget("DatasetVersion", "text", moment=None),
-    "runs": _forget("Run", "record", moment=None, tie=None),
-    "jobs": _forget("Job", "record", fold=None, current=None),
-    "datasets": _forget("Dataset", "record", dropped=None, current=None),
-    "job_events": _forget("JobEvent", "text", moment=None, tie=None, version=None),
+    "dataset_versions": _reset("DatasetVersion", "text", moment=None),
+    "runs": _reset("Run", "record", moment=None, tie=None),
+    "jobs": _reset("Job", "record", fold=None, current=None),
+    "datasets": _reset("Dataset", "record", dropped=None, current=None),
+    "job_events": _reset("JobEvent", "text", moment=None, tie=None, version=None),
 }

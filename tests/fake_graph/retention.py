@@ -1,4 +1,4 @@
-"""What retention asks of the graph in memory and does to it, as ``retain_*.cypher`` and their writes do (see ``fake``)."""
+"""The queries and writes of retention on the fake graph, as the files ``cypher/retain`` and ``cypher/write`` do."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Tables: TypeAlias = dict[str, dict[Any, Row]]
 _ENDED = ("COMPLETE", "ABORT", "FAIL")
 
 
-def _goes(row: Row, horizon: int) -> bool:
+def _is_removed(row: Row, horizon: int) -> bool:
     return row.get("state") in _ENDED and row["last"] < horizon
 
 
-def _stays(row: Row | None, horizon: int) -> bool:
-    return row is not None and row.get("record") is not None and not _goes(row, horizon)
+def _remains(row: Row | None, horizon: int) -> bool:
+    return row is not None and row.get("record") is not None and not _is_removed(row, horizon)
 
 
-# ---- questions -----------------------------------------------------------------------------------------------------
+# ---- queries -------------------------------------------------------------------------------------------------------
 
 
 def _keys(label: str) -> Callable[..., Iterator[Row]]:
@@ -37,30 +37,30 @@ def _job_versions(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator
     rows = [row for row in tables["JobVersion"].values() if row["job"] in keys and row.get("moment") is not None]
     for row in sorted(rows, key=lambda row: (row["job"], moment_of(row))):
         if row["moment"] < horizon:
-            told = {name: row[name] for name in ("job", "id", "moment", "madeBy")}
-            yield told | {"text": moment_of(row)[1], "number": row.get("keptNumber")}
+            stored = {name: row[name] for name in ("job", "id", "moment", "madeBy")}
+            yield stored | {"text": moment_of(row)[1], "number": row.get("retainedNumber")}
 
 
 def _first_runs(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
     for key in keys:
         runs = [row for row in tables["Run"].values() if row.get("job") == key and row.get("moment") is not None]
-        found = [moment_of(row) for row in runs if row["moment"] < horizon and _stays(row, horizon)]
+        found = [moment_of(row) for row in runs if row["moment"] < horizon and _remains(row, horizon)]
         if found:
             yield {"job": key, "moment": min(found)[0], "id": min(found)[1]}
 
 
 def _makers(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
-    yield from ({"id": tables["Run"][key]["id"]} for key in keys if _stays(tables["Run"].get(key), horizon))
+    yield from ({"id": tables["Run"][key]["id"]} for key in keys if _remains(tables["Run"].get(key), horizon))
 
 
 def _runs(tables: Tables, horizon: int, limit: int) -> Iterator[Row]:
-    going = [(key, row) for key, row in tables["Run"].items() if _goes(row, horizon)]
-    for key, row in going[:limit]:
+    removed = [(key, row) for key, row in tables["Run"].items() if _is_removed(row, horizon)]
+    for key, row in removed[:limit]:
         children = [child for child, parent in tables["CHILD_OF"] if parent == key]
         read = [edge["version"] for (run, _), edge in tables["READ_BY"].items() if run == key]
         yield {name: row[name] for name in ("key", "id", "moment", "last")} | {
             "version": tables["RAN"].get(key, {}).get("version"),
-            "named": any(_stays(tables["Run"][child], horizon) for child in children),
+            "named": any(_remains(tables["Run"][child], horizon) for child in children),
             "parents": [parent for child, parent in tables["CHILD_OF"] if child == key],
             "unmade": [id_ for id_ in read if tables["DatasetVersion"][id_]["moment"] is None],
         }
@@ -83,35 +83,35 @@ def _dataset_versions(tables: Tables, keys: Sequence[str], horizon: int, limit: 
 
 def _is_held(tables: Tables, version: Row, horizon: int) -> bool:
     dataset = tables["Dataset"][version["dataset"]]
-    if dataset.get("current") == version["id"] or _touched(tables, version, horizon):
+    if dataset.get("current") == version["id"] or _is_used(tables, version, horizon):
         return True
     later = [
         row
         for row in tables["DatasetVersion"].values()
         if row["dataset"] == version["dataset"] and row["moment"] is not None and moment_of(row) > moment_of(version)
     ]
-    last_kept = not version["drops"] and not any(not row["drops"] for row in later)
-    return not any(row["moment"] < horizon for row in later) or bool(dataset.get("saysDrop") and last_kept)
+    is_last_live_version = not version["drops"] and not any(not row["drops"] for row in later)
+    return not any(row["moment"] < horizon for row in later) or bool(dataset.get("saysDrop") and is_last_live_version)
 
 
-def _touched(tables: Tables, version: Row, horizon: int) -> bool:
+def _is_used(tables: Tables, version: Row, horizon: int) -> bool:
     makers = [run for run, id_ in tables["WROTE"] if id_ == version["id"]]
     readers = [run for (run, _), edge in tables["READ_BY"].items() if edge["version"] == version["id"]]
-    return any(_stays(tables["Run"].get(run), horizon) for run in (*makers, *readers))
+    return any(_remains(tables["Run"].get(run), horizon) for run in (*makers, *readers))
 
 
 def _unmade_versions(tables: Tables, horizon: int) -> Iterator[Row]:
     current = {row.get("current") for row in tables["Dataset"].values()}
     for id_, row in tables["DatasetVersion"].items():
         read = any(edge["version"] == id_ for edge in tables["READ_BY"].values())
-        if row["moment"] is None and read and id_ not in current and not _touched(tables, row, horizon):
+        if row["moment"] is None and read and id_ not in current and not _is_used(tables, row, horizon):
             yield {"id": id_}
 
 
 def _orphans(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator[Row]:
     made = {id_ for run, id_ in tables["WROTE"] if tables["Run"].get(run, {}).get("record") is not None}
     for id_, row in tables["DatasetVersion"].items():
-        old = row["moment"] is not None and row["moment"] < horizon and not row.get("kept")
+        old = row["moment"] is not None and row["moment"] < horizon and not row.get("retained")
         if row["dataset"] in keys and old and row["madeBy"] is not None and id_ not in made:
             yield {"id": id_, "madeBy": row["madeBy"]}
 
@@ -134,56 +134,60 @@ FINDS: dict[str, Callable[..., Iterator[Row]]] = {
 
 
 def change(tables: Tables, label: str, key: str, **members: object) -> None:
-    """Set properties of a node, if it is there."""
+    """Set properties of a node, if it exists."""
     if key in tables[label]:
         tables[label][key] = tables[label][key] | members
 
 
-def put_writer(tables: Tables, row: Row) -> None:
+def set_writer(tables: Tables, row: Row) -> None:
     """Set properties of the node ``Writer``."""
     tables["Writer"]["consumer"] = tables["Writer"].get("consumer", {}) | row
 
 
-def _put_dataset_past(tables: Tables, row: Row) -> None:
-    change(tables, "Dataset", row["dataset"], past=row["past"])
-    change(tables, "DatasetVersion", row["version"], kept=row["kept"])
+def _set_retained_read(tables: Tables, row: Row) -> None:
+    change(tables, "Dataset", row["dataset"], retainedRead=row["retainedRead"])
+    change(tables, "DatasetVersion", row["version"], retained=row["retained"])
 
 
-def _keep_job_version(tables: Tables, row: Row) -> None:
+def _set_retained_job_version(tables: Tables, row: Row) -> None:
     version = tables["JobVersion"][row["id"]]
-    told = {"keptNumber": row["number"], "keptRuns": version.get("keptRuns") or 0}
+    stored = {"retainedNumber": row["number"], "retainedRuns": version.get("retainedRuns") or 0}
     if version["codeMoment"] is not None and version["codeMoment"] < row["horizon"]:
         moment, text = moment_of(version)
-        told |= {"codeMoment": moment, "codeTie": text}
-    tables["JobVersion"][row["id"]] = version | told
+        stored |= {"codeMoment": moment, "codeTie": text}
+    tables["JobVersion"][row["id"]] = version | stored
 
 
-def _count_removed_runs(tables: Tables, row: Row) -> None:
+def _set_removed_run_counts(tables: Tables, row: Row) -> None:
     version = tables["JobVersion"][row["id"]]
     if version.get("lastRun") == row["lastRun"]:
         change(tables, "JobVersion", row["id"], lastRunState=None, lastRunStreaming=None)
-    if version.get("keptNumber") is None:
+    if version.get("retainedNumber") is None:
         change(tables, "JobVersion", row["id"], runs=version["runs"] - row["runs"])
         return
-    before = (version.get("keptLastMoment"), version.get("keptLastRun"))
+    before = (version.get("retainedLastMoment"), version.get("retainedLastRun"))
     last = max([(row["lastMoment"], row["lastRun"]), *([before] if before[0] is not None else [])])
-    told = {"keptRuns": version["keptRuns"] + row["runs"], "keptLastMoment": last[0], "keptLastRun": last[1]}
-    change(tables, "JobVersion", row["id"], **told)
+    stored = {
+        "retainedRuns": version["retainedRuns"] + row["runs"],
+        "retainedLastMoment": last[0],
+        "retainedLastRun": last[1],
+    }
+    change(tables, "JobVersion", row["id"], **stored)
 
 
-def _remove_run(tables: Tables, row: Row) -> None:
-    _untie_run(tables, row["key"])
+def _delete_run(tables: Tables, row: Row) -> None:
+    _unlink_run(tables, row["key"])
     for edge in [edge for edge in tables["CHILD_OF"] if edge[1] == row["key"]]:
         del tables["CHILD_OF"][edge]
     del tables["Run"][row["key"]]
 
 
-def _bare_run(tables: Tables, row: Row) -> None:
-    _untie_run(tables, row["key"])
+def _set_placeholder_run(tables: Tables, row: Row) -> None:
+    _unlink_run(tables, row["key"])
     tables["Run"][row["key"]] = {name: tables["Run"][row["key"]][name] for name in ("key", "id")}
 
 
-def _untie_run(tables: Tables, run: str) -> None:
+def _unlink_run(tables: Tables, run: str) -> None:
     for name in ("RUN_OF", "RAN"):
         tables[name].pop(run, None)
     for name in ("WROTE", "READ_BY", "CHILD_OF"):
@@ -191,7 +195,7 @@ def _untie_run(tables: Tables, run: str) -> None:
             del tables[name][edge]
 
 
-def _put_removed_run(tables: Tables, row: Row) -> None:
+def _upsert_removed_run(tables: Tables, row: Row) -> None:
     known = tables["Run"].setdefault(row["key"], {"key": row["key"], "id": row["id"]})
     tables["Run"][row["key"]] = known | {"removed": True, "made": row.get("made") or known.get("made")}
     version = tables["DatasetVersion"].get(row.get("version"))
@@ -199,7 +203,7 @@ def _put_removed_run(tables: Tables, row: Row) -> None:
         tables["WROTE"][(row["key"], version["id"])] = version
 
 
-def _remove_dataset_version(tables: Tables, row: Row) -> None:
+def _delete_dataset_version(tables: Tables, row: Row) -> None:
     del tables["DatasetVersion"][row["id"]]
     assert not any(edge["version"] == row["id"] for edge in tables["READ_BY"].values()), (
         "a version removed under a reader"
@@ -208,11 +212,16 @@ def _remove_dataset_version(tables: Tables, row: Row) -> None:
         del tables["WROTE"][edge]
 
 
-def _drop_removed_run(tables: Tables, row: Row) -> None:
+def _delete_removed_run(tables: Tables, row: Row) -> None:
     if row.get("job"):
         change(tables, "Run", row["key"], made=None)
     run = tables["Run"].get(row["key"])
-    if run is None or not run.get("removed") or run.get("made") or any(one == row["key"] for one, _ in tables["WROTE"]):
+    if (
+        run is None
+        or not run.get("removed")
+        or run.get("made")
+        or any(run_key == row["key"] for run_key, _ in tables["WROTE"])
+    ):
         return
     change(tables, "Run", row["key"], removed=None)
     if not any(parent == row["key"] for _, parent in tables["CHILD_OF"]):
@@ -220,18 +229,20 @@ def _drop_removed_run(tables: Tables, row: Row) -> None:
 
 
 RETAIN_WRITES: dict[str, Callable[[Tables, Row], None]] = {
-    "set_horizon": put_writer,
+    "set_horizon": set_writer,
     "set_run_horizons": lambda tables, row: change(tables, "Run", row["key"], horizon=row["horizon"]),
     "set_retained_runs": lambda tables, row: change(tables, "JobVersion", row["id"], runs=row["runs"]),
-    "set_retained_lineage": lambda tables, row: change(tables, "Job", row["job"], past=row["past"]),
-    "set_retained_reads": _put_dataset_past,
-    "set_retained_job_versions": _keep_job_version,
-    "set_retained_dataset_versions": lambda tables, row: change(tables, "DatasetVersion", row["id"], kept=True),
-    "set_removed_run_counts": _count_removed_runs,
-    "delete_runs": _remove_run,
-    "set_placeholder_runs": _bare_run,
-    "upsert_removed_runs": _put_removed_run,
+    "set_retained_lineage": lambda tables, row: change(
+        tables, "Job", row["job"], retainedSources=row["retainedSources"]
+    ),
+    "set_retained_reads": _set_retained_read,
+    "set_retained_job_versions": _set_retained_job_version,
+    "set_retained_dataset_versions": lambda tables, row: change(tables, "DatasetVersion", row["id"], retained=True),
+    "set_removed_run_counts": _set_removed_run_counts,
+    "delete_runs": _delete_run,
+    "set_placeholder_runs": _set_placeholder_run,
+    "upsert_removed_runs": _upsert_removed_run,
     "delete_job_events": lambda tables, row: tables["JobEvent"].__delitem__(row["key"]),
-    "delete_dataset_versions": _remove_dataset_version,
-    "delete_removed_runs": _drop_removed_run,
+    "delete_dataset_versions": _delete_dataset_version,
+    "delete_removed_runs": _delete_removed_run,
 }

@@ -1,4 +1,4 @@
-"""What the dump and the checks scan of the graph in memory, as ``scan_*.cypher`` do of Neo4j (see ``fake``)."""
+"""The scans of the dump on the fake graph, as the files ``cypher/scan`` do them in Neo4j (see ``store``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ def _key(row: Row) -> Key:
 
 def _scan_jobs(tables: Tables) -> Iterator[Row]:
     for row in tables["Job"].values():
-        yield {"key": _key(row), "record": row.get("record"), "current": row.get("current"), "past": row.get("past")}
+        yield {
+            "key": _key(row),
+            "record": row.get("record"),
+            "current": row.get("current"),
+            "retainedSources": row.get("retainedSources"),
+        }
 
 
 def _scan_job_versions(tables: Tables) -> Iterator[Row]:
@@ -46,12 +51,12 @@ def _scan_runs(tables: Tables) -> Iterator[Row]:
 
 def _scan_datasets(tables: Tables) -> Iterator[Row]:
     aliases: dict[str, list[Key]] = {}
-    for one, other in tables["ALIAS_OF"]:
-        aliases.setdefault(one, []).append(_key(tables["Dataset"][other]))
-        aliases.setdefault(other, []).append(_key(tables["Dataset"][one]))
+    for dataset, other in tables["ALIAS_OF"]:
+        aliases.setdefault(dataset, []).append(_key(tables["Dataset"][other]))
+        aliases.setdefault(other, []).append(_key(tables["Dataset"][dataset]))
     for hash_, row in tables["Dataset"].items():
-        told = {name: row.get(name) for name in ("record", "current", "dropped", "past")}
-        yield told | {"key": _key(row), "aliases": aliases.get(hash_, [])}
+        stored = {name: row.get(name) for name in ("record", "current", "dropped", "retainedRead")}
+        yield stored | {"key": _key(row), "aliases": aliases.get(hash_, [])}
 
 
 def _scan_dataset_versions(tables: Tables) -> Iterator[Row]:

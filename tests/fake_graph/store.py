@@ -1,6 +1,6 @@
-"""The graph in memory: stands behind the same port as Neo4j, for tests that need many graphs and no server.
+"""A fake graph in memory with the same port as Neo4j, for tests that need many graphs and no server.
 
-Nodes and edges are rows in tables; a row is replaced, never changed, so that a copy of the tables is a snapshot.
+Nodes and edges are rows in tables; a row is replaced, never changed, so a copy of the tables is a snapshot.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from headwater_graph.model.values import (
 
 from .checks import CHECK_SCANS
 from .fields import fields_joined
-from .rebuild import REBUILD_SWEEPS
+from .rebuild import REBUILD_PAGES
 from .retention import FINDS
 from .scans import SCANS, moment_of
 from .writes import WRITES
 
 Table: TypeAlias = dict[Any, Row]
 
-_NODES = ("Job", "Dataset", "Run", "JobVersion", "DatasetVersion", "JobEvent", "Field", "Owed", "Writer")
+_NODES = ("Job", "Dataset", "Run", "JobVersion", "DatasetVersion", "JobEvent", "Field", "DeferredWork", "Writer")
 _EDGES = ("RUN_OF", "RAN", "CHILD_OF", "ALIAS_OF", "WROTE", "READ_BY", "FEEDS", "PRODUCES", "DERIVES")
 
 
@@ -48,7 +48,7 @@ class FakeStore:
 
     @contextmanager
     def transaction(self) -> Iterator[FakeTransaction]:
-        """Begin a transaction; leaving it by an exception undoes all."""
+        """Begin a transaction; an exception rolls it back."""
         before = {name: dict(table) for name, table in self.tables.items()}
         try:
             yield FakeTransaction(self.tables)
@@ -60,17 +60,17 @@ class FakeStore:
         writer["consumer"] = known | {"epoch": known.get("epoch", 0) + 1}
 
     def announce(self, batch: int) -> None:
-        """Say which batch the next transactions belong to; kept for tests to see."""
+        """Set the batch that the next transactions belong to; tests read it."""
         self.announced = batch
 
     def scan(self, name: str, **parameters: object) -> Iterator[Row]:
-        """Yield the rows of one of the scans of a dump or a check, as they are now: later writes don't show."""
+        """Yield the rows of one of the scans of a dump or a check, as they are now: it does not see later writes."""
         tables = {label: dict(table) for label, table in self.tables.items()}
         return (SCANS | CHECK_SCANS | FINDS)[name](tables, **parameters)
 
     def has_deferred_work(self) -> bool:
-        """Tell whether work is still owed: answers are final when none is."""
-        return bool(self.tables["Owed"])
+        """Return whether there is deferred work; answers are final when there is none."""
+        return bool(self.tables["DeferredWork"])
 
 
 def _made(row: Row) -> Made:
@@ -78,7 +78,7 @@ def _made(row: Row) -> Made:
 
 
 class FakeTransaction:
-    """Reads and writes of one transaction on tables in memory; counts the stored items it hands out."""
+    """Reads and writes of one transaction on tables in memory; counts the stored items that it returns."""
 
     def __init__(self, tables: dict[str, Table]) -> None:
         self.tables = tables
@@ -103,7 +103,9 @@ class FakeTransaction:
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
         found = {key: self.tables["Job"].get(node_key("job", *key)) for key in keys}
         return {
-            key: StoredJob(row.get("record"), row.get("fold"), self._job_version(row.get("current")), row.get("past"))
+            key: StoredJob(
+                row.get("record"), row.get("fold"), self._job_version(row.get("current")), row.get("retainedSources")
+            )
             for key, row in found.items()
             if row is not None
         }
@@ -124,7 +126,7 @@ class FakeTransaction:
                 self._latest(key),
                 row.get("current"),
                 bool(row.get("saysDrop")),
-                retained_read(row.get("past")),
+                retained_read(row.get("retainedRead")),
             )
             for key, row in found.items()
             if row is not None
@@ -138,27 +140,27 @@ class FakeTransaction:
         rows = self.tables["DatasetVersion"].values()
         return [_made(row) for row in rows if row["dataset"] == hash_ and row.get("moment") is not None]
 
-    def made_before(self, asked: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
+    def made_before(self, queries: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
         return [
             max(
                 (made for made in self._all_made(dataset) if made.moment < moment and made.made_by != run_id),
                 key=lambda made: made.moment,
                 default=None,
             )
-            for dataset, moment, run_id in asked
+            for dataset, moment, run_id in queries
         ]
 
-    def made_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
+    def made_after(self, queries: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
         return [
             min(
                 (made for made in self._all_made(dataset) if made.moment > moment),
                 key=lambda made: made.moment,
                 default=None,
             )
-            for dataset, moment in asked
+            for dataset, moment in queries
         ]
 
-    def exact_before(self, asked: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
+    def exact_before(self, queries: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
         return [
             max(
                 (
@@ -169,7 +171,7 @@ class FakeTransaction:
                 key=lambda made: made.moment,
                 default=None,
             )
-            for dataset, external, moment, run_id in asked
+            for dataset, external, moment, run_id in queries
         ]
 
     def _reads(self, dataset: Key) -> list[StoredRead]:
@@ -181,26 +183,26 @@ class FakeTransaction:
             reads.append(StoredRead(id_, (row["moment"], id_), row["version"], row["external"]))
         return sorted(reads, key=lambda read: read.moment)
 
-    def readers_between(self, asked: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
+    def readers_between(self, queries: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
         return [
             [read for read in self._reads(dataset) if read.external is None and after < read.moment <= until][:limit]
-            for dataset, after, until in asked
+            for dataset, after, until in queries
         ]
 
-    def exact_readers(self, asked: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
+    def exact_readers(self, queries: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
         return [
             [read for read in self._reads(dataset) if read.external == external and read.moment > after][:limit]
-            for dataset, external, after in asked
+            for dataset, external, after in queries
         ]
 
     def last_exact_read(self, dataset: Key) -> StoredRead | None:
         exact = [read for read in self._reads(dataset) if read.external is not None]
         return exact[-1] if exact else None
 
-    def inexact_read(self, dataset: Key) -> bool:
+    def has_inexact_read(self, dataset: Key) -> bool:
         return any(read.external is None for read in self._reads(dataset))
 
-    def kept_after(self, dataset: Key, time: int) -> bool:
+    def has_live_version_after(self, dataset: Key, time: int) -> bool:
         return any(made.moment[0] > time and not made.drops for made in self._all_made(dataset))
 
     def _items(self, job: Key) -> list[StoredItem]:
@@ -217,8 +219,8 @@ class FakeTransaction:
         ]
         return sorted(items, key=lambda item: item.moment)
 
-    def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
-        found = [[item for item in self._items(job) if item.moment >= moment][:limit] for job, moment in asked]
+    def items_from(self, queries: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
+        found = [[item for item in self._items(job) if item.moment >= moment][:limit] for job, moment in queries]
         self.items_read += sum(map(len, found))
         return found
 
@@ -233,19 +235,26 @@ class FakeTransaction:
         versions = [self._version(row) for row in rows if row["job"] == hash_ and row.get("moment") is not None]
         return sorted(versions, key=lambda version: version.since)
 
-    def versions_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+    def versions_before(self, queries: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
         return [
-            next((one for one in reversed(self._versions(job)) if one.since < moment), None) for job, moment in asked
+            next((version for version in reversed(self._versions(job)) if version.since < moment), None)
+            for job, moment in queries
         ]
 
-    def versions_between(self, asked: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
-        return [[one for one in self._versions(job) if first <= one.since <= last] for job, first, last in asked]
+    def versions_between(self, queries: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
+        return [
+            [version for version in self._versions(job) if first <= version.since <= last]
+            for job, first, last in queries
+        ]
 
-    def versions_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        return [next((one for one in self._versions(job) if one.since > moment), None) for job, moment in asked]
+    def versions_after(self, queries: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return [
+            next((version for version in self._versions(job) if version.since > moment), None)
+            for job, moment in queries
+        ]
 
-    def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
-        return [self._last_run_before(job, moment) for job, moment in asked]
+    def last_runs_before(self, queries: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
+        return [self._last_run_before(job, moment) for job, moment in queries]
 
     def _last_run_before(self, job: Key, moment: Moment) -> tuple[str, Moment] | None:
         runs = [item for item in self._items(job) if item.run_id is not None and item.moment < moment]
@@ -255,7 +264,7 @@ class FakeTransaction:
         return fields_joined(self.tables, owners)
 
     def deferred(self, limit: int) -> list[DeferredWork]:
-        found = [DeferredWork(key, row["kind"], row["body"]) for key, row in self.tables["Owed"].items()]
+        found = [DeferredWork(key, row["kind"], row["body"]) for key, row in self.tables["DeferredWork"].items()]
         return sorted(found, key=lambda deferred: (deferred.key != "!", deferred.kind, deferred.key))[:limit]
 
     # -- writes ---------------------------------------------------------------------------------------------------
@@ -269,8 +278,8 @@ class FakeTransaction:
             rows += len(statement.rows)
         return rows
 
-    def sweep(self, name: str, after: str, limit: int) -> str | None:
-        return REBUILD_SWEEPS[name](self.tables, after, limit)
+    def run_rebuild_page(self, name: str, after: str, limit: int) -> str | None:
+        return REBUILD_PAGES[name](self.tables, after, limit)
 
     def find(self, name: str, **parameters: object) -> list[Row]:
         return list(FINDS[name](self.tables, **parameters))

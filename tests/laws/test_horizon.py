@@ -62,7 +62,7 @@ def test_events_after_a_horizon_give_one_dump_in_any_order(data: st.DataObject) 
     expected, actual = dump_behind(first, [(time_of(horizon), [])]), dumped(store)
     assert actual == expected, differences(expected, actual)
     fed(store, data, second)
-    assert not store.tables["Owed"]
+    assert not store.tables["DeferredWork"]
     expected, actual = dump_behind(first, [(time_of(horizon), second)]), dumped(store)
     assert actual == expected, differences(expected, actual)
 

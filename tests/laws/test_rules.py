@@ -36,7 +36,7 @@ def test_deferred_work_gives_the_same_dump(data: st.DataObject) -> None:
     store = FakeStore()
     for batch in data.draw(deliveries(messages)):
         feed(store, batch, limits)
-    assert not store.tables["Owed"]
+    assert not store.tables["DeferredWork"]
     expected, actual = model_dump(messages), dumped(store)
     assert actual == expected, differences(expected, actual)
 

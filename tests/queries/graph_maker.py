@@ -16,7 +16,7 @@ import neo4j
 from headwater_avro.names import dataset_version_id, initial_version_id, job_version_id
 from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
 from headwater_graph.queries.keys import dataset_node_key, field_node_key, job_node_key, run_node_key
-from headwater_graph.store.statements import asked
+from headwater_graph.store.statements import prepared
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -34,7 +34,7 @@ def moment(time: datetime) -> int:
 
 @dataclass
 class GraphMaker:
-    """Nodes and edges of one namespace; ``store`` writes them all, and glances unless none are wanted."""
+    """Nodes and edges of one namespace; ``store`` writes them all, and summaries unless ``summaries`` is False."""
 
     namespace: str
     summaries: bool = True
@@ -214,7 +214,7 @@ class GraphMaker:
                 session.run(_edges_text(*shape), rows=rows).consume()
             for label in ("Job", "Dataset") if self.summaries else ():
                 rows = [{"key": key} for kind, key in self.nodes if kind == label]
-                session.run(*asked(f"write/set_{label.lower()}_summaries", {"rows": rows})).consume()
+                session.run(*prepared(f"write/set_{label.lower()}_summaries", {"rows": rows})).consume()
 
 
 def _edges_text(label: str, kind: str, other: str) -> str:

@@ -282,8 +282,8 @@ def test_an_answer_says_that_the_graph_is_being_settled(
     maker.store(driver)
     assert not ask(reader, maker, "orders").notes
     with driver.session() as session:
-        session.run("CREATE (:Owed {key: $key})", key=maker.namespace).consume()
+        session.run("CREATE (:DeferredWork {key: $key})", key=maker.namespace).consume()
         try:
             assert ask(reader, maker, "orders").notes == ("the graph has 1 pieces of deferred work left",)
         finally:
-            session.run("MATCH (o:Owed {key: $key}) DELETE o", key=maker.namespace).consume()
+            session.run("MATCH (o:DeferredWork {key: $key}) DELETE o", key=maker.namespace).consume()

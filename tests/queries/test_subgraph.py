@@ -23,7 +23,7 @@ from .graph_maker import GraphMaker, at_hour
 
 NOW = at_hour(1_000)
 NAMES = st.sampled_from("abcdefgh")
-# A code version may have any character; one that JSON escapes has no glance.
+# A code version may have any character; a node whose texts have control characters has no summary.
 CODES = st.sampled_from([None, "c1", 'c"2\\', "c\n3"])
 FACETS = st.sampled_from(
     [

@@ -67,7 +67,7 @@ def test_retention_that_was_killed_anywhere_is_finished_by_the_next_batch(expect
         with pytest.raises(Killed):
             retain(store, HORIZON, SMALL)
         store.left = 10**9
-        if not store.tables["Owed"]:
+        if not store.tables["DeferredWork"]:
             retain(store, HORIZON, SMALL)
         feed(store, [LATE], SMALL)
         assert dumped(store) == expected, at
@@ -120,7 +120,7 @@ def test_a_batch_that_meets_unfinished_retention_finishes_it_first() -> None:
     store = SetMeanwhile()
     store.tables = filled(FakeStore()).tables
     feed(store, messages)
-    assert not store.tables["Owed"]
+    assert not store.tables["DeferredWork"]
     assert dumped(store) == dumped(after)
 
 

@@ -1,4 +1,4 @@
-"""Real Neo4j as a test wants it: opened, with its schema, and empty."""
+"""A real Neo4j for a test: open, with the schema, and empty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EMPTY = "MATCH (n) WHERE NOT n:HeadwaterSchema CALL (n) { DETACH DELETE n } IN 
 
 @contextmanager
 def opened(servers: Servers) -> Iterator[Neo4jStore]:
-    """Open the graph of the test servers, its schema made; a horizon set meanwhile does not reach the tests after it."""
+    """Open the graph of the test servers with its schema; a horizon that a test sets is removed after it."""
     settings = graph_settings(
         uri=servers.neo4j_uri, user=servers.neo4j_user, password=servers.neo4j_password, database="neo4j"
     )
@@ -29,7 +29,7 @@ def opened(servers: Servers) -> Iterator[Neo4jStore]:
 
 
 def emptied(store: Neo4jStore) -> Neo4jStore:
-    """Delete everything in the graph but its schema."""
+    """Delete everything except the schema."""
     with store.driver.session(database="neo4j") as session:
         session.run(_EMPTY).consume()
     return store

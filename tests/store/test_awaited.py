@@ -1,4 +1,4 @@
-"""A write is sent and not waited for: the next statement is made meanwhile, and what the server refuses is told then."""
+"""A write is sent without waiting for it: the next statement reports what the server refused."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import pytest
 from headwater_avro.errors import StoreRefused
 from headwater_graph.model.values import Statement
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.statements import asked, names
+from headwater_graph.store.statements import names, prepared
 
 from ..servers import Servers
 from .empty import emptied, opened
 
-# A name is a text: the server finds out when it carries the statement out.
+# A name is a text: the server refuses the map when it runs the statement.
 REFUSED = Statement("upsert_named_jobs", ({"key": "k2", "namespace": "n", "name": {"no": "text"}},))
 
 
 @pytest.mark.parametrize("name", names("write"))
-def test_every_write_has_a_result_to_wait_for_later(name: str) -> None:
-    text, _ = asked(name, {})
+def test_every_write_returns_a_result(name: str) -> None:
+    text, _ = prepared(name, {})
     assert text.count("\nRETURN ") == 1
     assert text.splitlines()[-1].startswith("RETURN ")
 
@@ -32,21 +32,21 @@ def store(servers: Servers) -> Iterator[Neo4jStore]:
 
 
 @pytest.mark.end_to_end
-def test_what_is_refused_is_told_by_the_next_question(store: Neo4jStore) -> None:
+def test_the_next_read_reports_a_refused_write(store: Neo4jStore) -> None:
     sent: list[int] = []
 
-    def write_and_ask() -> None:
+    def write_and_read() -> None:
         with store.transaction() as tx:
             sent.append(tx.write([REFUSED]))
             tx.jobs([("n", "other")])
 
     with pytest.raises(StoreRefused, match="Property values"):
-        write_and_ask()
+        write_and_read()
     assert sent == [1]
 
 
 @pytest.mark.end_to_end
-def test_what_is_refused_last_is_told_by_the_commit_and_nothing_of_it_stays(store: Neo4jStore) -> None:
+def test_the_commit_reports_a_refused_last_write_and_nothing_is_stored(store: Neo4jStore) -> None:
     good = Statement("upsert_named_jobs", ({"key": "k1", "namespace": "n", "name": "good"},))
     with pytest.raises(StoreRefused, match="Property values"), store.transaction() as tx:
         tx.write([good, REFUSED])

@@ -1,4 +1,4 @@
-"""What lineage shows of a node is kept with it, and is what the node is after whatever is told, removed or derived anew."""
+"""The summary of a node describes the node after each batch, after retention and after a rebuild."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .empty import emptied, opened
 pytestmark = pytest.mark.end_to_end
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-Told = dict[str, Any]
+Facets = dict[str, Any]
 
 
 @pytest.fixture
@@ -42,45 +42,48 @@ def event(
     run: str,
     second: int,
     kind: str,
-    outputs: Told | None = None,
-    facets: Told | None = None,
+    outputs: Facets | None = None,
+    facets: Facets | None = None,
     parent: str | None = None,
     job: str = "job",
 ) -> bytes:
     """A run; ``outputs`` are facets by dataset, ``facets`` those of the job."""
-    told: Told = {
+    message: Facets = {
         "eventTime": f"2026-01-01T00:00:{second:02}Z",
         "eventType": kind,
         "run": {"runId": run},
         "job": {"namespace": "j", "name": job, "facets": facets or {}},
         "inputs": [{"namespace": "d", "name": "in"}],
-        "outputs": [{"namespace": "d", "name": name, "facets": told} for name, told in (outputs or {}).items()],
+        "outputs": [
+            {"namespace": "d", "name": name, "facets": dataset_facets}
+            for name, dataset_facets in (outputs or {}).items()
+        ],
     }
     if parent:
-        told["run"]["facets"] = {
+        message["run"]["facets"] = {
             "parent": {"run": {"runId": f"run of {parent}"}, "job": {"namespace": "j", "name": parent}}
         }
-    return json.dumps(told).encode()
+    return json.dumps(message).encode()
 
 
-def owned_by(*names: str) -> Told:
+def owned_by(*names: str) -> Facets:
     return {"owners": [{"name": name} for name in names]}
 
 
-def also(*names: str) -> Told:
+def also(*names: str) -> Facets:
     return {"symlinks": {"identifiers": [{"namespace": "d", "name": name, "type": "TABLE"} for name in names]}}
 
 
 def summary(store: Neo4jStore, name: str) -> NodeSummary | None:
-    """The glance of the job or dataset of a name; None where it has none."""
-    query = "MATCH (n:Job|Dataset {name: $name}) RETURN n.glance"
+    """Return the summary of the job or dataset of a name; None where it has none."""
+    query = "MATCH (n:Job|Dataset {name: $name}) RETURN n.summary"
     records, _, _ = store.driver.execute_query(query, {"name": name}, database_="neo4j")
     ((text,),) = records
     return None if text is None else summaries_of([text])[0]
 
 
 def shown(store: Neo4jStore, *batches: list[bytes], of: str = "job") -> NodeSummary:
-    """What is kept of a node after some batches, after each of which all is right."""
+    """Return the summary of a node after some batches; the graph is consistent after each of them."""
     for batch in batches:
         feed(store, batch)
         assert list(check(store)) == []
@@ -140,7 +143,7 @@ def test_a_new_version_a_code_version_and_a_state_are_shown(graph: Neo4jStore) -
     assert other.marks == ()
 
 
-def test_who_is_named_and_no_more_is_shown(graph: Neo4jStore) -> None:
+def test_a_node_that_is_only_named_has_a_summary(graph: Neo4jStore) -> None:
     parent = shown(graph, [event("r1", 1, "COMPLETE", {"out": also("other")}, parent="parent")], of="parent")
     assert (parent.marks, parent.facts) == (("no run yet",), {})
     for name in ("out", "other"):
@@ -164,9 +167,9 @@ def test_a_dataset_is_shown_as_it_was_written_last(graph: Neo4jStore) -> None:
     assert list(unwritten.facts) == ["version"]
 
 
-def test_times_before_1970_are_told_to_the_microsecond(graph: Neo4jStore) -> None:
-    told = event("r1", 1, "COMPLETE", {"out": {}}).replace(b"2026-01-01T00:00:01Z", b"1969-12-31T23:59:58.700001Z")
-    found = shown(graph, [told])
+def test_times_before_1970_are_exact_to_the_microsecond(graph: Neo4jStore) -> None:
+    message = event("r1", 1, "COMPLETE", {"out": {}}).replace(b"2026-01-01T00:00:01Z", b"1969-12-31T23:59:58.700001Z")
+    found = shown(graph, [message])
     assert found.facts["since"] == found.facts["lastRunAt"] == "1969-12-31T23:59:58.700001Z"
     assert shown(graph, of="out").facts["writtenAt"] == "1969-12-31T23:59:58.700001Z"
     feed(graph, [event("r2", 2, "COMPLETE", {"out": {}})])
@@ -186,7 +189,7 @@ def test_what_retention_removes_and_a_rebuild_derives_is_shown(graph: Neo4jStore
     assert shown(graph) == last
 
 
-def test_a_text_that_needs_more_than_quotes_is_asked_for_by_itself(graph: Neo4jStore) -> None:
+def test_a_node_with_control_characters_has_no_summary_and_is_queried(graph: Neo4jStore) -> None:
     code = {"sourceCodeLocation": {"type": "git", "version": "line\nbreak"}}
     feed(graph, [event("r1", 1, "COMPLETE", {"out": {"ownership": owned_by("a\u001fb")}}, code)])
     assert list(check(graph)) == []
@@ -197,26 +200,26 @@ def test_a_text_that_needs_more_than_quotes_is_asked_for_by_itself(graph: Neo4jS
     assert job.facts["codeVersion"] == "line\nbreak"
 
 
-def test_a_wrong_glance_is_found_and_a_rebuild_mends_it(graph: Neo4jStore) -> None:
+def test_a_check_finds_a_wrong_summary_and_a_rebuild_corrects_it(graph: Neo4jStore) -> None:
     feed(graph, [event("r1", 1, "COMPLETE", {"out": {}}, parent="parent")])
     right = [summary(graph, name) for name in ("job", "parent", "out")]
-    query = "MATCH (n:Job|Dataset) WHERE n.name <> 'in' SET n.glance = 'x'"
+    query = "MATCH (n:Job|Dataset) WHERE n.name <> 'in' SET n.summary = 'x'"
     graph.driver.execute_query(query, database_="neo4j")
-    assert {json.loads(one.line)["of"][2] for one in check(graph)} == {"job", "parent", "out"}
+    assert {json.loads(difference.line)["of"][2] for difference in check(graph)} == {"job", "parent", "out"}
     rebuild(graph)
     assert list(check(graph)) == []
     assert [summary(graph, name) for name in ("job", "parent", "out")] == right
 
 
-def test_a_graph_written_before_is_led_there(graph: Neo4jStore) -> None:
+def test_a_migration_from_version_2_sets_the_summaries(graph: Neo4jStore) -> None:
     streaming = {"jobType": {"processingType": "SERVICE"}, "ownership": owned_by("a", "b")}
     feed(graph, [event("r1", 1, "START", {"out": {"ownership": owned_by("team")}}, streaming, "parent")])
     before = [summary(graph, name) for name in ("job", "parent", "out", "in")]
     assert before[0] is not None
     assert (before[0].marks, before[0].facts["owners"]) == (("streaming",), ["a", "b"])
-    query = "MATCH (n:Job|Dataset), (s:HeadwaterSchema) REMOVE n.glance, n.owners, n.streaming SET s.version = 2"
+    query = "MATCH (n:Job|Dataset), (s:HeadwaterSchema) REMOVE n.summary, n.owners, n.streaming SET s.version = 2"
     graph.driver.execute_query(query, database_="neo4j")
     assert len(list(check(graph))) >= 4
-    assert [version for version, _ in schema.migrate(graph.settings)] == [3]
+    assert [version for version, _ in schema.migrate(graph.settings)] == [3, 4]
     assert [summary(graph, name) for name in ("job", "parent", "out", "in")] == before
     assert list(check(graph)) == []

@@ -1,4 +1,4 @@
-"""The commands on the graph that the page for operators shows are commands that there are."""
+"""The ``headwater graph`` commands in docs/operate.md exist."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def test_the_page_shows_retention_and_migration() -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_command_is_one_that_there_is(line: str) -> None:
-    name, *words = shlex.split(line)
+def test_a_shown_command_exists(line: str) -> None:
+    name, *arguments = shlex.split(line)
     with click.Context(graph) as context:
         command = graph.get_command(context, name)
         assert command is not None
-        with command.make_context(name, words, parent=context) as parsed:
+        with command.make_context(name, arguments, parent=context) as parsed:
             assert not parsed.args

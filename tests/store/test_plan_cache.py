@@ -1,4 +1,4 @@
-"""What is planned before there is a batch is what batches use."""
+"""The statements that are planned before the first batch are those that batches use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from headwater_graph.store import neo4j_store as store_module
 from headwater_graph.store.neo4j_store import Neo4jStore
 from headwater_graph.store.plan_cache import USUAL, warm_up
-from headwater_graph.store.statements import asked
+from headwater_graph.store.statements import prepared
 
 from ..feeding import feed
 from ..servers import Servers
@@ -29,7 +29,7 @@ def graph(servers: Servers) -> Iterator[Neo4jStore]:
 def event(kind: str, second: int, run: str, job: str, reads: list[str], writes: list[str], code: str = "1") -> bytes:
     columns = {"out": {"inputFields": [{"namespace": "n", "name": name, "field": "in"} for name in reads]}}
     facets = {"schema": {"fields": [{"name": "out"}]}, "columnLineage": {"fields": columns}}
-    told: dict[str, Any] = {
+    value: dict[str, Any] = {
         "eventType": kind,
         "eventTime": f"2026-01-01T00:00:{second:02}Z",
         "run": {"runId": run},
@@ -37,7 +37,7 @@ def event(kind: str, second: int, run: str, job: str, reads: list[str], writes: 
         "inputs": [{"namespace": "n", "name": name} for name in reads],
         "outputs": [{"namespace": "n", "name": name, "facets": facets} for name in writes],
     }
-    return json.dumps(told).encode()
+    return json.dumps(value).encode()
 
 
 BATCHES = (
@@ -47,7 +47,7 @@ BATCHES = (
         event("START", 25, "r2", "read", ["a"], []),
         event("COMPLETE", 30, "m2", "make", ["raw", "raw2"], ["a"]),
     ],
-    # What goes on, what changed, and what comes late: a run before the ones that are there, one that is told again.
+    # Continued, changed and late runs: a run before all known ones, and one with further events.
     [
         event("COMPLETE", 35, "r2", "read", ["a"], ["b"]),
         event("COMPLETE", 40, "m3", "make", ["raw"], ["a"], code="2"),
@@ -68,16 +68,16 @@ def used_by(graph: Neo4jStore, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     def noted(name: str, parameters: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         used.append(name)
-        return asked(name, parameters)
+        return prepared(name, parameters)
 
-    monkeypatch.setattr(store_module, "asked", noted)
+    monkeypatch.setattr(store_module, "prepared", noted)
     for batch in BATCHES:
         feed(graph, batch)
     return set(used)
 
 
 def test_the_usual_statements_are_those_of_ordinary_batches(graph: Neo4jStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Offsets are those of Kafka. The lock is taken by every transaction; the others of a dataset that no run makes.
+    # Offsets come from Kafka. Every transaction takes the lock; the others concern a dataset that no run makes.
     used = used_by(graph, monkeypatch)
     assert set(USUAL) - used == {"write/set_offsets"}
     assert used - set(USUAL) <= {"write/lock", "read/last_exact_read", "read/inexact_read"}

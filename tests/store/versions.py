@@ -1,7 +1,7 @@
-"""The graph on another Neo4j, such as a long-term release: ``python -m tests.store.versions 5.26.25 [pytest's words]``.
+"""The graph on another Neo4j, such as a long-term release: ``python -m tests.store.versions 5.26.25 [pytest's arguments]``.
 
 Resolves that version, starts it, and has every test of the graph run against it that
-needs no Kafka: the statements and their plans, the store, the rules through it, the questions.
+needs no Kafka: the statements and their plans, the store, the rules, the queries.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ server.memory.pagecache.size=256m
 dbms.usage_report.enabled=false
 dbms.security.auth_enabled=true
 """
-OPENED = tuple(f"--add-opens=java.base/{one}=ALL-UNNAMED" for one in ("java.nio", "java.io", "sun.nio.ch"))
+OPENED = tuple(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.nio", "java.io", "sun.nio.ch"))
 STARTED = 120.0
 """Seconds that the server may take to start."""
 
@@ -61,8 +61,8 @@ def started(version: str, folder: Path) -> Iterator[Place]:
     server = Program("org.neo4j.server.CommunityEntryPoint", jars, where, OPENED, heap="2g")
     log = folder / "log"
     with (
-        log.open("w") as told,
-        subprocess.Popen(server.command(folder / "java.args"), stdout=told, stderr=told) as running,
+        log.open("w") as output,
+        subprocess.Popen(server.command(folder / "java.args"), stdout=output, stderr=output) as running,
     ):
         try:
             until = time.monotonic() + STARTED
@@ -78,7 +78,7 @@ def started(version: str, folder: Path) -> Iterator[Place]:
 def main() -> None:
     if len(sys.argv) == 1:
         raise SystemExit("which version? For instance: make test-neo4j VERSION=5.26.25")
-    version, *words = sys.argv[1:]
+    version, *arguments = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder, started(version, Path(folder)) as place:
         environ = os.environ | {
             "HEADWATER_TEST_KAFKA": "127.0.0.1:1",
@@ -86,7 +86,7 @@ def main() -> None:
             "HEADWATER_TEST_NEO4J_USER": USER,
             "HEADWATER_TEST_NEO4J_PASSWORD": place.password,
         }
-        done = subprocess.run([sys.executable, "-m", "pytest", *(words or TESTS)], env=environ, check=False)
+        done = subprocess.run([sys.executable, "-m", "pytest", *(arguments or TESTS)], env=environ, check=False)
     sys.exit(done.returncode)
 
 

@@ -293,7 +293,7 @@ def _unwritten_current(tx: Transaction, dataset: Key, retained: RetainedRead | N
         return unwritten_version_id(dataset, retained.external)
     if exact is not None:
         return exact.version
-    return initial_version_id(dataset) if retained is not None or tx.inexact_read(dataset) else None
+    return initial_version_id(dataset) if retained is not None or tx.has_inexact_read(dataset) else None
 
 
 def _latest(tx: Transaction, entities: Entities, dataset: Key, version_changes: VersionChanges) -> Made | None:
@@ -321,7 +321,7 @@ def dropped_row(tx: Transaction, dataset: Key, record: DatasetRecord) -> Row:
     It is if its merged facet states DROP and no later version of it exists that does not state DROP (specification 7.1).
     """
     facets = record.facets
-    dropped = says_drop(facets) and not tx.kept_after(dataset, facets["lifecycleStateChange"][0])
+    dropped = says_drop(facets) and not tx.has_live_version_after(dataset, facets["lifecycleStateChange"][0])
     return {"dataset": dataset_node_key(dataset), "dropped": dropped or None}
 
 

@@ -148,7 +148,7 @@ def _named_row(
     row: Row = {"key": node_key, "namespace": key[0], "name": key[1], "record": pack(record)}
     if before is None or _texts(before.facets) != _texts(record.facets):
         text = facets_text(record.facets)
-        row |= {"facets": text, **properties_of(text)}
+        row["properties"] = {"facets": text, **properties_of(text)}
     return row
 
 

@@ -37,7 +37,7 @@ def check(store: Scans) -> Iterator[Difference]:
         looks = (
             differences(dump(derived), dump(store)),
             differences(sort_lines(rederived_lines(derived)), sort_lines(stored_lines(store))),
-            _stale_glances(store),
+            _stale_summaries(store),
         )
         for look in looks:
             for number, difference in enumerate(look):
@@ -65,10 +65,10 @@ def differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[D
             one, other = next(ours, None), next(theirs, None)
 
 
-def _stale_glances(store: Scans) -> Iterator[Difference]:
-    """The glances that are not of what their nodes are now (headwater_graph.store.node_summary)."""
+def _stale_summaries(store: Scans) -> Iterator[Difference]:
+    """The summaries that do not describe their nodes (headwater_graph.store.node_summary)."""
     for row in store.scan("check/summaries"):
-        yield Difference("+", (canonical({"kind": "glance", "of": [row["kind"], *row["key"]]}) + "\n").encode())
+        yield Difference("+", (canonical({"kind": "summary", "of": [row["kind"], *row["key"]]}) + "\n").encode())
 
 
 def _refuse_unsettled(store: Scans) -> None:

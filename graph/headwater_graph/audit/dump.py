@@ -72,7 +72,7 @@ def _job_versions(rows: Iterator[Row]) -> Iterator[Line]:
     for job, versions in groupby(rows, key=lambda row: tuple(row["job"])):
         number = 0
         for row in versions:
-            number = max(number + 1, row.get("keptNumber") or 0)
+            number = max(number + 1, row.get("retainedNumber") or 0)
             inputs, outputs = cast("list[Json]", parsed(row["lineage"].encode()))
             yield {
                 "kind": "jobVersion",

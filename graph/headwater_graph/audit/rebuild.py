@@ -103,7 +103,7 @@ def _sweep(store: Store, name: str, limits: TransactionLimits, progress: Progres
     while after is not None:
         try:
             with store.transaction() as tx:
-                after = tx.sweep(name, after, limits.rows)
+                after = tx.run_rebuild_page(name, after, limits.rows)
         except StoreExhausted:
             if limits.rows == limits.halved().rows:
                 raise

@@ -20,7 +20,7 @@ CREATE CONSTRAINT dataset_event_key IF NOT EXISTS FOR (n:DatasetEvent) REQUIRE n
 
 CREATE CONSTRAINT writer_name IF NOT EXISTS FOR (n:Writer) REQUIRE n.name IS UNIQUE;
 
-CREATE CONSTRAINT owed_key IF NOT EXISTS FOR (n:Owed) REQUIRE n.key IS UNIQUE;
+CREATE CONSTRAINT deferred_work_key IF NOT EXISTS FOR (n:DeferredWork) REQUIRE n.key IS UNIQUE;
 
 CREATE INDEX run_fold IF NOT EXISTS FOR (n:Run) ON (n.job, n.moment, n.tie);
 

@@ -23,17 +23,17 @@ def version_of(row: Row, job: Key) -> JobVersion:
 
 
 def _retained(row: Row) -> RetainedCounts | None:
-    if row.get("keptNumber") is None:
+    if row.get("retainedNumber") is None:
         return None
-    return RetainedCounts(row["keptNumber"], row["keptRuns"], _last(row))
+    return RetainedCounts(row["retainedNumber"], row["retainedRuns"], _last(row))
 
 
 def _last(row: Row) -> Moment | None:
-    return None if row.get("keptLastMoment") is None else (row["keptLastMoment"], row["keptLastRun"])
+    return None if row.get("retainedLastMoment") is None else (row["retainedLastMoment"], row["retainedLastRun"])
 
 
 def retained_read(text: str | None) -> RetainedRead | None:
-    """Return the read that the property ``past`` of a dataset contains."""
+    """Return the read that the property ``retainedRead`` of a dataset contains."""
     if text is None:
         return None
     time, run_id, external = _decode_read(text)
@@ -41,5 +41,5 @@ def retained_read(text: str | None) -> RetainedRead | None:
 
 
 def retained_read_text(read: RetainedRead) -> str:
-    """Return the property ``past`` of a dataset: JSON, ``[time, runId, external or null]``."""
+    """Return the property ``retainedRead`` of a dataset: JSON, ``[time, runId, external or null]``."""
     return msgspec.json.encode((*read.moment, read.external)).decode()

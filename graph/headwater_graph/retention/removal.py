@@ -154,7 +154,7 @@ def _retained_source_rows(tx: Transaction, jobs: Iterable[Key], horizon: int) ->
         before = retained_sources_of(job.retained_sources)
         sources = _retained_sources(key, bases[key], items, before, horizon)
         if sources != before:
-            yield {"job": job_node_key(key), "past": pack_retained_sources(sources)}
+            yield {"job": job_node_key(key), "retainedSources": pack_retained_sources(sources)}
 
 
 def _bases(job: StoredJob) -> Iterator[tuple[Moment, Key | None]]:
@@ -287,9 +287,9 @@ def _retain_datasets(tx: Transaction, _horizon: int, after: str, limits: Transac
 def _retained_read_row(dataset: Key, retained: RetainedRead | None, read: RetainedRead) -> Row:
     return {
         "dataset": dataset_node_key(dataset),
-        "past": retained_read_text(retained) if retained else None,
+        "retainedRead": retained_read_text(retained) if retained else None,
         "version": unwritten_version_id(dataset, read.external),
-        "kept": True if retained else None,
+        "retained": True if retained else None,
     }
 
 

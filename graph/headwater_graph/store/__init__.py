@@ -1,1 +1,1 @@
-"""The graph store: its port, Neo4j behind it, the schema and its migrations."""
+"""The graph store: its port, the implementation on Neo4j, the schema and its migrations."""

@@ -1,4 +1,4 @@
-"""The one place where the Neo4j driver is opened and its errors become headwater's."""
+"""Opens the Neo4j driver, and translates its errors into headwater's."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from headwater_avro.errors import (
 )
 from headwater_graph.settings import GraphSettings
 
-MAX_TOLD = 600
-"""How much of what Neo4j says is passed on: a syntax error lists all that could stand there before it tells where."""
+MAX_MESSAGE = 600
+"""How many characters of Neo4j's messages are passed on: a syntax error lists all expected tokens before its position."""
 
 _START = "start it (`headwater up` for a local one), or set HEADWATER_NEO4J_URI"
 
 
 @contextmanager
 def connected(settings: GraphSettings) -> Iterator[neo4j.Driver]:
-    """Open a driver to the Neo4j that the settings name."""
+    """Open a driver for the Neo4j of the settings."""
     if settings.uri is None:
-        raise ConfigError("no graph is named: set HEADWATER_NEO4J_URI, or start a local one with `headwater up`")
+        raise ConfigError("no graph is configured: set HEADWATER_NEO4J_URI, or start a local one with `headwater up`")
     auth = (settings.user, settings.password.get_secret_value())
     with neo4j.GraphDatabase.driver(
         settings.uri, auth=auth, connection_timeout=settings.connect_timeout, notifications_min_severity="OFF"
@@ -39,10 +39,10 @@ def connected(settings: GraphSettings) -> Iterator[neo4j.Driver]:
 
 @contextmanager
 def translated(settings: GraphSettings) -> Iterator[None]:
-    """Turn the driver's errors into headwater's, by what is to be done next.
+    """Translate the driver's errors into headwater's, by what the caller can do about them.
 
-    Raises ServerUnavailable (wait or start it), ConfigError (the account is wrong), StoreExhausted (smaller portions),
-    StoreBusy (again) or StoreRefused (what was written is at fault).
+    Raises ServerUnavailable (wait, or start it), ConfigError (correct the account), StoreExhausted (write smaller portions),
+    StoreTimedOut, StoreBusy (try again) or StoreRefused (the statement or its data is wrong).
     """
     try:
         yield
@@ -66,7 +66,9 @@ def of_code(fault: exceptions.Neo4jError, address: str) -> HeadwaterError:
     if "DatabaseUnavailable" in code or "DatabaseNotFound" in code or ".Cluster." in code or "ReadOnly" in code:
         return ServerUnavailable("Neo4j", address, f"{_first_line(fault)}; see its log")
     if code.startswith("Neo.ClientError.Schema.") and "Constraint" not in code:
-        return ConfigError(f"the graph lacks a part of its schema: run `headwater graph init` ({_first_line(fault)})")
+        return ConfigError(
+            f"a part of the graph's schema is missing: run `headwater graph init` ({_first_line(fault)})"
+        )
     if code.startswith("Neo.TransientError"):
         return StoreBusy(f"{code}: {_first_line(fault)}")
     if code.startswith("Neo.DatabaseError"):
@@ -75,6 +77,6 @@ def of_code(fault: exceptions.Neo4jError, address: str) -> HeadwaterError:
 
 
 def _first_line(fault: Exception) -> str:
-    # The text of a Neo4jError wraps its message in its codes, over which the message would be cut.
-    told = fault.message if isinstance(fault, exceptions.Neo4jError) else str(fault)
-    return ((told or "").splitlines() or [type(fault).__name__])[0][:MAX_TOLD].rstrip(" :")
+    # str() of a Neo4jError begins with its codes, so that truncation would remove the end of the message.
+    message = fault.message if isinstance(fault, exceptions.Neo4jError) else str(fault)
+    return ((message or "").splitlines() or [type(fault).__name__])[0][:MAX_MESSAGE].rstrip(" :")

@@ -1,4 +1,4 @@
-"""The way from each version of the graph's schema to the next (see ``schema``)."""
+"""The migration from each version of the graph's schema to the next (see ``schema``)."""
 
 from __future__ import annotations
 
@@ -12,63 +12,84 @@ from headwater_graph.model.facet_properties import dataset_properties_of, job_pr
 from headwater_graph.store.statements import cypher
 
 Part: TypeAlias = str | Callable[[neo4j.Session], None]
-"""A statement, which runs in a transaction of its own, or a function. Large statements say ``IN TRANSACTIONS``."""
+"""A statement, which runs in a transaction of its own, or a function. Statements on many nodes say ``IN TRANSACTIONS``."""
 
-AT_ONCE = 1_000
+PAGE_SIZE = 1_000
 """How many nodes a function reads at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The way from one version of the schema to the next: what it is for, and its parts.
+    """The migration from one version of the schema to the next: its purpose, and its parts.
 
-    Each part does no harm when run again: a migration that was broken off is begun anew.
+    Each part is safe to run again: an interrupted migration starts again with its first part.
     """
 
     purpose: str
     parts: tuple[Part, ...]
 
 
-def _keep_told(label: str, told: Callable[[str], dict[str, Any]]) -> Callable[[neo4j.Session], None]:
-    """Return a part that keeps with each node what its facets tell."""
+def _set_facet_properties(
+    label: str, properties_of: Callable[[str], dict[str, Any]], *facets: str
+) -> Callable[[neo4j.Session], None]:
+    """Return a part that sets the properties derived from facets on the nodes that have one of these facets."""
     page = f"""
         MATCH (n:{label})
         WHERE n.key > $after
         WITH n ORDER BY n.key LIMIT $limit
         RETURN max(n.key) AS last, collect(CASE
-          WHEN n.facets CONTAINS '"ownership"' OR n.facets CONTAINS '"jobType"' THEN [n.key, n.facets]
+          WHEN any(facet IN $facets WHERE n.facets CONTAINS facet) THEN [n.key, n.facets]
         END) AS found
     """
-    keep = f"UNWIND $rows AS row MATCH (n:{label} {{key: row.key}}) SET n += row.told"
+    write = f"UNWIND $rows AS row MATCH (n:{label} {{key: row.key}}) SET n += row.properties"
+    quoted = [f'"{facet}"' for facet in facets]
 
     def part(session: neo4j.Session) -> None:
         after: str | None = ""
         while after is not None:
-            record = session.run(page, after=after, limit=AT_ONCE).single(strict=True)
-            rows = [{"key": key, "told": told(facets)} for key, facets in record["found"]]
-            session.run(keep, rows=rows).consume()
+            record = session.run(page, after=after, limit=PAGE_SIZE, facets=quoted).single(strict=True)
+            rows = [{"key": key, "properties": properties_of(text)} for key, text in record["found"]]
+            session.run(write, rows=rows).consume()
             after = record["last"]
 
     return part
 
 
-def _put_glances(label: str, variable: str) -> str:
-    """Return the statement that gives each node its glance."""
+def _set_summaries(label: str, variable: str) -> str:
+    """Return the statement that sets the summary of each node, under the name that version 3 has for it."""
     return f"""
         MATCH ({variable}:{label})
         CALL ({variable}) {{
           OPTIONAL MATCH ({variable})-[:CURRENT]->(v:{label}Version)
           WITH {variable},
           {cypher(f"fragments/{label.lower()}_summary")}
-          AS glance
-          SET {variable}.glance = glance
+          AS summary
+          SET {variable}.glance = summary
+        }} IN TRANSACTIONS OF 10000 ROWS
+    """
+
+
+def _rename_properties(label: str, **names: str) -> str:
+    """Return the statement that renames properties (old=new).
+
+    All properties of a node are renamed in one transaction, so a node either has its old names or its new ones.
+    """
+    old = " OR ".join(f"n.{name} IS NOT NULL" for name in names)
+    assignments = ", ".join(f"n.{new} = n.{name}" for name, new in names.items())
+    removed = ", ".join(f"n.{name}" for name in names)
+    return f"""
+        MATCH (n:{label})
+        WHERE {old}
+        CALL (n) {{
+          SET {assignments}
+          REMOVE {removed}
         }} IN TRANSACTIONS OF 10000 ROWS
     """
 
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(
-        "a job version knows how its last run stands",
+        "job versions have the state of their last run",
         (
             """
             MATCH (v:JobVersion)
@@ -81,13 +102,36 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
     ),
     Migration(
-        "jobs and datasets know their owners, and what lineage shows of them",
+        "jobs and datasets have their owners, and a summary that lineage shows",
         (
-            _keep_told("Job", job_properties_of),
-            _keep_told("Dataset", dataset_properties_of),
-            _put_glances("Job", "j"),
-            _put_glances("Dataset", "d"),
+            _set_facet_properties("Job", job_properties_of, "ownership", "jobType"),
+            _set_facet_properties("Dataset", dataset_properties_of, "ownership"),
+            _set_summaries("Job", "j"),
+            _set_summaries("Dataset", "d"),
+        ),
+    ),
+    Migration(
+        "deferred work, summaries and what retention retains have their names of version 4",
+        (
+            """
+            MATCH (n:Owed)
+            CALL (n) {
+              SET n:DeferredWork
+              REMOVE n:Owed
+            } IN TRANSACTIONS OF 10000 ROWS
+            """,
+            "DROP CONSTRAINT owed_key IF EXISTS",
+            _rename_properties("Job", glance="summary", past="retainedSources"),
+            _rename_properties("Dataset", glance="summary", past="retainedRead"),
+            _rename_properties("DatasetVersion", kept="retained"),
+            _rename_properties(
+                "JobVersion",
+                keptNumber="retainedNumber",
+                keptRuns="retainedRuns",
+                keptLastRun="retainedLastRun",
+                keptLastMoment="retainedLastMoment",
+            ),
         ),
     ),
 )
-"""The first leads from version 1 to 2, and so on; what a released headwater did is never changed here."""
+"""The first leads from version 1 to 2, and so on; the effect of a released migration does not change."""

@@ -1,4 +1,4 @@
-"""The graph in Neo4j, behind the store's port: plans carried out, bounded reads answered (see ``port``)."""
+"""The implementation of the store's port on Neo4j (see ``port``)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from headwater_graph.model.values import (
 from headwater_graph.settings import GraphSettings, graph_settings
 from headwater_graph.store import schema
 from headwater_graph.store.connection import connected, translated
-from headwater_graph.store.node_summary import VersionChanges
-from headwater_graph.store.parameters import TIE_LENGTH, formed, job_rows, moment_row, with_horizon
-from headwater_graph.store.statements import asked
+from headwater_graph.store.node_summary import AffectedNodes
+from headwater_graph.store.parameters import TIE_LENGTH, job_rows, moment_row, parameter_rows, with_horizon
+from headwater_graph.store.statements import prepared
 from headwater_graph.store.writer_node import CommittedOffsets, committed_offsets, lock_holder_before
 
 
 class Neo4jStore:
-    """A graph in Neo4j. ``holder`` names the writer to others that wait for its lock."""
+    """A graph in Neo4j. ``holder`` is the name that other writers see while this one holds the lock."""
 
     def __init__(self, settings: GraphSettings, holder: str = "headwater") -> None:
         self.settings = settings
@@ -46,7 +46,7 @@ class Neo4jStore:
 
     @classmethod
     def connect(cls, uri: str, user: str, password: str, database: str = "neo4j", *, holder: str = "headwater") -> Self:
-        """Open a store at an address. Raises ServerUnavailable, or ConfigError where the account is refused."""
+        """Open a store at an address. Raises ServerUnavailable, or ConfigError if the server refuses the account."""
         settings = graph_settings(uri=uri, user=user, password=password, database=database)
         return cls(settings, holder).__enter__()
 
@@ -69,18 +69,18 @@ class Neo4jStore:
 
     @contextmanager
     def transaction(self) -> Iterator[Neo4jTransaction]:
-        """Begin a transaction with the writer's lock held; leaving it by an exception undoes all.
+        """Begin a transaction that holds the writer's lock; an exception rolls it back.
 
-        Raises ServerUnavailable, StoreBusy, StoreExhausted or StoreRefused; SchemaMismatch where the graph has another one.
+        Raises ServerUnavailable, StoreBusy, StoreExhausted or StoreRefused; SchemaMismatch if the graph has another schema.
         """
         with (
             translated(self.settings),
             self.driver.session(database=self.settings.database) as session,
             session.begin_transaction(metadata={"writer": self.holder}, timeout=self.settings.write_timeout) as tx,
         ):
-            locked = tx.run(*asked("write/lock", {"holder": self.holder, "batch": self.batch}))
+            locked = tx.run(*prepared("write/lock", {"holder": self.holder, "batch": self.batch}))
             writer = next(locked)
-            # A migration may have been made since this writer began.
+            # The graph may have been migrated since this writer began.
             schema.check(writer["schema"])
             transaction = Neo4jTransaction(tx, writer["horizon"])
             try:
@@ -88,36 +88,36 @@ class Neo4jStore:
                 transaction.write_summaries()
                 tx.commit()
             finally:
-                transaction.forget()
+                transaction.clear_parameters()
 
     def announce(self, batch: int) -> None:
-        """Say which batch the next transactions belong to: operators read it from the Writer."""
+        """Set the batch that the next transactions belong to; operators can read it from the node ``Writer``."""
         self.batch = batch
 
     def held_by(self) -> str | None:
-        """Return who else writes now, so that this one waits; None: nobody. Raises ServerUnavailable."""
+        """Return the name of the writer that this one waits for, None if it does not wait. Raises ServerUnavailable."""
         with translated(self.settings):
             return lock_holder_before(self.driver, self.settings.database, self.holder)
 
     def committed_offsets(self) -> CommittedOffsets:
-        """Return up to which offsets messages are in the graph, and which batch was done last. Raises ServerUnavailable."""
+        """Return up to which offsets messages are in the graph, and which batch was the last. Raises ServerUnavailable."""
         with translated(self.settings):
             return committed_offsets(self.driver, self.settings.database)
 
     def scan(self, name: str, **parameters: Any) -> Iterator[Row]:
-        """Yield the rows of one of the scans of a dump or a check, streaming."""
+        """Yield the rows of a scan of a dump or a check as the server sends them."""
         with (
             translated(self.settings),
             self.driver.session(database=self.settings.database, fetch_size=1000) as session,
         ):
-            for record in session.run(*asked(name, with_horizon(parameters))):
+            for record in session.run(*prepared(name, with_horizon(parameters))):
                 yield dict(record)
 
     def has_deferred_work(self) -> bool:
-        """Tell whether work is still owed: answers are final when none is."""
+        """Return whether there is deferred work; answers are final when there is none."""
         with translated(self.settings):
             records, _, _ = self.driver.execute_query(
-                "MATCH (o:Owed) RETURN o.key LIMIT 1", database_=self.settings.database
+                "MATCH (o:DeferredWork) RETURN o.key LIMIT 1", database_=self.settings.database
             )
         return bool(records)
 
@@ -127,26 +127,26 @@ class Neo4jTransaction:
 
     def __init__(self, tx: neo4j.Transaction, horizon: int | None = None) -> None:
         self._tx = tx
-        self._given: list[dict[str, Any]] = []
-        self._touched = VersionChanges()
+        self._sent: list[dict[str, Any]] = []
+        self._affected = AffectedNodes()
         self.horizon = horizon
 
-    def forget(self) -> None:
-        """Let go of all that was sent: the driver's results stand in cycles, and keep it until the collector comes by."""
-        for given in self._given:
-            given.clear()
+    def clear_parameters(self) -> None:
+        """Clear all parameters that were sent: the driver's results refer to them in reference cycles."""
+        for parameters in self._sent:
+            parameters.clear()
 
     def _run(self, name: str, parameters: dict[str, Any]) -> neo4j.Result:
-        text, asking = asked(name, parameters)
-        self._given += asking.values()
-        return self._tx.run(text, asking)
+        text, sent = prepared(name, parameters)
+        self._sent += sent.values()
+        return self._tx.run(text, sent)
 
     def _rows(self, name: str, **parameters: Any) -> list[Row]:
-        # Not `data()`: that looks at every byte of a record.
+        # `data()` would visit every value of a record.
         return [dict(record) for record in self._run(name, parameters)]
 
-    def _many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[Row]:
-        """Ask for many things at once. The answer is one record: a record each costs the driver more than what is in it."""
+    def _rows_of_many(self, name: str, rows: Sequence[Row], **parameters: Any) -> list[Row]:
+        """Return the rows for many keys. The server sends them as one record: a record for each costs the driver more."""
         if not rows:
             return []
         (record,) = self._run(name, {"rows": rows, **parameters})
@@ -156,88 +156,63 @@ class Neo4jTransaction:
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
-        found = self._many("read/runs", [{"key": node_key("run", id_)} for id_ in ids])
+        found = self._rows_of_many("read/runs", [{"key": node_key("run", id_)} for id_ in ids])
         return {
             row["id"]: StoredRun(row["record"], row["version"], bool(row["removed"]), row["horizon"]) for row in found
         }
 
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
         jobs = {}
-        for row in self._many("read/jobs", [{"key": node_key("job", *key)} for key in keys]):
+        for row in self._rows_of_many("read/jobs", [{"key": node_key("job", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
-            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["past"])
+            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["retainedSources"])
         return jobs
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
         datasets = {}
-        for row in self._many("read/datasets", [{"key": node_key("dataset", *key)} for key in keys]):
+        for row in self._rows_of_many("read/datasets", [{"key": node_key("dataset", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
-            past = retained_read(row["past"])
-            datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]), past)
+            retained = retained_read(row["retainedRead"])
+            datasets[key] = StoredDataset(row["record"], _made(row), row["id"], bool(row["saysDrop"]), retained)
         return datasets
 
-    def made_before(self, asked: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
-        rows = [
-            {"number": number, "dataset": node_key("dataset", *dataset), "run": run_id} | moment_row(moment)
-            for number, (dataset, moment, run_id) in enumerate(asked)
-        ]
+    def made_before(self, queries: Sequence[tuple[Key, Moment, str]]) -> list[Made | None]:
+        rows = [_dataset(dataset) | moment_row(moment) | {"run": run_id} for dataset, moment, run_id in queries]
         return self._made_of("read/made_before", rows)
 
-    def made_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
-        rows = [
-            {"number": number, "dataset": node_key("dataset", *dataset)} | moment_row(moment)
-            for number, (dataset, moment) in enumerate(asked)
-        ]
-        return self._made_of("read/made_after", rows)
+    def made_after(self, queries: Sequence[tuple[Key, Moment]]) -> list[Made | None]:
+        return self._made_of("read/made_after", [_dataset(dataset) | moment_row(moment) for dataset, moment in queries])
 
-    def exact_before(self, asked: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
+    def exact_before(self, queries: Sequence[tuple[Key, str, Moment, str]]) -> list[Made | None]:
         rows = [
-            {
-                "number": number,
-                "dataset": node_key("dataset", *dataset),
-                "externalKey": node_key("external", external),
-                "run": run_id,
-            }
-            | moment_row(moment)
-            for number, (dataset, external, moment, run_id) in enumerate(asked)
+            _dataset(dataset) | moment_row(moment) | {"externalKey": node_key("external", external), "run": run_id}
+            for dataset, external, moment, run_id in queries
         ]
         return self._made_of("read/exact_before", rows)
 
-    def _made_of(self, name: str, rows: list[Row]) -> list[Made | None]:
-        found = {row["number"]: _made(row) for row in self._many(name, rows)}
-        return [found.get(number) for number in range(len(rows))]
+    def _made_of(self, name: str, rows: Iterable[Row]) -> list[Made | None]:
+        numbered = _numbered(rows)
+        found = {row["number"]: _made(row) for row in self._rows_of_many(name, numbered)}
+        return [found.get(number) for number in range(len(numbered))]
 
-    def readers_between(self, asked: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
+    def readers_between(self, queries: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
         rows = [
-            {
-                "number": number,
-                "dataset": node_key("dataset", *dataset),
-                "after": after[0],
-                "afterText": after[1],
-                "until": until[0],
-                "untilText": until[1],
-            }
-            for number, (dataset, after, until) in enumerate(asked)
+            _dataset(dataset) | _after(after) | {"until": until[0], "untilText": until[1]}
+            for dataset, after, until in queries
         ]
         return self._reads_of("read/readers_between", rows, limit)
 
-    def exact_readers(self, asked: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
+    def exact_readers(self, queries: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
         rows = [
-            {
-                "number": number,
-                "dataset": node_key("dataset", *dataset),
-                "externalKey": node_key("external", external),
-                "external": external,
-                "after": after[0],
-                "afterText": after[1],
-            }
-            for number, (dataset, external, after) in enumerate(asked)
+            _dataset(dataset) | _after(after) | {"externalKey": node_key("external", external), "external": external}
+            for dataset, external, after in queries
         ]
         return self._reads_of("read/exact_readers", rows, limit)
 
-    def _reads_of(self, name: str, rows: list[Row], limit: int) -> list[list[StoredRead]]:
-        found: list[list[StoredRead]] = [[] for _ in rows]
-        for row in self._many(name, rows, limit=limit):
+    def _reads_of(self, name: str, rows: Iterable[Row], limit: int) -> list[list[StoredRead]]:
+        numbered = _numbered(rows)
+        found: list[list[StoredRead]] = [[] for _ in numbered]
+        for row in self._rows_of_many(name, numbered, limit=limit):
             found[row["number"]].append(_read(row))
         return found
 
@@ -245,54 +220,54 @@ class Neo4jTransaction:
         rows = self._rows("read/last_exact_read", dataset=node_key("dataset", *dataset), earliest=EARLIEST[0])
         return _read(rows[0]) if rows else None
 
-    def inexact_read(self, dataset: Key) -> bool:
+    def has_inexact_read(self, dataset: Key) -> bool:
         return bool(self._rows("read/inexact_read", dataset=node_key("dataset", *dataset), earliest=EARLIEST[0]))
 
-    def kept_after(self, dataset: Key, time: int) -> bool:
+    def has_live_version_after(self, dataset: Key, time: int) -> bool:
         return bool(self._rows("read/live_version_after", dataset=node_key("dataset", *dataset), time=time))
 
-    def items_from(self, asked: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
-        found: list[list[StoredItem]] = [[] for _ in asked]
-        rows = job_rows(asked)
-        for row in self._many("read/runs_from", rows, limit=limit):
+    def items_from(self, queries: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
+        found: list[list[StoredItem]] = [[] for _ in queries]
+        rows = job_rows(queries)
+        for row in self._rows_of_many("read/runs_from", rows, limit=limit):
             found[row["number"]].append(_run_item(row))
-        for row in self._many("read/job_events_from", rows, limit=limit):
+        for row in self._rows_of_many("read/job_events_from", rows, limit=limit):
             found[row["number"]].append(_event_item(row))
         return [sorted(items, key=lambda item: item.moment)[:limit] for items in found]
 
     def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
-        asked = job_rows([(job, moment)])
-        found = [_run_item(row) for row in self._many("read/runs_before", asked, limit=limit)]
-        found += [_event_item(row) for row in self._many("read/job_events_before", asked, limit=limit)]
+        positions = job_rows([(job, moment)])
+        found = [_run_item(row) for row in self._rows_of_many("read/runs_before", positions, limit=limit)]
+        found += [_event_item(row) for row in self._rows_of_many("read/job_events_before", positions, limit=limit)]
         return sorted(found, key=lambda item: item.moment, reverse=True)[:limit]
 
-    def versions_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        return self._versions_of("read/versions_before", asked)
+    def versions_before(self, queries: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return self._versions_of("read/versions_before", queries)
 
-    def versions_after(self, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        return self._versions_of("read/versions_after", asked)
+    def versions_after(self, queries: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        return self._versions_of("read/versions_after", queries)
 
-    def _versions_of(self, name: str, asked: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        found = {row["number"]: row for row in self._many(name, job_rows(asked))}
-        return [_version(found[number], job) if number in found else None for number, (job, _) in enumerate(asked)]
+    def _versions_of(self, name: str, queries: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
+        found = {row["number"]: row for row in self._rows_of_many(name, job_rows(queries))}
+        return [_version(found[number], job) if number in found else None for number, (job, _) in enumerate(queries)]
 
-    def versions_between(self, asked: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
-        rows = job_rows([(job, first) for job, first, _ in asked])
-        for row, (_, _, last) in zip(rows, asked, strict=True):
+    def versions_between(self, queries: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
+        rows = job_rows([(job, first) for job, first, _ in queries])
+        for row, (_, _, last) in zip(rows, queries, strict=True):
             row |= {"last": last[0], "lastTie": last[1][:TIE_LENGTH], "lastText": last[1]}
-        found: list[list[JobVersion]] = [[] for _ in asked]
-        for record in self._many("read/versions_between", rows):
-            version = _version(record, asked[record["number"]][0])
+        found: list[list[JobVersion]] = [[] for _ in queries]
+        for record in self._rows_of_many("read/versions_between", rows):
+            version = _version(record, queries[record["number"]][0])
             found[record["number"]] += [version] if version else []
         return found
 
-    def last_runs_before(self, asked: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
-        rows = self._many("read/last_runs_before", job_rows(asked))
+    def last_runs_before(self, queries: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
+        rows = self._rows_of_many("read/last_runs_before", job_rows(queries))
         found = {row["number"]: (row["id"], (row["moment"], row["id"])) for row in rows}
-        return [found.get(number) for number in range(len(asked))]
+        return [found.get(number) for number in range(len(queries))]
 
     def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
-        paths: list[Any] = list(self._many("read/fields_joined", [{"owner": one} for one in owners]))
+        paths: list[Any] = list(self._rows_of_many("read/fields_joined", [{"owner": owner} for owner in owners]))
         return {(path[0], path[1], path[2]) for path in paths}
 
     def deferred(self, limit: int) -> list[DeferredWork]:
@@ -307,26 +282,40 @@ class Neo4jTransaction:
         for statement in statements:
             if not statement.rows:
                 continue
-            rows = formed(statement)
-            # Its outcome is awaited by whatever is sent next, the commit at the latest: meanwhile the next rows are made and
-            # packed.
+            rows = parameter_rows(statement)
+            # The next statement, at the latest the commit, waits for the outcome. Until then the next rows are prepared.
             self._run(f"write/{statement.name}", {"rows": rows})
-            self._touched.note(statement)
+            self._affected.add(statement)
             written += len(rows)
         return written
 
     def write_summaries(self) -> None:
-        """Make anew the glances of all that was written: once each, at the end (see ``summaries``)."""
+        """Compute the summaries of all affected nodes again: once each, at the end of the transaction (see ``node_summary``)."""
         for kind in ("job", "dataset"):
-            if rows := self._touched.rows(kind):
+            if rows := self._affected.pop_rows(kind):
                 self._run(f"write/set_{kind}_summaries", {"rows": rows})
 
-    def sweep(self, name: str, after: str, limit: int) -> str | None:
+    def run_rebuild_page(self, name: str, after: str, limit: int) -> str | None:
         (row,) = self._rows(f"rebuild/{name}", after=after, limit=limit)
         return None if row["next"] is None else str(row["next"])
 
     def find(self, name: str, **parameters: object) -> list[Row]:
         return self._rows(name, **with_horizon(parameters))
+
+
+# ---- values as rows ------------------------------------------------------------------------------------------------
+
+
+def _numbered(rows: Iterable[Row]) -> list[Row]:
+    return [{"number": number} | row for number, row in enumerate(rows)]
+
+
+def _dataset(key: Key) -> Row:
+    return {"dataset": node_key("dataset", *key)}
+
+
+def _after(moment: Moment) -> Row:
+    return {"after": moment[0], "afterText": moment[1]}
 
 
 # ---- records as values ---------------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
-"""What an answer shows of a job or dataset, kept with it as one text: read in a third of the time of all it is made of.
+"""The summary of a job or dataset: one text on the node that holds what an answer shows of it.
 
-The law. A glance says of a node what the questions ``job_marks`` and ``dataset_marks`` would be answered, as the JSON that
-answers show. It is made in the database, by ``cypher/glance_of_job.cypher`` and ``glance_of_dataset.cypher`` alone, at the end
-of each transaction that wrote what it is made of (TOUCHED). It is a copy: nothing is lost where there is none, whoever reads
-asks those questions then.
+Theory of operation. Reading one text takes a third of the time of reading the node, its current version and its last run. A
+summary has the content that the questions ``job_marks`` and ``dataset_marks`` return for the node, as JSON, because the driver
+transfers one text faster than a list of texts and msgspec decodes all of them in one call. The server alone computes it, by
+``cypher/fragments/job_summary.cypher`` and ``dataset_summary.cypher``, at the end of each transaction that wrote something
+that it depends on (``AFFECTED_NODES``); so it describes the node after each commit. It is a copy: a node may lack it, and
+readers use those two questions then.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from headwater_graph.model.values import Row, Statement
 
 
 class NodeSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What a node keeps at hand: its kind, key and name, whether it is a dataset with other names, marks and facts.
+    """The kind, key and name of a node, whether it is a dataset with aliases, its marks and its facts.
 
-    A node that keeps nothing is told up to ``aliased``; ``marks`` are None then.
+    ``marks`` is None for a node without a summary: the question returns only what comes before them.
     """
 
     kind: Literal["dataset", "job"]
@@ -31,12 +33,12 @@ class NodeSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
     facts: dict[str, Any] = {}
 
 
-_GLANCES = msgspec.json.Decoder(list[NodeSummary])
+_SUMMARIES = msgspec.json.Decoder(list[NodeSummary])
 
 
 def summaries_of(texts: Iterable[str]) -> list[NodeSummary]:
-    """Return the glances that a question was answered."""
-    return _GLANCES.decode(f"[{','.join(texts)}]")
+    """Return the summaries that these texts hold."""
+    return _SUMMARIES.decode(f"[{','.join(texts)}]")
 
 
 AFFECTED_NODES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
@@ -59,25 +61,24 @@ AFFECTED_NODES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "link_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
     "unlink_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
 }
-"""Whose glance each write touches: of which kind, named by key or by a version of its own, in which member of a row.
+"""The nodes whose summary a write affects: (kind, whether ``key`` or ``version`` identifies the node, member of a row).
 
-A version that goes was current no longer, or ``link_current_…`` follows in its transaction.
+Deleting a version is not among them: it is not current any more, or ``link_current_…`` follows in the same transaction.
 """
 
 
 @dataclass(slots=True)
-class VersionChanges:
-    """The jobs and datasets whose glance is to be made anew, by (kind, how they are named)."""
+class AffectedNodes:
+    """The jobs and datasets whose summary has to be computed again, by (kind, ``key`` or ``version``)."""
 
-    names: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
+    identifiers: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
 
-    def note(self, statement: Statement) -> None:
-        """Note whom a write touches."""
-        for kind, named_by, member in AFFECTED_NODES.get(statement.name, ()):
-            names = self.names.setdefault((kind, named_by), {})
-            names.update((row[member], None) for row in statement.rows if row[member] is not None)
+    def add(self, statement: Statement) -> None:
+        """Add the nodes that a write affects."""
+        for kind, identified_by, member in AFFECTED_NODES.get(statement.name, ()):
+            known = self.identifiers.setdefault((kind, identified_by), {})
+            known.update((row[member], None) for row in statement.rows if row[member] is not None)
 
-    def rows(self, kind: str) -> list[Row]:
-        """Return the rows of ``set_job_summaries`` or ``set_dataset_summaries``, and forget them."""
-        named = [(by, self.names.pop((kind, by), {})) for by in ("key", "version")]
-        return [{by: name} for by, names in named for name in names]
+    def pop_rows(self, kind: str) -> list[Row]:
+        """Return the rows of ``set_job_summaries`` or ``set_dataset_summaries``, and remove them."""
+        return [{by: value} for by in ("key", "version") for value in self.identifiers.pop((kind, by), {})]

@@ -1,14 +1,14 @@
-"""What every batch asks and writes, planned by the server before there is a batch.
+"""Plans the statements of ordinary batches on the server before the first batch.
 
-A Neo4j that has just started takes a tenth of a second and more to plan a statement, and its first batch uses some forty. A
-consumer has them planned while its Spark starts.
+A Neo4j that has just started needs a tenth of a second or more to plan a statement, and the first batch uses about forty
+statements. A consumer has them planned while its Spark starts.
 """
 
 from __future__ import annotations
 
 from headwater_graph.store.connection import translated
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.statements import asked
+from headwater_graph.store.statements import prepared
 
 USUAL = (
     "read/deferred_work",
@@ -60,13 +60,13 @@ USUAL = (
     "write/set_job_summaries",
     "write/set_dataset_summaries",
 )
-"""Statements of ordinary batches, in their order; each does nothing where it is given no rows."""
+"""The statements of ordinary batches, in their order; each does nothing without rows."""
 
 
 def warm_up(store: Neo4jStore) -> None:
-    """Have the server plan and once carry out the usual statements with nothing to do, in a transaction that is given up.
+    """Run the usual statements without rows, in a transaction that is rolled back, so that the server plans them.
 
-    Takes a fraction of a second where they are planned already. Raises ServerUnavailable.
+    This takes a fraction of a second if they are planned already. Raises ServerUnavailable.
     """
     with (
         translated(store.settings),
@@ -74,4 +74,4 @@ def warm_up(store: Neo4jStore) -> None:
         session.begin_transaction(timeout=store.settings.write_timeout) as tx,
     ):
         for name in USUAL:
-            tx.run(*asked(name, {"rows": [], "limit": 1})).consume()
+            tx.run(*prepared(name, {"rows": [], "limit": 1})).consume()

@@ -1,8 +1,8 @@
-"""The graph's schema: uniqueness and indexes made before anything is written, and the way from an older one (docs/cypher.md).
+"""The graph's schema: its constraints and indexes, its version, and migrations from older versions (docs/operate.md).
 
-A graph knows the version of its schema, in the node ``HeadwaterSchema``. Only a graph of this version is written to: an older
-one is migrated first, step by step, a newer one needs a newer headwater. While it is migrated it says that it has the version
-it is led to, so that an older headwater lets go of it, and in ``reached`` how far it is.
+The node ``HeadwaterSchema`` holds the version of a graph. Only a graph of this headwater's version is written to: an older graph
+is migrated first, version by version; a newer one needs a newer headwater. During a migration ``version`` is already the new
+version, so that an older headwater refuses the graph, and ``reached`` is the last version whose migration is complete.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from headwater_graph.store.migrations import MIGRATIONS, Migration
 from headwater_graph.store.statements import schema_statements
 
 VERSION = 1 + len(MIGRATIONS)
-"""Which schema this headwater writes."""
+"""The version of the schema that this headwater writes."""
 
 STORED = "MATCH (s:HeadwaterSchema) RETURN coalesce(s.reached, s.version) AS version"
-"""Asks a graph which schema it has; no row: none yet."""
-
+"""Return the version of a graph's schema; no row if it has none."""
 
 _BEGIN = """
 MERGE (w:Writer {name: 'consumer'})
@@ -32,43 +31,43 @@ WITH w
 MATCH (s:HeadwaterSchema)
 SET s.reached = $reached, s.version = $version
 """
-"""Waits for whoever writes just now: its transaction holds the Writer, and the next one will look at the version."""
+"""Wait for the transaction that holds the lock on ``Writer``; the next one checks the version."""
 
-_REACH = "MATCH (s:HeadwaterSchema) SET s.reached = $reached"
+_SET_REACHED = "MATCH (s:HeadwaterSchema) SET s.reached = $reached"
 
 
 def check(version: int | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Raise SchemaMismatch where a graph's schema, as told by its node, is another than this headwater's; none is none yet."""
+    """Raise SchemaMismatch if a graph has another version than this headwater needs; None: it has no schema yet."""
     if _pending(version, migrations):
         raise SchemaMismatch(_older(version, 1 + len(migrations)))
 
 
 def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> int:
-    """Make the schema where it is not there yet, wait until its indexes answer, and return how many statements ran.
+    """Create what the graph lacks of the schema, wait for the indexes, and return the number of statements.
 
-    Raises ServerUnavailable where Neo4j does not answer, SchemaMismatch where the graph has another version of the schema.
+    Raises ServerUnavailable if Neo4j does not answer, SchemaMismatch if the graph has another version of the schema.
     """
     statements = schema_statements()
     with _session(settings) as session:
         check(_version(session), migrations)
-        _make(session, statements)
-        _put_version(session, 1 + len(migrations))
+        _create(session, statements)
+        _set_version(session, 1 + len(migrations))
     return len(statements)
 
 
 def pending(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> list[tuple[int, Migration]]:
-    """Return what a graph lacks: (version it leads to, migration), none for a graph that has no schema yet.
+    """Return the migrations that a graph lacks, as (new version, migration); none if it has no schema yet.
 
-    Raises ServerUnavailable where Neo4j does not answer, SchemaMismatch where the graph is newer than this headwater.
+    Raises ServerUnavailable if Neo4j does not answer, SchemaMismatch if the graph is newer than this headwater.
     """
     with _session(settings) as session:
         return _pending(_version(session), migrations)
 
 
 def migrate(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[tuple[int, Migration]]:
-    """Lead a graph to this headwater's schema, and yield each step when it is done; broken off, it goes on where it was.
+    """Migrate a graph to this headwater's schema, and yield each migration when it is done.
 
-    Raises as :func:`pending` does.
+    An interrupted migration continues with the first version that is not complete. Raises the errors of ``pending``.
     """
     with _session(settings) as session:
         steps = _pending(_version(session), migrations)
@@ -81,10 +80,10 @@ def migrate(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATION
                     session.run(part).consume()
                 else:
                     part(session)
-            session.run(_REACH, reached=version if version < newest else None).consume()
+            session.run(_SET_REACHED, reached=version if version < newest else None).consume()
             yield version, step
         if steps:
-            _make(session, schema_statements())
+            _create(session, schema_statements())
 
 
 @contextmanager
@@ -104,24 +103,24 @@ def _pending(version: int | None, migrations: Sequence[Migration]) -> list[tuple
         return []
     if version > newest:
         raise SchemaMismatch(
-            f"the graph has schema version {version}, this headwater knows {newest}: use a headwater as new as the one "
-            "that wrote it"
+            f"the graph has schema version {version}, this headwater knows {newest}: use a version of headwater that "
+            "is at least as new as the one that wrote it"
         )
     return [(at + 1, migrations[at - 1]) for at in range(version, newest)]
 
 
 def _older(version: int | None, newest: int) -> str:
     return (
-        f"the graph has schema version {version}, this headwater needs {newest}: stop what writes to it, then run "
+        f"the graph has schema version {version}, this headwater needs {newest}: stop the consumer, then run "
         "`headwater graph migrate --apply`"
     )
 
 
-def _make(session: neo4j.Session, statements: Sequence[str]) -> None:
+def _create(session: neo4j.Session, statements: Sequence[str]) -> None:
     for statement in statements:
         session.run(statement).consume()
     session.run("CALL db.awaitIndexes(300)").consume()
 
 
-def _put_version(session: neo4j.Session, version: int) -> None:
+def _set_version(session: neo4j.Session, version: int) -> None:
     session.run("MERGE (s:HeadwaterSchema) SET s.version = $version", version=version).consume()

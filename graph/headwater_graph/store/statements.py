@@ -1,4 +1,4 @@
-"""Cypher by name: one statement per file, its purpose and parameters in the first comment lines."""
+"""Cypher by name: each file holds one statement, and states its purpose and its parameters in its first comment lines."""
 
 from __future__ import annotations
 
@@ -18,38 +18,37 @@ def cypher(name: str) -> str:
     return re.sub(r"\{\{([\w/]+)\}\}\n", lambda other: cypher(other[1]), text)
 
 
-def asked(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a statement and its parameters as the server is to get them: all parameters in one map.
+def prepared(name: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the text of a statement and its parameters as they are sent to the server: all parameters in one map.
 
-    The planner keeps a plan for each order of magnitude of a list or a text that is a parameter by itself. Lists of rows have
-    any length, so each statement was planned five times; in a young server that took longer than its work.
-
-    What a transaction reads and writes is planned once and stays so: it names each of its seeks, so the plan is right
-    whatever the statistics say. As a graph grows each would else be planned again every few seconds.
-
-    What only writes returns a count. The server answers a statement that returns nothing when it is carried out, and one
-    that returns something as soon as it is planned: whoever asks has the time of the work for the next statement.
+    - The planner makes a plan for each order of magnitude of a parameter that is a list or a text. Lists of rows have any
+      length, so each statement was planned five times, which took longer than its work on a server that had just started.
+      A map has no such magnitude.
+    - Statements of ``read`` and ``write`` are planned once (``replan=skip``). They name each of their index seeks, so the plan
+      is right whatever the statistics are; without the option, a growing graph would plan them again every few seconds.
+    - Statements that only write return a count. The server answers a statement that returns nothing when it is finished, and
+      another one as soon as it is planned, so the caller can prepare the next statement while the server works.
     """
-    return _asked(name), {"given": _Given(parameters)}
+    return _prepared_text(name), {"given": _Parameters(parameters)}
 
 
 @cache
-def _asked(name: str) -> str:
+def _prepared_text(name: str) -> str:
     text = re.sub(r"\$(\w+)", r"$given.\1", cypher(name))
     options = "CYPHER replan=skip\n" if name.startswith(("read/", "write/")) else ""
     only_writes = name.startswith("write/") and "\nRETURN " not in text
     return options + text + ("\nRETURN count(*) AS done" if only_writes else "")
 
 
-class _Given(dict[str, Any]):
-    """Parameters that are not written out: the driver prepares a line for its log of whatever it sends, though nobody logs."""
+class _Parameters(dict[str, Any]):
+    """Parameters whose representation has only their names: the driver formats a debug line for all that it sends."""
 
     def __repr__(self) -> str:
         return f"{{{', '.join(self)}}}"
 
 
 FOLDERS = ("read", "write", "check", "scan", "retain", "rebuild")
-"""The folders of statements, each named by what its statements do."""
+"""The folders of statements (see ``cypher/README.md``)."""
 
 
 def names(folder: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Who writes to the graph, and how far: what the node ``Writer`` and the server tell (specification 11)."""
+"""The state of the writer: what the node ``Writer`` and the server's list of transactions contain (specification 11)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _decode = msgspec.json.Decoder(Offsets).decode
 
 
 def lock_holder_before(driver: neo4j.Driver, database: str, writer: str) -> str | None:
-    """Return the name of the one whose transaction another writer's waits for; None: nobody else writes now."""
+    """Return the name of the writer for whose transaction ``writer`` waits, None if there is no such transaction."""
     records, _, _ = driver.execute_query(cypher("read/writers"), database_=database)
     return next((str(row["writer"]) for row in records if not row["waits"] and row["writer"] != writer), None)
 
@@ -49,7 +49,7 @@ class CommittedOffsets:
 
 
 def committed_offsets(driver: neo4j.Driver, database: str) -> CommittedOffsets:
-    """Return what the last consumer said when its last batch was done; an empty mark where none ever was."""
+    """Return what the last consumer stored when its last batch was done; nothing if no batch was done yet."""
     records, _, _ = driver.execute_query(cypher("read/horizon"), database_=database)
     if not records:
         return CommittedOffsets()

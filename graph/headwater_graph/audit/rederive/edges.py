@@ -66,7 +66,9 @@ def _retained_sources(store: Scans, portion: Iterable[Current]) -> dict[Moment, 
     keys = [job_node_key(current.folded.version.job) for current in portion]
     rows = store.scan("check/retained_reads", keys=keys)
     return {
-        lineage_source.moment: lineage_source for row in rows for lineage_source in retained_sources_of(row["past"])
+        lineage_source.moment: lineage_source
+        for row in rows
+        for lineage_source in retained_sources_of(row["retainedSources"])
     }
 
 

@@ -111,14 +111,14 @@ class Facts:
 
     def _read_names(self) -> None:
         for row in self.store.scan("scan/jobs"):
-            self._add_past(_key(row["key"]), retained_sources_of(row["past"]))
+            self._add_past(_key(row["key"]), retained_sources_of(row["retainedSources"]))
             if row["record"]:
                 record = unpack(row["record"], JobRecord)
                 self._name_jobs([_key(row["key"])])
                 if record.parent:
                     self.jobs.setdefault(read.key_from(record.parent[2]), False)
         for row in self.store.scan("scan/datasets"):
-            past = retained_read(row["past"])
+            past = retained_read(row["retainedRead"])
             if past is not None:
                 self.past_reads[_key(row["key"])] = past
             if row["record"]:

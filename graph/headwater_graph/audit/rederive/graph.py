@@ -214,7 +214,7 @@ class RederivedGraph:
                 "lineageUnknown": version.unknown,
                 "lineage": canonical(sides),
                 "runs": row.runs,
-                "keptNumber": version.retained.number if version.retained else None,
+                "retainedNumber": version.retained.number if version.retained else None,
             }
 
     def _dataset_versions(self) -> Iterator[Row]:

@@ -31,8 +31,17 @@ from headwater_graph.store.port import Scans
 def stored_lines(store: Scans) -> Iterator[bytes]:
     """Yield the lines of what a store holds besides its dump, unsorted."""
     for kind, scan, _ in _KINDS:
-        for row in store.scan(scan):
+        properties_of = _DERIVED_PROPERTIES.get(scan)
+        parameters = {"properties": list(properties_of("{}"))} if properties_of else {}
+        for row in store.scan(scan, **parameters):
             yield _line(kind, _shortened(row))
+
+
+_DERIVED_PROPERTIES: dict[str, Callable[[str], Row]] = {
+    "check/jobs": job_properties_of,
+    "check/datasets": dataset_properties_of,
+}
+"""The properties that follow from a node's facets, by scan."""
 
 
 def rederived_lines(graph: RederivedGraph) -> Iterator[bytes]:
@@ -54,7 +63,8 @@ _SETS = frozenset(("runOf", "parents", "parentJobs", "of", "inputs", "outputs", 
 
 def _shortened(row: Row) -> Row:
     """Return a stored row with facets as a digest, and texts of moments as long as an index holds them."""
-    row = dict(row)
+    row = {**row, **dict(row.get("properties", ()))}
+    row.pop("properties", None)
     if "facets" in row:
         row["facets"] = _digest(row["facets"] or "{}")
     if row.get("tie") is not None:
@@ -75,7 +85,7 @@ def _jobs(graph: RederivedGraph) -> Iterator[Row]:
         facets = facets_text(record.facets)
         yield job_properties_of(facets) | {
             "key": list(key),
-            "told": packed is not None or graph.facts.jobs[key],
+            "recorded": packed is not None or graph.facts.jobs[key],
             "facets": _digest(facets),
             "parents": [list(read.key_from(record.parent[2]))] if record.parent else [],
         }
@@ -88,7 +98,7 @@ def _datasets(graph: RederivedGraph) -> Iterator[Row]:
         facets = facets_text(record.facets)
         yield dataset_properties_of(facets) | {
             "key": list(key),
-            "told": packed is not None or graph.facts.datasets[key],
+            "recorded": packed is not None or graph.facts.datasets[key],
             "facets": _digest(facets),
             "saysDrop": read.says_drop(record.facets),
             "aliases": [list(alias) for alias in aliases if alias != key],
@@ -145,7 +155,7 @@ def _job_versions(graph: RederivedGraph) -> Iterator[Row]:
             "lastRunAt": row.last[1] if row.last else None,
             "lastRunState": row.stands[0] if row.stands else None,
             "lastRunStreaming": row.stands[1] if row.stands else None,
-            "keptNumber": version.retained.number if version.retained else None,
+            "retainedNumber": version.retained.number if version.retained else None,
         }
 
 
@@ -157,7 +167,7 @@ def _dataset_versions(graph: RederivedGraph) -> Iterator[Row]:
             "at": row.moment[0] if row.moment else None,
             "tie": row.moment[1][:TIE_LENGTH] if row.moment else None,
             "drops": row.drops,
-            "kept": row.kept,
+            "retained": row.kept,
         }
 
 

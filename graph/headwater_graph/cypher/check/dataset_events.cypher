@@ -1,4 +1,4 @@
-// All DatasetEvents that made a version.
+// Return all DatasetEvents that made a version.
 // parameters: none
 MATCH (v:DatasetVersion)
 WHERE v.text IS NOT NULL

@@ -1,4 +1,4 @@
-// What kinds of work are still owed.
+// Return the kinds of deferred work that there are.
 // parameters: none
-MATCH (o:Owed)
+MATCH (o:DeferredWork)
 RETURN DISTINCT o.kind AS kind

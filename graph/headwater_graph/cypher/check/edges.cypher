@@ -1,4 +1,4 @@
-// Since when the current edges say that they are there. Times are microseconds since 1970.
+// Return the time since when each current edge exists. Times are microseconds since 1970.
 // parameters: none
 MATCH (d:Dataset)-[e:FEEDS]->(j:Job)
 RETURN 'FEEDS' AS type, [j.namespace, j.name] AS job, [d.namespace, d.name] AS dataset,

@@ -1,4 +1,4 @@
-// How often the graph was written to.
+// Return how often the graph was written to.
 // parameters: none
 MATCH (w:Writer {name: 'consumer'})
 RETURN w.epoch AS epoch

@@ -1,4 +1,4 @@
-// All JobEvents.
+// Return all JobEvents.
 // parameters: none
 MATCH (e:JobEvent)
 RETURN e.text AS text

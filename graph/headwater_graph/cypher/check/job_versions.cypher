@@ -1,7 +1,7 @@
-// Of all job versions what the dump does not show. Times are microseconds since 1970.
+// Return what the dump lacks of all job versions. Times are microseconds since 1970.
 // parameters: none
 MATCH (v:JobVersion)
-RETURN v.id AS id, v.tie AS tie, v.keptNumber AS keptNumber, v.codeMoment AS codeMoment, v.codeTie AS codeTie, v.lastRun AS lastRun,
+RETURN v.id AS id, v.tie AS tie, v.retainedNumber AS retainedNumber, v.codeMoment AS codeMoment, v.codeTie AS codeTie, v.lastRun AS lastRun,
        v.lastRunState AS lastRunState, v.lastRunStreaming AS lastRunStreaming,
        v.lastRunAt.epochMillis * 1000 + v.lastRunAt.microsecond % 1000 AS lastRunAt,
        v.validFrom.epochMillis * 1000 + v.validFrom.microsecond % 1000 AS `from`,

@@ -1,4 +1,4 @@
-// What was told of some runs.
+// Return the records of some runs.
 // parameters: $keys
 UNWIND $keys AS key
 MATCH (r:Run {key: key})

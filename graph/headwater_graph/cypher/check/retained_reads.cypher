@@ -1,6 +1,6 @@
-// Of some jobs what their current edges stand on and runs told that are gone.
+// Return the lineage that removed runs reported and that the current edges of some jobs depend on.
 // parameters: $keys
 UNWIND $keys AS key
 MATCH (j:Job {key: key})
-WHERE j.past IS NOT NULL
-RETURN j.past AS past
+WHERE j.retainedSources IS NOT NULL
+RETURN j.retainedSources AS retainedSources

@@ -1,4 +1,4 @@
-// Of all runs what the dump does not show. Times are microseconds since 1970.
+// Return what the dump lacks of all runs. Times are microseconds since 1970.
 // parameters: none
 MATCH (r:Run)
 RETURN r.id AS id, r.placeholder AS placeholder, r.removed AS removed, r.made AS made, r.job AS job, r.state AS state, r.moment AS moment, r.tie AS tie,

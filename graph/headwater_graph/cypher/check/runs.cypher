@@ -1,4 +1,4 @@
-// All runs that events named, by key, with what was told of them.
+// Return all runs that events named, with their records, by key.
 // parameters: none
 MATCH (r:Run)
 WHERE r.key >= '' AND r.record IS NOT NULL

@@ -1,5 +1,5 @@
-// What an answer shows of a dataset `d` with its current version `v` (or null), as JSON (see glances.py); null where a text in
-// it has characters that would have to be escaped in other ways than quotes. Members begin with a comma, the first is cut off.
+// Compute the summary of a dataset `d` with its current version `v` (or null) as JSON (see `store/node_summary.py`): null if a
+// text in it has control characters. Each optional member begins with a comma; the first comma is removed.
 CASE WHEN any(text IN [v.external] + coalesce(d.owners, []) WHERE text =~ '(?s).*[\u0000-\u001f].*') THEN null ELSE
   '["dataset","' + d.key + '",["' + replace(replace(d.namespace, '\\', '\\\\'), '"', '\\"') + '","'
     + replace(replace(d.name, '\\', '\\\\'), '"', '\\"') + '"],'

@@ -1,5 +1,5 @@
-// What an answer shows of a job `j` with its current version `v` (or null), as JSON (see glances.py); null where a text in
-// it has characters that would have to be escaped in other ways than quotes. Members begin with a comma, the first is cut off.
+// Compute the summary of a job `j` with its current version `v` (or null) as JSON (see `store/node_summary.py`): null if a text
+// in it has control characters. Each optional member begins with a comma; the first comma is removed.
 CASE WHEN any(text IN [v.codeVersion] + coalesce(j.owners, []) WHERE text =~ '(?s).*[\u0000-\u001f].*') THEN null ELSE
   '["job","' + j.key + '",["' + replace(replace(j.namespace, '\\', '\\\\'), '"', '\\"') + '","'
     + replace(replace(j.name, '\\', '\\\\'), '"', '\\"') + '"],false,['

@@ -1,4 +1,5 @@
-// For each (dataset, external version, moment, run) the latest version that carries the external, not made by the run (specification 5.3).
+// Return for each (dataset, external version, moment, run) the latest version before the moment that has this external version
+// and that the run did not make (specification 5.3).
 // parameters: $rows [{number, dataset, externalKey, moment, tie, text, run}]
 UNWIND $rows AS row
 CALL (row) {

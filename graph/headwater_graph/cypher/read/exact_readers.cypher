@@ -1,4 +1,4 @@
-// For each (dataset, external version, after) the first reads that named it.
+// Return for each (dataset, external version, after) the first reads that named the external version.
 // parameters: $rows [{number, dataset, externalKey, external, after, afterText}], $limit
 UNWIND $rows AS row
 CALL (row) {

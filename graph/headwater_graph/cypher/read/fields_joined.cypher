@@ -1,4 +1,4 @@
-// Of outputs of jobs, the fields that their column edges join.
+// Return the fields that the column edges of some outputs of jobs connect.
 // parameters: $rows [{owner}]
 UNWIND $rows AS row
 MATCH (source:Field)-[e:DERIVES]->(target:Field)

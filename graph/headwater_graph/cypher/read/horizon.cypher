@@ -1,4 +1,4 @@
-// The horizon, in microseconds since 1970, and what the last transaction said of itself.
+// Return the horizon, in microseconds since 1970, and what the last transaction stored of its writer.
 // parameters: none
 MATCH (w:Writer {name: 'consumer'})
   USING INDEX SEEK w:Writer(name)

@@ -1,4 +1,4 @@
-// Whether any run reads a dataset without naming an external version (specification 5.5).
+// Return a row if any run reads a dataset without naming an external version (specification 5.5).
 // parameters: $dataset, $earliest
 MATCH ()-[e:READ_BY]->()
   USING INDEX SEEK e:READ_BY(dataset, moment)

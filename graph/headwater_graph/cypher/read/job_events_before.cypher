@@ -1,4 +1,4 @@
-// JobEvents of jobs before a moment, for each (job, moment) the last ones.
+// Return for each (job, moment) the last JobEvents before the moment.
 // parameters: $rows [{number, job, moment, tie, text}], $limit
 UNWIND $rows AS row
 CALL (row) {

@@ -1,4 +1,4 @@
-// JobEvents of jobs at or after a moment, for each (job, moment) the first ones.
+// Return for each (job, moment) the first JobEvents at or after the moment.
 // parameters: $rows [{number, job, moment, tie, text}], $limit
 UNWIND $rows AS row
 CALL (row) {

@@ -1,4 +1,4 @@
-// The read of a dataset with the greatest moment among those that named an external version (specification 5.5).
+// Return the read of a dataset with the greatest moment among those that named an external version (specification 5.5).
 // parameters: $dataset, $earliest
 MATCH (v:DatasetVersion)-[e:READ_BY]->(r:Run)
   USING INDEX SEEK e:READ_BY(dataset, exactMoment)

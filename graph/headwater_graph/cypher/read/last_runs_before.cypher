@@ -1,4 +1,4 @@
-// For each (job, moment) the job's versioned run with the greatest moment before.
+// Return for each (job, moment) the job's versioned run with the greatest moment before it.
 // parameters: $rows [{number, job, moment, tie, text}]
 UNWIND $rows AS row
 CALL (row) {

@@ -1,4 +1,4 @@
-// Whether a version that does not itself say DROP is later than a time (specification 7).
+// Return a row if a version that does not itself say DROP is later than a time (specification 7).
 // parameters: $dataset, $time
 MATCH (v:DatasetVersion)
   USING INDEX SEEK v:DatasetVersion(dataset, moment, tie)

@@ -1,4 +1,4 @@
-// For each (dataset, moment) the first version after the moment.
+// Return for each (dataset, moment) the first version after the moment.
 // parameters: $rows [{number, dataset, moment, tie, text}]
 UNWIND $rows AS row
 CALL (row) {

@@ -1,4 +1,4 @@
-// For each (dataset, moment, run) the latest version before the moment that the run did not make (specification 5.2).
+// Return for each (dataset, moment, run) the latest version before the moment that the run did not make (specification 5.2).
 // parameters: $rows [{number, dataset, moment, tie, text, run}]
 UNWIND $rows AS row
 CALL (row) {

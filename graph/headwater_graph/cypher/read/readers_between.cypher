@@ -1,4 +1,4 @@
-// For each (dataset, after, until) the first reads between two moments that named no external version.
+// Return for each (dataset, after, until) the first reads between the two moments that named no external version.
 // parameters: $rows [{number, dataset, after, afterText, until, untilText}], $limit
 UNWIND $rows AS row
 CALL (row) {

@@ -1,4 +1,4 @@
-// Runs with the job versions they are in.
+// Return runs with the job versions that they ran.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})

@@ -1,4 +1,4 @@
-// For each (job, moment) the job version with the greatest start before the moment.
+// Return for each (job, moment) the job version with the greatest start before the moment.
 // parameters: $rows [{number, job, moment, tie, text}]
 UNWIND $rows AS row
 CALL (row) {
@@ -11,5 +11,5 @@ CALL (row) {
 RETURN collect({number: row.number, id: v.id, moment: v.moment, madeBy: v.madeBy, text: v.text, lineage: v.lineage,
                 lineageUnknown: v.lineageUnknown, codeVersion: v.codeVersion, codeMoment: v.codeMoment,
                 codeTie: v.codeTie,
-                keptNumber: v.keptNumber, keptRuns: v.keptRuns, keptLastRun: v.keptLastRun,
-                keptLastMoment: v.keptLastMoment}) AS rows
+                retainedNumber: v.retainedNumber, retainedRuns: v.retainedRuns, retainedLastRun: v.retainedLastRun,
+                retainedLastMoment: v.retainedLastMoment}) AS rows

@@ -1,4 +1,4 @@
-// For each (job, first, last) the job versions that start between two moments, both included.
+// Return for each (job, first, last) the job versions that start between the two moments, both included.
 // parameters: $rows [{number, job, moment, tie, text, last, lastTie, lastText}]
 UNWIND $rows AS row
 MATCH (v:JobVersion)
@@ -10,5 +10,5 @@ WITH row, v ORDER BY row.number, v.moment, v.tie, coalesce(v.madeBy, v.text)
 RETURN collect({number: row.number, id: v.id, moment: v.moment, madeBy: v.madeBy, text: v.text, lineage: v.lineage,
                 lineageUnknown: v.lineageUnknown, codeVersion: v.codeVersion, codeMoment: v.codeMoment,
                 codeTie: v.codeTie,
-                keptNumber: v.keptNumber, keptRuns: v.keptRuns, keptLastRun: v.keptLastRun,
-                keptLastMoment: v.keptLastMoment}) AS rows
+                retainedNumber: v.retainedNumber, retainedRuns: v.retainedRuns, retainedLastRun: v.retainedLastRun,
+                retainedLastMoment: v.retainedLastMoment}) AS rows

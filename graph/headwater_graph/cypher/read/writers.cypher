@@ -1,4 +1,4 @@
-// The transactions that write to the graph now, the one that began first foremost; `waits` for another to end.
+// Return the transactions that write to the graph now, the oldest first; `waits`: blocked by another transaction.
 // parameters: none
 SHOW TRANSACTIONS YIELD metaData, status, startTime
 WHERE metaData.writer IS NOT NULL

@@ -1,8 +1,8 @@
-// Cut dataset versions; those that hold a DatasetEvent stay, out of every order, until they are settled again.
+// Delete a page of dataset versions; those with a DatasetEvent remain, without a moment until the rebuild sets it.
 // parameters: $after, $limit
 MATCH (v:DatasetVersion)
 WHERE v.id > $after
-WITH v, v.id AS id, v.text IS NULL AND v.kept IS NULL AS bare ORDER BY id LIMIT $limit
-FOREACH (gone IN CASE WHEN bare THEN [v] ELSE [] END | DETACH DELETE gone)
-FOREACH (kept IN CASE WHEN bare THEN [] ELSE [v] END | SET kept.moment = CASE kept.kept WHEN true THEN kept.moment ELSE null END)
+WITH v, v.id AS id, v.text IS NULL AND v.retained IS NULL AS removable ORDER BY id LIMIT $limit
+FOREACH (removed IN CASE WHEN removable THEN [v] ELSE [] END | DETACH DELETE removed)
+FOREACH (remaining IN CASE WHEN removable THEN [] ELSE [v] END | SET remaining.moment = CASE remaining.retained WHEN true THEN remaining.moment ELSE null END)
 RETURN max(id) AS next

@@ -1,6 +1,6 @@
-// Take off the list what is still owed besides the rebuild itself: it does all of that.
+// Delete deferred work other than the rebuild itself, which does all of that work.
 // parameters: $after, $limit
-MATCH (o:Owed)
+MATCH (o:DeferredWork)
 WHERE o.kind <> 'rebuild'
 WITH o LIMIT $limit
 DELETE o

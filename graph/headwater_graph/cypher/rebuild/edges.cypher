@@ -1,4 +1,4 @@
-// Cut edges that follow from records.
+// Delete a page of the edges that are derived from records.
 // parameters: $after, $limit
 MATCH ()-[e:DERIVES|FIELD_OF|FEEDS|PRODUCES|READ_BY|WROTE|RAN|RUN_OF|CHILD_OF|ALIAS_OF|HAS_INPUT|HAS_OUTPUT|HAS_VERSION|CURRENT]->()
 WITH e LIMIT $limit

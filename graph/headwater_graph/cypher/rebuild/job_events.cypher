@@ -1,4 +1,4 @@
-// Take JobEvents out of their jobs' folds until they are settled again.
+// Remove a page of JobEvents from the folds of their jobs, until the rebuild adds them again.
 // parameters: $after, $limit
 MATCH (e:JobEvent)
 WHERE e.key > $after

@@ -1,8 +1,8 @@
-// Forget what the current edges of jobs stood on; jobs that only parent facets name go, what names them puts them again.
+// Reset the fold states of a page of jobs; delete jobs without a record, which only parent facets name.
 // parameters: $after, $limit
 MATCH (j:Job)
 WHERE j.key > $after
-WITH j, j.key AS key, j.record IS NULL AS bare ORDER BY key LIMIT $limit
-FOREACH (gone IN CASE WHEN bare THEN [j] ELSE [] END | DETACH DELETE gone)
-FOREACH (kept IN CASE WHEN bare THEN [] ELSE [j] END | SET kept.fold = null)
+WITH j, j.key AS key, j.record IS NULL AS removable ORDER BY key LIMIT $limit
+FOREACH (removed IN CASE WHEN removable THEN [j] ELSE [] END | DETACH DELETE removed)
+FOREACH (remaining IN CASE WHEN removable THEN [] ELSE [j] END | SET remaining.fold = null)
 RETURN max(key) AS next

@@ -1,4 +1,4 @@
-// A page of datasets, by key.
+// Return a page of datasets, by key.
 // parameters: $after, $limit
 MATCH (d:Dataset)
 WHERE d.key > $after

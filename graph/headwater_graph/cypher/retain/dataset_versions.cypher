@@ -1,4 +1,5 @@
-// Versions from before a horizon that nothing holds: no maker, reader or drop that stays, not current, not valid at the horizon.
+// Return versions from before the horizon that can be removed: not current, not valid at the horizon, without a remaining maker or reader,
+// and not the version on which a DROP depends. `at` is the horizon as [seconds, nanoseconds].
 // parameters: $keys, $horizon, $at, $limit
 WITH datetime({epochSeconds: $at[0], nanosecond: $at[1]}) AS horizon
 UNWIND $keys AS key

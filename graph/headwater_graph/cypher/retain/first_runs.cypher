@@ -1,4 +1,4 @@
-// Of each of some jobs the first run before a horizon that stays; `at` is the horizon as [seconds, nanoseconds].
+// Return for each of some jobs its first run before the horizon that remains; `at` is the horizon as [seconds, nanoseconds].
 // parameters: $keys, $horizon, $at
 WITH datetime({epochSeconds: $at[0], nanosecond: $at[1]}) AS horizon
 UNWIND $keys AS key

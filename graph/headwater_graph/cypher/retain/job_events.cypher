@@ -1,4 +1,4 @@
-// JobEvents of some jobs before a horizon (microseconds since 1970).
+// Return the JobEvents of some jobs before the horizon (microseconds since 1970).
 // parameters: $keys, $horizon, $limit
 UNWIND $keys AS key
 MATCH (e:JobEvent)

@@ -1,4 +1,4 @@
-// A page of jobs, by key.
+// Return a page of jobs, by key.
 // parameters: $after, $limit
 MATCH (j:Job)
 WHERE j.key > $after

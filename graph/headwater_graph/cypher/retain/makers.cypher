@@ -1,4 +1,4 @@
-// Which of some runs stay; `at` is the horizon as [seconds, nanoseconds].
+// Return those of some runs that remain; `at` is the horizon as [seconds, nanoseconds].
 // parameters: $keys, $at
 WITH datetime({epochSeconds: $at[0], nanosecond: $at[1]}) AS horizon
 UNWIND $keys AS key

@@ -1,4 +1,5 @@
-// Runs that ended and had their last event before a horizon; `named`: as parents by runs that stay; `unmade`: read, made by nobody.
+// Return the runs that ended and had their last event before the horizon; `named`: a remaining run has it as its parent;
+// `unmade`: versions without a maker that it read. `at` is the horizon as [seconds, nanoseconds].
 // parameters: $at, $limit
 WITH datetime({epochSeconds: $at[0], nanosecond: $at[1]}) AS horizon
 MATCH (r:Run)

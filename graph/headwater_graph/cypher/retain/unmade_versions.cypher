@@ -1,4 +1,4 @@
-// Versions that nobody made and only runs read that do not stay; not those that are current. `at` is the horizon.
+// Return versions without a maker that are not current and that only runs read which are to be removed. `at` is the horizon.
 // parameters: $at
 WITH datetime({epochSeconds: $at[0], nanosecond: $at[1]}) AS horizon
 MATCH (r:Run)

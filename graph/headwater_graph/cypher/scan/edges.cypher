@@ -1,4 +1,4 @@
-// All edges of the current graph, for the dump.
+// Return all edges of the current graph, for the dump.
 // parameters: none
 MATCH (d:Dataset)-[e:FEEDS]->(j:Job)
 OPTIONAL MATCH (v:JobVersion {id: e.version})

@@ -1,4 +1,4 @@
-// All job versions, by job and start, for the dump.
+// Return all job versions, by job and start, for the dump.
 // parameters: none
 MATCH (j:Job)
 CALL (j) {
@@ -9,4 +9,4 @@ CALL (j) {
 }
 RETURN [j.namespace, j.name] AS job, v.id AS id, v.moment AS moment, v.end AS end, v.madeBy AS madeBy,
        v.codeVersion AS codeVersion, v.lineageUnknown AS lineageUnknown, v.lineage AS lineage, v.runs AS runs,
-       v.keptNumber AS keptNumber
+       v.retainedNumber AS retainedNumber

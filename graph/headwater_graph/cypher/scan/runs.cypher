@@ -1,4 +1,4 @@
-// All runs with what they read and wrote, for the dump.
+// Return all runs with what they read and wrote, for the dump.
 // parameters: none
 MATCH (r:Run)
 OPTIONAL MATCH (r)-[:RAN]->(v:JobVersion)

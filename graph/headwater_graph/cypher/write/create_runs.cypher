@@ -1,4 +1,4 @@
-// Create runs that nobody named before, and tie them to their jobs. Times are [seconds, nanoseconds].
+// Create runs that have no node yet, and link them to their jobs. Times are [seconds, nanoseconds].
 // parameters: $rows [{key, id, job, record, state, started?, ended?, last, moment?, tie?, streaming?, lineageUnknown?, codeVersion?, conflicts?, error?}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})

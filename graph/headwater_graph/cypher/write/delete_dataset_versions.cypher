@@ -1,4 +1,4 @@
-// Remove dataset versions.
+// Delete dataset versions.
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})

@@ -1,6 +1,6 @@
-// Take work that is done off the list.
+// Delete deferred work that is done.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
-MATCH (o:Owed {key: row.key})
-  USING INDEX SEEK o:Owed(key)
+MATCH (o:DeferredWork {key: row.key})
+  USING INDEX SEEK o:DeferredWork(key)
 DELETE o

@@ -1,4 +1,4 @@
-// Remove JobEvents.
+// Delete JobEvents.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (e:JobEvent {key: row.key})

@@ -1,4 +1,4 @@
-// Drop job versions that no longer arise (specification 4.3).
+// Delete job versions that the fold no longer has (specification 4.3).
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

@@ -1,4 +1,5 @@
-// Drop removed runs of which no version is kept any more (`job`: a job version went); parents become plain placeholders.
+// Delete placeholders of removed runs of which no version remains (`job`: a job version was deleted); a parent of other runs
+// becomes a plain placeholder.
 // parameters: $rows [{key, job?}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})

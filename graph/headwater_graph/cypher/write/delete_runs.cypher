@@ -1,4 +1,4 @@
-// Remove runs.
+// Delete runs.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})

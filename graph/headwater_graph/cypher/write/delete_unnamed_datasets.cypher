@@ -1,4 +1,4 @@
-// Drop datasets that no event names and no longer any alias (specification 1.7).
+// Delete datasets that no event and no alias names any more (specification 1.7).
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})

@@ -1,4 +1,4 @@
-// Drop fields that no column edge names any more.
+// Delete fields without column edges.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (f:Field {key: row.key})

@@ -1,4 +1,4 @@
-// Drop jobs that no event names and no longer any parent facet (specification 1.7).
+// Delete jobs that no event and no parent facet names any more (specification 1.7).
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.key})

@@ -1,4 +1,4 @@
-// Drop placeholders that no parent facet names any more (specification 1.7); those of removed runs stay with what these made.
+// Delete placeholders that no parent facet names any more (specification 1.7), except those of removed runs.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})

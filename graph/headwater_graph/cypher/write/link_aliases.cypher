@@ -1,4 +1,4 @@
-// Tie datasets to their other names (specification 6.7).
+// Link datasets to their aliases (specification 6.7).
 // parameters: $rows [{key, alias}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})

@@ -1,4 +1,4 @@
-// Put column edges (specification 6.5).
+// Link fields by column edges (specification 6.5).
 // parameters: $rows [{owner, job, from, to, type?, subtype?, masking?, description?, undeclared?}]
 UNWIND $rows AS row
 MATCH (source:Field {key: row.from})

@@ -1,4 +1,4 @@
-// Point datasets at their current versions, or at none (specification 5.5).
+// Link datasets to their current versions, or to none (specification 5.5).
 // parameters: $rows [{dataset, version?}]
 UNWIND $rows AS row
 MATCH (n:Dataset {key: row.dataset})

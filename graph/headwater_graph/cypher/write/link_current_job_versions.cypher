@@ -1,4 +1,4 @@
-// Point jobs at their current versions, or at none (specification 4.2).
+// Link jobs to their current versions, or to none (specification 4.2).
 // parameters: $rows [{job, version?}]
 UNWIND $rows AS row
 MATCH (n:Job {key: row.job})

@@ -1,4 +1,4 @@
-// Put the current edges into jobs. `sinceAt` is [seconds, nanoseconds].
+// Link datasets to the jobs that currently read them. `sinceAt` is [seconds, nanoseconds].
 // parameters: $rows [{dataset, job, version, sinceAt}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.dataset})

@@ -1,4 +1,4 @@
-// Tie fields to datasets that were not there when the fields were first named.
+// Link fields to datasets that had no node when the fields were first named.
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})

@@ -1,4 +1,4 @@
-// Tie jobs to their parents (specification 2.8).
+// Link jobs to their parents (specification 2.8).
 // parameters: $rows [{key, parent}]
 UNWIND $rows AS row
 MATCH (child:Job {key: row.key})

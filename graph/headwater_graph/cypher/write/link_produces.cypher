@@ -1,4 +1,5 @@
-// Put the current edges out of jobs; `inputs` names what feeds just this output (specification 6.6). `sinceAt` is [seconds, nanoseconds].
+// Link jobs to the datasets that they currently write; `inputs` lists the inputs of this output (specification 6.6). `sinceAt`
+// is [seconds, nanoseconds].
 // parameters: $rows [{dataset, job, version, sinceAt, inputs?}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})

@@ -1,4 +1,4 @@
-// Place runs in job versions.
+// Link runs to the job versions that they ran.
 // parameters: $rows [{run, version}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.run})

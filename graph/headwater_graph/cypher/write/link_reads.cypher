@@ -1,4 +1,4 @@
-// Put which version of a dataset a run read; `exactMoment` instead of `moment` where it named an external version.
+// Link runs to the dataset versions that they read; `exactMoment` replaces `moment` if the run named an external version.
 // parameters: $rows [{version, run, dataset, moment?, exactMoment?, externalKey?}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.version})

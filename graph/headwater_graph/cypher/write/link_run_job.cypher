@@ -1,4 +1,4 @@
-// Tie runs to their jobs.
+// Link runs to their jobs.
 // parameters: $rows [{run, job}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.run})

@@ -1,4 +1,4 @@
-// Tie runs to the jobs of their parents (specification 2.8).
+// Link runs to the jobs of their parents (specification 2.8).
 // parameters: $rows [{run, parent}]
 UNWIND $rows AS row
 MATCH (child:Run {key: row.run})

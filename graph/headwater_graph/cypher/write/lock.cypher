@@ -1,4 +1,4 @@
-// Take the writer's lock, and say who writes what; a writer of no batch (-1) leaves the last. Tells the schema's version.
+// Lock the node of the writer, and store who writes which batch (-1: none, the last number remains); return the schema version.
 // parameters: $holder, $batch
 MERGE (w:Writer {name: 'consumer'})
 SET w.holder = $holder, w.at = datetime(), w.epoch = coalesce(w.epoch, 0) + 1,

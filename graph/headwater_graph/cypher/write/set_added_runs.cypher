@@ -1,4 +1,5 @@
-// Count runs that came to job versions, and say which was the last (specification 6.2), the run of that key. `at` is [seconds, nanoseconds].
+// Set the run count and the last run (specification 6.2) of job versions that have new runs; `run` is the key of the last run.
+// `at` is [seconds, nanoseconds].
 // parameters: $rows [{id, runs, lastRun, run, at}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

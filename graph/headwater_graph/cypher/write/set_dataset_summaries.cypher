@@ -1,4 +1,4 @@
-// Put the glances of datasets, named by their keys or by the ids of versions of theirs, where these changed.
+// Set the summaries of datasets that changed; a row has the key of a dataset or the id of one of its versions.
 // parameters: $rows [{key?, version?}]
 UNWIND $rows AS row
 OPTIONAL MATCH (named:DatasetVersion {id: row.version})
@@ -9,6 +9,6 @@ MATCH (d:Dataset {key: key})
 OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
 WITH d,
 {{fragments/dataset_summary}}
-  AS glance
-WHERE coalesce(d.glance, '') <> coalesce(glance, '')
-SET d.glance = glance
+  AS summary
+WHERE coalesce(d.summary, '') <> coalesce(summary, '')
+SET d.summary = summary

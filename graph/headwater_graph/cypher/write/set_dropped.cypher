@@ -1,4 +1,4 @@
-// Mark datasets as dropped, or not (specification 7).
+// Set whether datasets are dropped (specification 7).
 // parameters: $rows [{dataset, dropped?}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.dataset})

@@ -1,4 +1,4 @@
-// Keep what the current edges of jobs stand on.
+// Set the fold states of jobs, from which their current edges are derived.
 // parameters: $rows [{job, fold}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})

@@ -1,4 +1,4 @@
-// Set the horizon (specification 7): microseconds since 1970, and as [seconds, nanoseconds].
+// Set the horizon (specification 7): in microseconds since 1970, and as [seconds, nanoseconds].
 // parameters: $rows [{horizon, at}], one row
 UNWIND $rows AS row
 MATCH (w:Writer {name: 'consumer'})

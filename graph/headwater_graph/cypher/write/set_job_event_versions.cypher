@@ -1,4 +1,4 @@
-// Say which version JobEvents belong to.
+// Set the versions that JobEvents belong to.
 // parameters: $rows [{key, version}]
 UNWIND $rows AS row
 MATCH (e:JobEvent {key: row.key})

@@ -1,4 +1,4 @@
-// Put the glances of jobs, named by their keys or by the ids of versions of theirs, where these changed.
+// Set the summaries of jobs that changed; a row has the key of a job or the id of one of its versions.
 // parameters: $rows [{key?, version?}]
 UNWIND $rows AS row
 OPTIONAL MATCH (named:JobVersion {id: row.version})
@@ -9,6 +9,6 @@ MATCH (j:Job {key: key})
 OPTIONAL MATCH (j)-[:CURRENT]->(v:JobVersion)
 WITH j,
 {{fragments/job_summary}}
-  AS glance
-WHERE coalesce(j.glance, '') <> coalesce(glance, '')
-SET j.glance = glance
+  AS summary
+WHERE coalesce(j.summary, '') <> coalesce(summary, '')
+SET j.summary = summary

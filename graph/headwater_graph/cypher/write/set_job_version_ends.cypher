@@ -1,4 +1,4 @@
-// Say where job versions end: [seconds, nanoseconds], or nowhere yet (specification 4.2).
+// Set where job versions end, or that they have no end yet (specification 4.2). `endAt` is [seconds, nanoseconds].
 // parameters: $rows [{id, end?, endAt?}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

@@ -1,4 +1,4 @@
-// Say how the last runs of job versions stand now; of runs that are not the last, nothing (specification 2.6, 3.4).
+// Set the state of the last run of job versions; a run that is not the last changes nothing (specification 2.6, 3.4).
 // parameters: $rows [{version, run, state, streaming?}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.version})

@@ -1,4 +1,4 @@
-// Say which run was the last of job versions (specification 6.2), the run of that key, if it is there still. `at` is [seconds, nanoseconds].
+// Set the last run of job versions (specification 6.2); `run` is the run's key, if it has a node. `at` is [seconds, nanoseconds].
 // parameters: $rows [{id, lastRun?, run?, at?}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

@@ -1,4 +1,4 @@
-// Take versions out of the fold whose runs have still to move; they are dropped when these have.
+// Set job versions as obsolete: without a moment they are not part of the fold, and they are deleted when their runs have moved.
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

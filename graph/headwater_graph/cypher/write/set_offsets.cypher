@@ -1,4 +1,4 @@
-// Say which batch is done (query/batch), up to which offsets messages are in, of topics with which ids in Kafka, as JSON objects.
+// Set which batch is done (query/batch), up to which offsets messages are in the graph, and Kafka's ids of the topics, as JSON objects.
 // parameters: $rows [{offsets, done, topics}], one row
 UNWIND $rows AS row
 MATCH (w:Writer {name: 'consumer'})

@@ -1,4 +1,4 @@
-// Make placeholders of runs that others name as their parents (specification 2.8).
+// Set runs that others name as their parents to placeholders (specification 2.8).
 // parameters: $rows [{key}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})

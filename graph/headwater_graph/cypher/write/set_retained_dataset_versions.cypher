@@ -1,6 +1,6 @@
-// Keep dataset versions whose makers are gone.
+// Set dataset versions whose makers are removed as retained.
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})
   USING INDEX SEEK v:DatasetVersion(id)
-SET v.kept = true
+SET v.retained = true

@@ -1,6 +1,6 @@
-// Keep what the current edges of jobs stand on and runs told that retention removes.
-// parameters: $rows [{job, past?}]
+// Set the lineage that removed runs reported and that the current edges of jobs depend on.
+// parameters: $rows [{job, retainedSources?}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})
   USING INDEX SEEK j:Job(key)
-SET j.past = row.past
+SET j.retainedSources = row.retainedSources

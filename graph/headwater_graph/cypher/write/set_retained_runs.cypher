@@ -1,4 +1,4 @@
-// Say how many runs kept job versions have of which none is there.
+// Set the run counts of retained job versions that have no runs left.
 // parameters: $rows [{id, runs}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

@@ -1,4 +1,4 @@
-// Count runs that came to job versions, or left them (specification 6.2).
+// Set the run counts of job versions that gained or lost runs (specification 6.2).
 // parameters: $rows [{id, runs}]
 UNWIND $rows AS row
 MATCH (v:JobVersion {id: row.id})

@@ -1,4 +1,4 @@
-// Say which horizon runs were first heard of behind: nothing older is theirs (specification 7).
+// Set the horizon that was valid when runs were first seen: older events are not part of these runs (specification 7).
 // parameters: $rows [{key, horizon}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.key})

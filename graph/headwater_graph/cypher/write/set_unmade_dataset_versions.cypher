@@ -1,4 +1,4 @@
-// Take from versions what made them: nobody writes them any more. They go when nobody reads them.
+// Set dataset versions to have no maker, as no run writes them any more; they are deleted when no run reads them.
 // parameters: $rows [{id}]
 UNWIND $rows AS row
 MATCH (v:DatasetVersion {id: row.id})

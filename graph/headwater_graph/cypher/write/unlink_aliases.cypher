@@ -1,4 +1,4 @@
-// Untie datasets from names that they no longer have.
+// Unlink datasets from aliases that they no longer have.
 // parameters: $rows [{key, alias}]
 UNWIND $rows AS row
 MATCH (d:Dataset {key: row.key})-[e:ALIAS_OF]->(:Dataset {key: row.alias})

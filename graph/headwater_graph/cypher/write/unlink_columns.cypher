@@ -1,4 +1,4 @@
-// Cut the column edges of outputs of jobs.
+// Unlink the column edges of outputs of jobs.
 // parameters: $rows [{owner}]
 UNWIND $rows AS row
 MATCH (:Field)-[e:DERIVES]->(:Field)

@@ -1,4 +1,4 @@
-// Cut the current edges of jobs, to be put anew as a set (specification 6.1).
+// Unlink jobs from their current inputs and outputs, which are then linked again as a set (specification 6.1).
 // parameters: $rows [{job}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.job})

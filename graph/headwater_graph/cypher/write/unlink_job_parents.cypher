@@ -1,4 +1,4 @@
-// Untie jobs from parents that they no longer have.
+// Unlink jobs from parents that they no longer have.
 // parameters: $rows [{key, parent}]
 UNWIND $rows AS row
 MATCH (j:Job {key: row.key})-[e:CHILD_OF]->(:Job {key: row.parent})

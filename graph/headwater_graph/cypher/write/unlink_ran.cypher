@@ -1,4 +1,4 @@
-// Take runs out of the job versions they are in.
+// Unlink runs from their job versions.
 // parameters: $rows [{run}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.run})-[e:RAN]->()

@@ -1,4 +1,4 @@
-// Cut which version of a dataset a run read.
+// Unlink runs from the dataset versions that they read.
 // parameters: $rows [{run, dataset}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.run})<-[e:READ_BY]-()

@@ -1,4 +1,4 @@
-// Untie runs from the jobs that they turned out not to belong to (specification 2.5).
+// Unlink runs from jobs that they do not belong to (specification 2.5).
 // parameters: $rows [{run}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.run})-[e:RUN_OF]->()

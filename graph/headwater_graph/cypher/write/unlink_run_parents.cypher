@@ -1,4 +1,4 @@
-// Untie runs from parents, runs or jobs, that they no longer have.
+// Unlink runs from parents, runs or jobs, that they no longer have.
 // parameters: $rows [{run, parent}]
 UNWIND $rows AS row
 MATCH (r:Run {key: row.run})-[e:CHILD_OF]->(parent)

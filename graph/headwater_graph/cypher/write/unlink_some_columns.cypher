@@ -1,4 +1,4 @@
-// Cut column edges of one output of one job, at most so many, and fields that no edge names any more.
+// Unlink a limited number of column edges of one output of a job, and delete fields without column edges.
 // parameters: $rows [{owner, limit}], one row
 MATCH (source:Field)-[e:DERIVES]->(target:Field)
   USING INDEX SEEK e:DERIVES(owner)

@@ -1,4 +1,4 @@
-// Put versions that runs and DatasetEvents make (specification 5.1, 5.4). `at` is [seconds, nanoseconds].
+// Upsert versions that runs and DatasetEvents make (specification 5.1, 5.4). `at` is [seconds, nanoseconds].
 // parameters: $rows [{id, dataset, moment, tie, at, madeBy?, text?, run?, external?, externalKey?, state?, schema?, drops?}]
 UNWIND $rows AS row
 MERGE (v:DatasetVersion {id: row.id})

@@ -1,5 +1,5 @@
-// Write down work for later transactions.
+// Upsert work for later transactions.
 // parameters: $rows [{key, kind, body}]
 UNWIND $rows AS row
-MERGE (o:Owed {key: row.key})
+MERGE (o:DeferredWork {key: row.key})
 SET o.kind = row.kind, o.body = row.body

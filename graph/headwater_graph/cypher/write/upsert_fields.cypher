@@ -1,4 +1,4 @@
-// Put fields, and tie them to their datasets where these are known.
+// Upsert fields, and link them to those datasets that have a node.
 // parameters: $rows [{key, of, namespace, dataset, name}]
 UNWIND $rows AS row
 MERGE (f:Field {key: row.key})

@@ -1,4 +1,4 @@
-// Put JobEvents: they take part in every later fold of their jobs (specification 4.4).
+// Upsert JobEvents: they are part of every later fold of their jobs (specification 4.4).
 // parameters: $rows [{key, job, moment, tie, text}]
 UNWIND $rows AS row
 MERGE (e:JobEvent {key: row.key})

@@ -1,4 +1,4 @@
-// Put job versions with their sides (specification 4). `since` is [seconds, nanoseconds].
+// Upsert job versions with their inputs and outputs (specification 4). `since` is [seconds, nanoseconds].
 // parameters: $rows [{id, job, moment, tie, since, madeBy?, text?, codeVersion?, codeMoment?, codeTie?, lineageUnknown?, lineage, inputs [keys], outputs [keys]}]
 UNWIND $rows AS row
 MERGE (v:JobVersion {id: row.id})

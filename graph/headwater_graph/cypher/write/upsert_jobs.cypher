@@ -1,7 +1,5 @@
-// Put jobs: their joined record, and their facets where these changed, with what is read of them.
-// parameters: $rows [{key, namespace, name, record, facets?, owners?, streaming?}]
+// Upsert jobs: the merged record, and where the facets changed, the properties that follow from them (null: absent).
+// parameters: $rows [{key, namespace, name, record, properties?}]
 UNWIND $rows AS row
 MERGE (j:Job {key: row.key})
-SET j.namespace = row.namespace, j.name = row.name, j.record = row.record, j.facets = coalesce(row.facets, j.facets),
-    j.owners = CASE WHEN row.facets IS NULL THEN j.owners ELSE row.owners END,
-    j.streaming = CASE WHEN row.facets IS NULL THEN j.streaming ELSE row.streaming END
+SET j.namespace = row.namespace, j.name = row.name, j.record = row.record, j += coalesce(row.properties, {})

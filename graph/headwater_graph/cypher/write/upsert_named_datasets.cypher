@@ -1,4 +1,4 @@
-// Put datasets that an alias names; one that is there stays as it is (specification 1.7, 6.7).
+// Upsert datasets that an alias names; an existing dataset does not change (specification 1.7, 6.7).
 // parameters: $rows [{key, namespace, name}]
 UNWIND $rows AS row
 MERGE (d:Dataset {key: row.key})

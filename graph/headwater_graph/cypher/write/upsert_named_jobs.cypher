@@ -1,4 +1,4 @@
-// Put jobs that a parent facet names; one that is there stays as it is (specification 1.7).
+// Upsert jobs that a parent facet names; an existing job does not change (specification 1.7).
 // parameters: $rows [{key, namespace, name}]
 UNWIND $rows AS row
 MERGE (j:Job {key: row.key})

@@ -1,4 +1,4 @@
-// Put runs that a parent facet names; one that is there stays as it is (specification 2.8).
+// Upsert runs that a parent facet names; an existing run does not change (specification 2.8).
 // parameters: $rows [{key, id}]
 UNWIND $rows AS row
 MERGE (r:Run {key: row.key})

@@ -1,4 +1,4 @@
-// Put placeholders of removed runs that made versions which are kept: a job version (`made`), or the dataset version given.
+// Upsert placeholders of removed runs that made remaining versions: a job version (`made`), or the given dataset version.
 // parameters: $rows [{key, id, made?, version?}]
 UNWIND $rows AS row
 MERGE (r:Run {key: row.key})

@@ -1,4 +1,4 @@
-// Put runs: their joined record, and the parts of it that are asked for most. Times are [seconds, nanoseconds].
+// Upsert runs: the merged record, and those of its parts that questions read. Times are [seconds, nanoseconds].
 // parameters: $rows [{key, id, job, record, state, started?, ended?, last, moment?, tie?, streaming?, lineageUnknown?, codeVersion?, conflicts?, error?}]
 UNWIND $rows AS row
 MERGE (r:Run {key: row.key})

@@ -1,4 +1,4 @@
-// Put initial and external versions that runs read and nobody made (specification 5.2, 5.3).
+// Upsert initial and external versions that runs read and no run made (specification 5.2, 5.3).
 // parameters: $rows [{id, dataset, external?}]
 UNWIND $rows AS row
 MERGE (v:DatasetVersion {id: row.id})

@@ -8,7 +8,7 @@ OPTIONAL MATCH (v)<-[:WROTE]-(:Run)-[:RUN_OF]->(own:Job)
 CALL (v, own) {
   WITH v, own WHERE own IS NULL AND v.madeBy IS NOT NULL
   OPTIONAL MATCH (:Dataset {key: $dataset})<-[:HAS_OUTPUT]-(jv:JobVersion)<-[:HAS_VERSION]-(j:Job)
-  WHERE v.madeBy IN [jv.madeBy, jv.lastRun, jv.keptLastRun]
+  WHERE v.madeBy IN [jv.madeBy, jv.lastRun, jv.retainedLastRun]
   RETURN j AS its LIMIT 1
   UNION
   WITH v, own WHERE own IS NOT NULL OR v.madeBy IS NULL

@@ -1,6 +1,6 @@
 // All within reach of a dataset or job downstream, each node once, the nearest ones first where `nodes` are not enough: how
 // they lie (current edges by ids that hold within the answer, `listed` are those that list inputs, specification 6.6; nothing of it,
-// and not `whole`, where there are `rows` edges), their glances (glances.py; of one without, as far as names go), which jobs
+// and not `whole`, where there are `rows` edges), their summaries (node_summary.py; only the names of a node without one), which jobs
 // have silent runs, and how much work is owed.
 // The length of a way is put in behind `*0..`: Cypher takes no parameter there.
 // parameters: key, nodes, rows, before, silent
@@ -26,11 +26,11 @@ CALL (reached, whole) {
   UNWIND CASE WHEN whole THEN reached ELSE [] END AS x
   RETURN collect(id(x)) AS ids,
          collect(coalesce(
-           x.glance,
+           x.summary,
            CASE WHEN x:Dataset THEN '["dataset","' ELSE '["job","' END + x.key
              + '",["' + replace(replace(x.namespace, '\\', '\\\\'), '"', '\\"') + '","' + replace(replace(x.name, '\\', '\\\\'), '"', '\\"') + '"],'
              + CASE WHEN EXISTS { (x)-[:ALIAS_OF]-() } THEN 'true]' ELSE 'false]' END
-         )) AS glances
+         )) AS summaries
 }
 CALL (whole) {
   UNWIND ['NEW', 'RUNNING'] AS state
@@ -40,7 +40,7 @@ CALL (whole) {
   RETURN collect(DISTINCT r.job) AS silent
 }
 CALL (whole) {
-  MATCH (o:Owed)
+  MATCH (o:DeferredWork)
   RETURN count(o) AS owed
 }
-RETURN whole, near, far, listed, ids, glances, silent, owed
+RETURN whole, near, far, listed, ids, summaries, silent, owed

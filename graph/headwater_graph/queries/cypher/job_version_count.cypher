@@ -3,5 +3,5 @@
 MATCH (v:JobVersion)
 WHERE v.job = $job AND v.moment IS NOT NULL AND v.tie IS NOT NULL
 WITH v ORDER BY v.job, v.moment, v.tie
-WITH collect(coalesce(v.keptNumber, 0)) AS kept
+WITH collect(coalesce(v.retainedNumber, 0)) AS kept
 RETURN size(kept) AS total, [place IN range(0, size(kept) - 1) WHERE kept[place] > 0 | [place, kept[place]]] AS kept

@@ -13,7 +13,7 @@ OPTIONAL MATCH (r)-[:RAN]->(ran:JobVersion)
 CALL (at, v, own) {
   WITH at, v, own WHERE own IS NULL
   OPTIONAL MATCH (:Dataset {key: at})<-[:HAS_OUTPUT]-(jv:JobVersion)<-[:HAS_VERSION]-(j:Job)
-  WHERE v.madeBy IN [jv.madeBy, jv.lastRun, jv.keptLastRun]
+  WHERE v.madeBy IN [jv.madeBy, jv.lastRun, jv.retainedLastRun]
   RETURN jv AS kept, j AS its LIMIT 1
   UNION
   WITH at, v, own WHERE own IS NOT NULL

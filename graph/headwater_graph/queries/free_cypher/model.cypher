@@ -1,4 +1,4 @@
-// The lineage graph, version 3 of its model. Arrows run as data flows; times are ZONED DATETIME in UTC. What is not named
+// The lineage graph, version 4 of its model. Arrows run as data flows; times are ZONED DATETIME in UTC. What is not named
 // here is the writer's own. Find a job or dataset by {name: …, namespace: …}: names are indexed, `key` is a hash of both.
 //
 // nodes

@@ -81,7 +81,7 @@ def subgraph(reader: GraphReader, start: Node, direction: Direction, limits: Lim
 
 
 def _of(row: Row) -> Subgraph:
-    summaries = summaries_of(row["glances"])
+    summaries = summaries_of(row["summaries"])
     next_to: defaultdict[int, list[int]] = defaultdict(list)
     for at, to in zip(row["near"], row["far"], strict=True):
         next_to[at].append(to)
