@@ -10,14 +10,14 @@ import importlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from headwater.transport.delivery import DeliveryStatus, delivery_status
 from headwater.transport.settings import HeadwaterConfig
 
 logger = logging.getLogger("headwater.transport")
 
-Fate: TypeAlias = Literal["delivered", "unavailable", "refused"]
-"""``unavailable``: the same message may pass later; ``refused``: Kafka will never take it as it is."""
+Fate: TypeAlias = DeliveryStatus
 
 PROBE_SECONDS = 3.0
 
@@ -181,11 +181,7 @@ class KafkaBroker:
         return True
 
     def _fate(self, error: Any) -> tuple[Fate, str]:
-        if error is None:
-            return "delivered", ""
-        code = self._kafka.KafkaError
-        for_ever = (code.MSG_SIZE_TOO_LARGE, code.RECORD_LIST_TOO_LARGE, code.INVALID_RECORD, code.INVALID_MSG)
-        return ("refused" if error.code() in for_ever else "unavailable"), error.str()
+        return delivery_status(error), "" if error is None else error.str()
 
     def _on_error(self, error: Any) -> None:
         # A fatal error ends an idempotent producer for good; a new one is made once this one's messages are back.
