@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.transport.broker import MemoryBroker
-from headwater.transport.budget import fit
-from headwater.transport.columns import compact, thin_columns
+from headwater.transport.preparation.columns import compact, reduce_columns
+from headwater.transport.preparation.size_budget import fit
 from headwater.transport.wire import to_json
 
 from .conftest import MakeTransport
@@ -180,7 +180,7 @@ def test_the_compact_form_says_the_same(facet: dict[str, Any]) -> None:
 )
 def test_malformed_facets_are_left(facet: dict[str, Any]) -> None:
     assert compact(facet) == facet
-    assert thin_columns(facet, 1)[0] is not None
+    assert reduce_columns(facet, 1)[0] is not None
 
 
 def test_a_too_large_event_is_counted_as_cut(make_transport: MakeTransport) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from headwater.transport import HeadwaterConfig
 from headwater.transport.broker import MemoryBroker, Message
-from headwater.transport.counters import Ledger
+from headwater.transport.counters import TransportCounters
 from headwater.transport.preparation import Preparation
 from headwater.transport.wire import NotSerialisable
 
@@ -298,7 +298,7 @@ values = st.recursive(
 @settings(max_examples=400)
 @given(event=st.dictionaries(MEMBERS, values, max_size=6), limit=st.integers(1, 300))
 def test_events_of_any_shape_are_sent_or_counted(event: dict[str, Any], limit: int) -> None:
-    preparation = Preparation(HeadwaterConfig(max_event_bytes=limit), Ledger())
+    preparation = Preparation(HeadwaterConfig(max_event_bytes=limit), TransportCounters())
     with contextlib.suppress(NotSerialisable):
         for message in preparation.messages(event, 0.0):
             assert isinstance(json.loads(message.value), dict)

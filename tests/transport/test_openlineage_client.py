@@ -20,7 +20,8 @@ from headwater.transport import HeadwaterTransport, default_transport
 from headwater.transport import default as default_module
 from headwater.transport.broker import MemoryBroker
 from headwater.transport.client import ClientTransport
-from headwater.transport.default import SilentTransport, build, forget_default_transport
+from headwater.transport.default import build, forget_default_transport
+from headwater.transport.memory import SilentTransport
 from headwater_avro.framing import unframed
 from headwater_avro.registry import KeptSchemas, RegisteredSchema
 

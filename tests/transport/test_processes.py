@@ -160,7 +160,7 @@ def test_fork_while_the_thread_imports_the_kafka_client(spool_dir: Path, tmp_pat
     begun = time.monotonic()
     ended = run(program, environ)
     assert (ended.code, ended.output) == (0, "0\n"), ended.errors
-    assert "does not answer" not in ended.errors
+    assert "does not respond" not in ended.errors
     assert "partially initialized" not in ended.errors
     assert time.monotonic() - begun < 50
     assert sorted(spooled_run_ids(spool_dir)) == ["child", "parent"]

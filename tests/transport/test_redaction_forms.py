@@ -7,7 +7,7 @@ import re
 import pytest
 
 from headwater.transport.redaction import Redaction
-from headwater.transport.secret_names import Secrecy, secrecy
+from headwater.transport.redaction.names import Secrecy, secrecy
 
 # Made up, and put together here so that nothing in this file has the form of a real key.
 HIDDEN = "hunter2Xq9"
@@ -324,7 +324,7 @@ def test_letters_that_grow_when_they_are_lowered_move_nothing() -> None:
 
 
 def test_every_hint_of_a_rule_is_looked_for() -> None:
-    from headwater.transport import secret_text
+    from headwater.transport.redaction import text as secret_text
 
     for hint in (*secret_text.NAME_HINTS, *(hint for hint, _, _ in secret_text._RULES), *secret_text._COMMANDS):
         sample = hint + ("@" if hint == "://" else " -p")

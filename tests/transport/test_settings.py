@@ -130,7 +130,7 @@ def test_a_callback_that_is_none(path: str) -> None:
     [
         ('{"sasl.password": "hunter2"', "line 1 column 28"),
         ("sasl.password=hunter2,acks=all", "line 1 column 1"),
-        ('"hunter2"', "not an object"),
+        ('"hunter2"', "must be an object"),
     ],
 )
 @pytest.mark.parametrize("more", [{}, {"HEADWATER_KAFKA_SASL_PASSWORD": "hunter2"}])

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.transport.broker import Message
-from headwater.transport.spool import PENDING, Spool, SpoolFault, claim, found, segments
+from headwater.transport.spool import PENDING, Spool, SpoolError, claim, describe_segments, segments
 
 MEGABYTE = 1024 * 1024
 messages = st.lists(st.builds(Message, st.none() | st.binary(max_size=50), st.binary(max_size=200)), max_size=10)
@@ -102,17 +102,17 @@ def test_damaged_segments_are_listed_and_make_room_first(tmp_path: Path) -> None
     segment = claim(path)
     assert segment is not None
     assert segment.retire() == 1
-    assert [(row.path.suffix, row.records) for row in found(tmp_path)] == [(".spool", 1), (".damaged", 1)]
+    assert [(row.path.suffix, row.records) for row in describe_segments(tmp_path)] == [(".spool", 1), (".damaged", 1)]
     assert Spool(tmp_path, "t", 20_000).append(Message(None, b"new" * 2_000)) == 0
-    assert [row.path.suffix for row in found(tmp_path)] == [".spool", ".spool"]
+    assert [row.path.suffix for row in describe_segments(tmp_path)] == [".spool", ".spool"]
 
 
 def test_a_torn_record_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = written(tmp_path, Message(b"k", b"one"), Message(b"k", b"two"))
     path.write_bytes(path.read_bytes()[:-1])
     assert read(path) == [Message(b"k", b"one")]
-    assert [record.message for record in caplog.records if "no whole record" in record.message] == [
-        f"spool segment {path.name} has 13 bytes that are no whole record; skipped"
+    assert [record.message for record in caplog.records if "not a whole record" in record.message] == [
+        f"spool segment {path.name} has 13 bytes that are not a whole record; skipped"
     ]
 
 
@@ -130,7 +130,7 @@ def test_a_folder_open_to_all_is_not_trusted(tmp_path: Path) -> None:
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o777)
-    with pytest.raises(SpoolFault, match="open to all"):
+    with pytest.raises(SpoolError, match="open to all"):
         Spool(folder, "t", MEGABYTE).append(Message(None, b"x"))
 
 
@@ -158,7 +158,7 @@ def test_the_cap_holds_for_all_writers_together(tmp_path: Path) -> None:
 
 def test_a_message_larger_than_the_spool_is_refused(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "t", 10_000)
-    with pytest.raises(SpoolFault) as fault:
+    with pytest.raises(SpoolError) as fault:
         spool.append(Message(None, b"x" * 20_000))
     assert fault.value.reason == "spool_full"
     spool.close()
@@ -171,7 +171,7 @@ def test_a_write_that_is_cut_short_hides_nothing_that_comes_later(
     spool.append(Message(b"k", b"one"))
     whole = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[: len(data) // 2]))
-    with pytest.raises(SpoolFault) as fault:
+    with pytest.raises(SpoolError) as fault:
         spool.append(Message(b"k", b"two"))
     assert fault.value.reason == "spool_failed"
     monkeypatch.undo()
@@ -180,12 +180,25 @@ def test_a_write_that_is_cut_short_hides_nothing_that_comes_later(
     assert read(segments(tmp_path, PENDING)[0]) == [Message(b"k", b"one"), Message(b"k", b"three")]
 
 
+def test_a_segment_without_a_whole_header_is_not_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = Spool(tmp_path, "t", MEGABYTE)
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[: len(data) // 2]))
+    with pytest.raises(SpoolError):
+        spool.append(Message(b"k", b"one"))
+    monkeypatch.undo()
+    spool.append(Message(b"k", b"two"))
+    spool.close()
+    (path,) = segments(tmp_path, PENDING)
+    assert read(path) == [Message(b"k", b"two")]
+
+
 def test_a_segment_in_use_belongs_to_its_writer(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "t", MEGABYTE)
     spool.append(Message(None, b"x"))
     (path,) = segments(tmp_path, PENDING)
     assert claim(path) is None
-    assert [row.busy for row in found(tmp_path)] == [True]
+    assert [row.busy for row in describe_segments(tmp_path)] == [True]
     spool.close()
     segment = claim(path)
     assert segment is not None
@@ -218,7 +231,7 @@ def test_what_is_no_segment_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "0.spool").write_bytes(b"not ours")
     (tmp_path / "1.spool").write_bytes(b"")
     assert Spool(tmp_path, "t", MEGABYTE).claim() is None
-    assert [row.records for row in found(tmp_path)] == [0, 0]
+    assert [row.records for row in describe_segments(tmp_path)] == [0, 0]
 
 
 def test_unnamed_segments_of_killed_writers_are_swept(tmp_path: Path) -> None:

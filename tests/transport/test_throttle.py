@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.transport.broker import MemoryBroker
-from headwater.transport.throttle import RUNS, Throttle
+from headwater.transport.preparation.throttle import RUNS, Throttle
 
 from .conftest import MakeTransport
 from .events import run_event

@@ -1,6 +1,6 @@
-"""What is wrong with an event: by openlineage-python's classes, and by JSON schemas where a folder of them is given.
+"""Validation of events by openlineage-python's classes, and by JSON schemas if a folder of them is given.
 
-The classes are made from OpenLineage's schemas, so they tell missing and mistyped members without any file at hand.
+The classes are generated from OpenLineage's schemas, so they find missing and mistyped members without any file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _FACETS: dict[type, dict[str, Any]] = {
         "outputStatistics": f.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet,
     },
 }
-# These came with later versions of openlineage-python; an older one checks the others all the same.
+# These came with later versions of openlineage-python; with an older one the others are still checked.
 _LATER: tuple[tuple[type, str, str, str], ...] = (
     (base.RunFacet, "jobDependencies", "job_dependencies_run", "JobDependenciesRunFacet"),
     (base.RunFacet, "environmentVariables", "environment_variables_run", "EnvironmentVariablesRunFacet"),
@@ -82,7 +82,7 @@ for _container, _key, _module, _name in _LATER:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong: where (a JSON pointer, RFC 6901) and what."""
+    """A fault of an event: where (a JSON pointer, RFC 6901) and what."""
 
     pointer: str
     what: str
@@ -92,27 +92,27 @@ Faults: TypeAlias = Iterator[Fault]
 
 
 def faults_of_line(line: bytes, schemas: Schemas | None = None) -> list[Fault]:
-    """All faults of one event's JSON text."""
+    """Return all faults of one event's JSON text."""
     try:
         event = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return [Fault("", f"not JSON: {fault}")]
     if not isinstance(event, dict):
-        return [Fault("", "an event is an object")]
+        return [Fault("", "must be an object")]
     kind = _kind(event)
     if kind is None:
-        return [Fault("", "neither a run with a job, nor a job, nor a dataset")]
+        return [Fault("", "must have a run with a job, or a job, or a dataset")]
     found = [*_of_class(event, kind, ""), *(schemas.faults(event, kind.__name__) if schemas else ())]
     return sorted(set(found), key=lambda fault: (fault.pointer, fault.what))
 
 
 def _kind(event: Mapping[str, Any]) -> Any:
-    there = {name for name in ("run", "job", "dataset") if event.get(name) is not None}
-    if {"run", "job"} <= there:
+    members = {name for name in ("run", "job", "dataset") if event.get(name) is not None}
+    if {"run", "job"} <= members:
         return event_v2.RunEvent
-    if "job" in there:
+    if "job" in members:
         return event_v2.JobEvent
-    return event_v2.DatasetEvent if "dataset" in there else None
+    return event_v2.DatasetEvent if "dataset" in members else None
 
 
 def _of_class(value: Any, kind: Any, at: str) -> Faults:
@@ -188,7 +188,7 @@ def _of_type(value: Any, kind: type, at: str) -> Faults:
 class Schemas:
     """A folder of OpenLineage's JSON schemas: ``OpenLineage.json``, and facets in any folder below.
 
-    Raises ImportError without the package jsonschema, ValueError where the folder has no ``OpenLineage.json``.
+    Raises ImportError without the package jsonschema, ValueError if the folder has no ``OpenLineage.json``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -202,7 +202,7 @@ class Schemas:
             raise ValueError(f"there is no OpenLineage.json in {folder}")
 
         def retrieve(uri: str) -> Any:
-            # A facet names the version of the core schema that it was written with; any version of a file serves.
+            # A facet names the version of the core schema that it was written for; any version of the file is used.
             name = uri.rpartition("/")[2]
             if name not in documents:
                 raise NoSuchResource(ref=uri)  # type: ignore[call-arg]
@@ -215,7 +215,7 @@ class Schemas:
         self._validators: dict[str, Any] = {}
 
     def faults(self, event: Mapping[str, Any], kind: str) -> Faults:
-        """The faults of an event of this kind (``RunEvent``, …), and of those of its facets that have a schema."""
+        """Yield the faults of an event of this kind (``RunEvent``, …), and of its facets that have a schema."""
         yield from self._check(event, f"{self._core}#/$defs/{kind}", "")
         for at, container, key, facet in _facets(event):
             ref = self._facets.get((container, key))
@@ -235,9 +235,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _facet_refs(document: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
-    # A facet's file says under which key it stands, and by what it extends where.
-    for key, told in document.get("properties", {}).items():
-        name = str(told.get("$ref", "")).rpartition("/")[2]
+    # A facet's file states its key, and by the class that it extends what it belongs to.
+    for key, property_schema in document.get("properties", {}).items():
+        name = str(property_schema.get("$ref", "")).rpartition("/")[2]
         definition = document.get("$defs", {}).get(name, {})
         for part in definition.get("allOf", ()):
             container = str(part.get("$ref", "")).rpartition("/")[2]
@@ -259,7 +259,7 @@ def _facets(event: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
         for index, dataset in enumerate(listed if isinstance(listed, list) else ()):
             places += [(f"/{side}/{index}/facets", dataset, "facets", "DatasetFacet")]
             places += [(f"/{side}/{index}/{own}", dataset, own, container)]
-    for at, holder, member, container in places:
-        facets = holder.get(member) if isinstance(holder, dict) else None
+    for at, entity, member, container in places:
+        facets = entity.get(member) if isinstance(entity, dict) else None
         for key, facet in facets.items() if isinstance(facets, dict) else ():
             yield f"{at}/{key.replace('~', '~0').replace('/', '~1')}", container, key, facet
