@@ -1,4 +1,4 @@
-"""Events to send, and reading back what arrived."""
+"""Events to send, and functions that read them from Kafka and from disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run_event(run_id: str, event_type: str = "START", **more: Any) -> dict[str, 
 
 
 def emit_slowest(transport: Any, count: int, prefix: str = "r") -> float:
-    """Emit so many events; the longest that one `emit` took, in seconds."""
+    """Emit ``count`` events; return the longest time that one ``emit`` took, in seconds."""
     slowest = 0.0
     for n in range(count):
         event = run_event(f"{prefix}{n}")
@@ -35,7 +35,7 @@ def emit_slowest(transport: Any, count: int, prefix: str = "r") -> float:
 
 
 def arrived(bootstrap_servers: str, topic: str, count: int, seconds: float = 15.0) -> list[tuple[bytes | None, bytes]]:
-    """Key and value of what the topic holds: at least ``count``, or what came within ``seconds``."""
+    """Return keys and values of the messages in the topic: at least ``count``, or those that came within ``seconds``."""
     consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "none", "enable.auto.commit": False})
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
@@ -54,18 +54,18 @@ def run_ids(messages: list[tuple[bytes | None, bytes]]) -> set[str]:
 
 
 def spooled_run_ids(directory: Path, *suffixes: str) -> list[str]:
-    """The runIds on disk, oldest first."""
+    """Return the runIds on disk, oldest first."""
     found = []
     for path in segments(directory, *(suffixes or (".spool",))):
         segment = claim(path)
-        assert segment is not None, f"{path} is held"
+        assert segment is not None, f"{path} is locked"
         found += [json.loads(message.value)["run"]["runId"] for message in segment.messages()]
         segment.release()
     return found
 
 
 def eventually(true: Any, seconds: float = 15.0) -> bool:
-    """Whether the function's answer becomes true in that time."""
+    """Return whether the function returns true within ``seconds``."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:

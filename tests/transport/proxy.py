@@ -14,13 +14,13 @@ import time
 from collections.abc import Iterator
 from typing import Literal
 
-Mode = Literal["pass", "refuse", "hang", "swallow", "cut"]
-"""``refuse`` connections; ``hang``: accept, read nothing, answer nothing; ``swallow`` what clients send; ``cut`` each
+Mode = Literal["pass", "refuse", "hang", "swallow", "truncate"]
+"""``refuse`` connections; ``hang``: accept, read nothing, answer nothing; ``swallow`` what clients send; ``truncate`` each
 connection after its first bytes."""
 
 
 class FaultyProxy:
-    """Listens on a port of its own until `close`; ``mode`` may be set at any time, ``delay`` is in seconds a chunk."""
+    """Listens on a port of its own until ``close``; ``mode`` may be set at any time, ``delay`` is in seconds a chunk."""
 
     def __init__(self, target: str, mode: Mode = "pass") -> None:
         host, _, port = target.split(",")[0].rpartition(":")
@@ -52,7 +52,7 @@ class FaultyProxy:
             self._drop_connections()
         elif before == "refuse":
             self._listener = self._listen(self.port)
-        if mode in ("swallow", "cut"):
+        if mode in ("swallow", "truncate"):
             self._drop_connections()
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ class FaultyProxy:
                 time.sleep(self.delay)
                 while self._mode == "hang" and self._open:
                     time.sleep(0.01)
-                if self._mode == "cut":
+                if self._mode == "truncate":
                     break
                 if self._mode != "swallow":
                     target.sendall(chunk)

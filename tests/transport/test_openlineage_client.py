@@ -1,4 +1,4 @@
-"""openlineage-python's own client, configured by its own means, and the process's shared transport."""
+"""openlineage-python's client with its own configuration, and the shared transport of a process."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def test_configured_by_environment(servers: Servers, topic: str, monkeypatch: py
     client.emit(start_event())
     assert client.close(20)
     ((key, value),) = arrived(servers.kafka_bootstrap_servers, topic, 1)
-    told = json.loads(value)
+    sent = json.loads(value)
     assert key == RUN.encode()
-    assert told["eventType"] == "START"
-    assert told["inputs"][0]["facets"]["schema"]["fields"] == [{"name": "c", "type": "int", "fields": []}]
-    assert told["run"]["facets"]["parent"]["_schemaURL"].endswith("#/$defs/ParentRunFacet")
+    assert sent["eventType"] == "START"
+    assert sent["inputs"][0]["facets"]["schema"]["fields"] == [{"name": "c", "type": "int", "fields": []}]
+    assert sent["run"]["facets"]["parent"]["_schemaURL"].endswith("#/$defs/ParentRunFacet")
 
 
 def test_configured_by_file(servers: Servers, topic: str, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_configured_by_file(servers: Servers, topic: str, tmp_path: Path) -> Non
     client.emit(start_event())
     assert client.close(20)
     assert len(arrived(servers.kafka_bootstrap_servers, topic, 1)) == 1
-    # Headwater's own parts take the same settings, without a client between.
+    # Headwater's own parts use the same settings, without openlineage-python's client.
     shared = default_transport()
     assert isinstance(shared, HeadwaterTransport)
     assert shared.config.topic == topic
@@ -127,7 +127,7 @@ def test_every_kind_of_event(make_transport: MakeTransport) -> None:
     assert all(b":null" not in message.value for message in broker.received)
 
 
-def test_without_configuration_it_is_ours() -> None:
+def test_without_configuration_it_is_headwaters_transport() -> None:
     shared = default_transport()
     assert isinstance(shared, HeadwaterTransport)
     assert default_transport() is shared
@@ -206,7 +206,7 @@ def test_messages_are_framed_where_a_schema_id_is_set(
     broker = MemoryBroker()
     transport = make_transport(lambda _: broker, format=form, schema_id=258)
     transport.emit(run_event("r"))
-    # The envelope holds no eventType that is no text: such an event goes as plain JSON.
+    # The envelope can only hold an eventType that is a string: other events are sent as plain JSON.
     transport.emit(run_event("odd", 5 if form == "avro" else "START"))  # type: ignore[arg-type]
     assert transport.close(5)
     framed, odd = (message.value for message in broker.received)

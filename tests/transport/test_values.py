@@ -1,4 +1,4 @@
-"""The small parts: the form on the wire, the queue's scales, the counters, the faults of events."""
+"""The small parts: the wire format, the sizes of queued events, the counters, the validation of events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def big_event(columns: int) -> event_v2.RunEvent:
 
 
 def test_values_of_all_kinds() -> None:
-    told = {
+    event = {
         "none": None,
         "list": [1, None, {"a": None}],
         "enum": Colour.RED,
@@ -58,7 +58,7 @@ def test_values_of_all_kinds() -> None:
         "object": threading,
         3: "three",
     }
-    assert json.loads(to_json(to_tree(told))) == {
+    assert json.loads(to_json(to_tree(event))) == {
         "list": [1, {}],
         "enum": "red",
         "time": "2024-01-01T00:00:00+00:00",
@@ -87,7 +87,7 @@ def test_numpy_scalars() -> None:
 
 
 @pytest.mark.parametrize("event", [3, "text", [], None])
-def test_what_is_no_object_is_no_event(event: Any) -> None:
+def test_an_event_must_be_an_object(event: Any) -> None:
     with pytest.raises(NotSerialisable):
         to_tree(event)
 
@@ -102,7 +102,7 @@ def test_keys() -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 30, 1000])
-def test_weighing_comes_near_the_size(columns: int) -> None:
+def test_estimates_are_near_the_size(columns: int) -> None:
     event = big_event(columns)
     for value in (event, to_tree(event)):
         assert 0.5 < estimate_size(value) / len(to_json(to_tree(event))) < 3
@@ -217,7 +217,7 @@ def test_faults_by_openlineages_classes() -> None:
     assert found["/eventType"] == "must be one of START, RUNNING, COMPLETE, ABORT, FAIL, OTHER"
 
 
-def test_faults_of_what_is_no_event() -> None:
+def test_faults_of_other_json() -> None:
     assert [fault.what for fault in faults_of_line(b"[1]")] == ["must be an object"]
     assert [fault.what for fault in faults_of_line(b"{}")] == ["must have a run with a job, or a job, or a dataset"]
     assert faults_of_line(b"{")[0].what.startswith("not JSON")
