@@ -1,14 +1,16 @@
-"""Events to send, and functions that read them from Kafka and from disk."""
+"""Events to send, a broker in memory, and functions that read events from Kafka and from disk."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
+from headwater.transport.broker import Done, Message
 from headwater.transport.spool import claim, segments
 
 
@@ -72,3 +74,42 @@ def eventually(true: Any, seconds: float = 15.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+class MemoryBroker:
+    """A broker that stores messages in a list; ``available`` and ``refuses`` set how it responds."""
+
+    def __init__(self, refuses: Callable[[Message], bool] = lambda _: False, room: int = 1_000) -> None:
+        self.received: list[Message] = []
+        self.available = True
+        self._refuses = refuses
+        self._room = room
+        self._waiting: list[tuple[Message, Done]] = []
+
+    def send(self, message: Message, done: Done) -> bool:
+        if len(self._waiting) >= self._room:
+            return False
+        self._waiting.append((message, done))
+        return True
+
+    def poll(self, seconds: float) -> None:
+        if not self.available:
+            return
+        waiting, self._waiting = self._waiting, []
+        for message, done in waiting:
+            if self._refuses(message):
+                done(message, "refused", "configured to refuse")
+            else:
+                self.received.append(message)
+                done(message, "delivered", "")
+
+    def push(self, seconds: float) -> None:
+        self.poll(seconds)
+
+    def in_flight(self) -> int:
+        return len(self._waiting)
+
+    def recall(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for message, done in waiting:
+            done(message, "unavailable", "recalled")

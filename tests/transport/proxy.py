@@ -76,7 +76,7 @@ class FaultyProxy:
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
 
-    def _kept(self, connection: socket.socket) -> bool:
+    def _is_accepted(self, connection: socket.socket) -> bool:
         with self._lock:
             if self._open:
                 self._connections.add(connection)
@@ -91,7 +91,7 @@ class FaultyProxy:
             except OSError:
                 time.sleep(0.01)
                 continue
-            if self._kept(client) and self._mode != "hang":
+            if self._is_accepted(client) and self._mode != "hang":
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
@@ -100,7 +100,7 @@ class FaultyProxy:
         except OSError:
             client.close()
             return
-        if not self._kept(broker):
+        if not self._is_accepted(broker):
             return
         threading.Thread(target=self._pump, args=(_chunks(client), broker, client), daemon=True).start()
         self._pump(self._rewritten(broker), client, broker)

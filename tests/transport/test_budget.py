@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.transport.broker import MemoryBroker
 from headwater.transport.preparation.columns import compact, reduce_columns
 from headwater.transport.preparation.size_budget import fit
 from headwater.transport.wire import to_json
 
 from .conftest import MakeTransport
-from .events import run_event
+from .events import MemoryBroker, run_event
 
 LIMIT = 100_000
 

@@ -16,14 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.transport import HeadwaterConfig
-from headwater.transport.broker import MemoryBroker, Message
+from headwater.transport.broker import Message
 from headwater.transport.counters import TransportCounters
 from headwater.transport.preparation import Preparation
 from headwater.transport.wire import NotSerialisable
 
 from ..servers import Servers
 from .conftest import MakeTransport
-from .events import arrived, emit_slowest, eventually, run_event, run_ids, spooled_run_ids
+from .events import MemoryBroker, arrived, emit_slowest, eventually, run_event, run_ids, spooled_run_ids
 from .proxy import FaultyProxy, Mode
 
 MEMBER_NAMES = (

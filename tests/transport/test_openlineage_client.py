@@ -18,7 +18,6 @@ from openlineage.client.facet_v2 import parent_run, schema_dataset
 
 from headwater.transport import HeadwaterTransport, default_transport
 from headwater.transport import default as default_module
-from headwater.transport.broker import MemoryBroker
 from headwater.transport.client import ClientTransport
 from headwater.transport.default import build, forget_default_transport
 from headwater.transport.memory import SilentTransport
@@ -28,7 +27,7 @@ from headwater_avro.registry import KeptSchemas, RegisteredSchema
 from ..avro.registries import AVRO, JSON
 from ..servers import Servers
 from .conftest import MakeTransport
-from .events import arrived, eventually, run_event
+from .events import MemoryBroker, arrived, eventually, run_event
 
 RUN = "0190f5c8-0000-7000-8000-000000000001"
 

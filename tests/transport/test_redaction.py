@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from headwater.transport.broker import MemoryBroker
 from headwater.transport.redaction import Redaction
 
 from .conftest import MakeTransport
-from .events import run_event
+from .events import MemoryBroker, run_event
 
 AWS_KEY = "AKIA" + "ABCDEFGH12345678"
 TOKEN = "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0In0" + ".c2lnbmF0dXJl"

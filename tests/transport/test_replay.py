@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from headwater.transport.broker import MemoryBroker, Message
+from headwater.transport.broker import Message
 from headwater.transport.counters import TransportCounters
 from headwater.transport.spool import DAMAGED, PENDING, Spool, segments
 from headwater.transport.spool.replay import MAX_IN_FLIGHT, Replay
 
 from .conftest import MakeTransport
-from .events import eventually, run_event, spooled_run_ids
+from .events import MemoryBroker, eventually, run_event, spooled_run_ids
 
 
 def never(message: Message) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from headwater.transport.broker import MemoryBroker
-
 from .conftest import MakeTransport
-from .events import eventually, run_event, spooled_run_ids
+from .events import MemoryBroker, eventually, run_event, spooled_run_ids
 
 
 def arrived(broker: MemoryBroker) -> set[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.transport.broker import MemoryBroker
 from headwater.transport.preparation.throttle import RUNS, Throttle
 
 from .conftest import MakeTransport
-from .events import run_event
+from .events import MemoryBroker, run_event
 
 
 def running(rows: int = 0, run_id: str = "r", **more: Any) -> dict[str, Any]:

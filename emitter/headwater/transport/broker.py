@@ -1,7 +1,7 @@
 """The port to Kafka: each message that is sent is reported once with its delivery status.
 
-``KafkaBroker`` connects to Kafka, ``MemoryBroker`` is for tests and trials. The Kafka client's errors are translated in
-``delivery`` and nowhere else.
+The port is ``Broker``; ``KafkaBroker`` connects to Kafka. The Kafka client's errors are translated in ``delivery`` and
+nowhere else.
 """
 
 from __future__ import annotations
@@ -49,45 +49,6 @@ class Broker(Protocol):
 
     def recall(self) -> None:
         """Report every message without a status as ``unavailable``."""
-
-
-class MemoryBroker:
-    """A broker that stores messages in a list; ``available`` and ``refuses`` set how it responds."""
-
-    def __init__(self, refuses: Callable[[Message], bool] = lambda _: False, room: int = 1_000) -> None:
-        self.received: list[Message] = []
-        self.available = True
-        self._refuses = refuses
-        self._room = room
-        self._waiting: list[tuple[Message, Done]] = []
-
-    def send(self, message: Message, done: Done) -> bool:
-        if len(self._waiting) >= self._room:
-            return False
-        self._waiting.append((message, done))
-        return True
-
-    def poll(self, seconds: float) -> None:
-        if not self.available:
-            return
-        waiting, self._waiting = self._waiting, []
-        for message, done in waiting:
-            if self._refuses(message):
-                done(message, "refused", "configured to refuse")
-            else:
-                self.received.append(message)
-                done(message, "delivered", "")
-
-    def push(self, seconds: float) -> None:
-        self.poll(seconds)
-
-    def in_flight(self) -> int:
-        return len(self._waiting)
-
-    def recall(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for message, done in waiting:
-            done(message, "unavailable", "recalled")
 
 
 def producer_settings(config: HeadwaterConfig) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from .counters import TransportCounters
 from .process.forking import without_forks
 from .process.lifecycle import Lifecycle
 from .settings import HeadwaterConfig
+from .sink import Sink
 
 logger = logging.getLogger("headwater.transport")
 
@@ -26,7 +27,7 @@ def client_settings() -> dict[str, Any] | None:
     return transport | ({"filters": config.filters} if config.filters else {})
 
 
-class ClientSink:
+class ClientSink(Sink):
     """openlineage-python's client, created on the emitter's thread at the first event."""
 
     def __init__(self, counters: TransportCounters) -> None:
@@ -50,27 +51,9 @@ class ClientSink:
         else:
             self._counters.delivered.increment()
 
-    def work(self, seconds: float, urgent: bool) -> None:
-        return
-
-    def pending(self) -> int:
-        return 0
-
-    def all_delivered(self) -> bool:
-        return True
-
-    def idle_seconds(self) -> float:
-        return 5.0
-
     def release(self) -> None:
         if self._client is not None:
             self._client.close(1.0)
-
-    def check_spool(self) -> None:
-        return
-
-    def begin_closing(self) -> None:
-        return
 
     def store(self, event: Any) -> None:
         self._counters.add_dropped("transport_error")

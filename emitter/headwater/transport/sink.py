@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from .broker import Broker, Message
 from .counters import DropReason, TransportCounters
@@ -27,38 +29,44 @@ logger = logging.getLogger("headwater.transport")
 RECONNECT_SECONDS = 30.0
 
 
-class Sink(Protocol):
-    """Where the engine's thread sends events."""
+class Sink(ABC):
+    """Where the engine's thread sends events; without a spool and without pending deliveries unless overridden."""
 
+    @abstractmethod
     def accept(self, event: Any) -> None:
         """Send the event, or begin to."""
 
-    def work(self, seconds: float, urgent: bool) -> None:
+    @abstractmethod
+    def store(self, event: Any) -> None:
+        """Write the event to disk instead of sending it."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Write everything undelivered to disk and release the files."""
+
+    def work(self, seconds: float, urgent: bool) -> None:  # noqa: B027
         """Handle pending deliveries, waiting up to ``seconds``; ``urgent``: send what is buffered without delay."""
 
     def pending(self) -> int:
         """Return how many events have no known delivery status."""
+        return 0
 
     def all_delivered(self) -> bool:
         """Return whether every event accepted since the last call is delivered."""
+        return True
 
     def idle_seconds(self) -> float:
         """Return for how many seconds there is nothing to do."""
+        return 5.0
 
-    def release(self) -> None:
-        """Write everything undelivered to disk and release the files."""
-
-    def check_spool(self) -> None:
+    def check_spool(self) -> None:  # noqa: B027
         """Send the new events on disk at the next step."""
 
-    def begin_closing(self) -> None:
+    def begin_closing(self) -> None:  # noqa: B027
         """Prepare for the end: no more events come, and those of this process on disk may be sent while there is time."""
 
-    def store(self, event: Any) -> None:
-        """Write the event to disk instead of sending it."""
 
-
-class KafkaSink:
+class KafkaSink(Sink):
     """Kafka, and the spool for what Kafka doesn't accept."""
 
     def __init__(
@@ -72,7 +80,8 @@ class KafkaSink:
         self._preparation: Preparation | None = None
         self._spool = Spool(Path(config.spool_dir), config.topic, config.spool_max_bytes)
         self._refused = Spool(Path(config.spool_dir), config.topic, config.spool_max_bytes, REFUSED)
-        self._replay = Replay(self._spool, counters, config.replay_interval, config.replay, self._set_aside)
+        set_aside = partial(self._write_to_spool, spool=self._refused)
+        self._replay = Replay(self._spool, counters, config.replay_interval, config.replay, set_aside)
         self._has_refusals = False
         self._answered_at = time.monotonic()
         self._replayed = 0
@@ -129,9 +138,6 @@ class KafkaSink:
         self._has_refusals |= status == "refused"
         self._warn_once(f"Kafka did not accept an event: {reason}; such events are stored in {self._config.spool_dir}")
         self._write_to_spool(message, self._refused if status == "refused" else self._spool)
-
-    def _set_aside(self, message: Message) -> None:
-        self._write_to_spool(message, self._refused)
 
     def _write_to_spool(self, message: Message, spool: Spool | None = None) -> None:
         try:

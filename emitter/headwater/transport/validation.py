@@ -16,68 +16,45 @@ from typing import Any, TypeAlias
 
 import attr
 import msgspec
-from openlineage.client import event_v2
-from openlineage.client import facet_v2 as f
+from openlineage.client import event_v2, facet_v2
 from openlineage.client.generated import base
 
 _BASES = (base.RunFacet, base.JobFacet, base.InputDatasetFacet, base.OutputDatasetFacet, base.DatasetFacet)
 
-_FACETS: dict[type, dict[str, Any]] = {
-    base.RunFacet: {
-        "parent": f.parent_run.ParentRunFacet,
-        "nominalTime": f.nominal_time_run.NominalTimeRunFacet,
-        "errorMessage": f.error_message_run.ErrorMessageRunFacet,
-        "processing_engine": f.processing_engine_run.ProcessingEngineRunFacet,
-        "externalQuery": f.external_query_run.ExternalQueryRunFacet,
-        "extractionError": f.extraction_error_run.ExtractionErrorRunFacet,
-    },
-    base.JobFacet: {
-        "jobType": f.job_type_job.JobTypeJobFacet,
-        "sql": f.sql_job.SQLJobFacet,
-        "sourceCode": f.source_code_job.SourceCodeJobFacet,
-        "sourceCodeLocation": f.source_code_location_job.SourceCodeLocationJobFacet,
-        "documentation": f.documentation_job.DocumentationJobFacet,
-        "ownership": f.ownership_job.OwnershipJobFacet,
-    },
-    base.DatasetFacet: {
-        "schema": f.schema_dataset.SchemaDatasetFacet,
-        "dataSource": f.datasource_dataset.DatasourceDatasetFacet,
-        "version": f.dataset_version_dataset.DatasetVersionDatasetFacet,
-        "columnLineage": f.column_lineage_dataset.ColumnLineageDatasetFacet,
-        "symlinks": f.symlinks_dataset.SymlinksDatasetFacet,
-        "lifecycleStateChange": f.lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet,
-        "ownership": f.ownership_dataset.OwnershipDatasetFacet,
-        "documentation": f.documentation_dataset.DocumentationDatasetFacet,
-        "storage": f.storage_dataset.StorageDatasetFacet,
-    },
-    base.InputDatasetFacet: {
-        "dataQualityMetrics": f.data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet,
-        "dataQualityAssertions": f.data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet,
-    },
-    base.OutputDatasetFacet: {
-        "outputStatistics": f.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet,
-    },
+_KEYS: dict[type, str] = {
+    base.RunFacet: "parent nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "
+    "environmentVariables executionParameters tags test",
+    base.JobFacet: "jobType sql sourceCode sourceCodeLocation documentation ownership tags lineage",
+    base.DatasetFacet: "schema dataSource version columnLineage symlinks lifecycleStateChange ownership documentation "
+    "storage tags datasetType catalog hierarchy lineage dataQualityMetrics",
+    base.InputDatasetFacet: "dataQualityMetrics dataQualityAssertions inputStatistics",
+    base.OutputDatasetFacet: "outputStatistics",
 }
-# These came with later versions of openlineage-python; with an older one the others are still checked.
-_LATER: tuple[tuple[type, str, str, str], ...] = (
-    (base.RunFacet, "jobDependencies", "job_dependencies_run", "JobDependenciesRunFacet"),
-    (base.RunFacet, "environmentVariables", "environment_variables_run", "EnvironmentVariablesRunFacet"),
-    (base.RunFacet, "executionParameters", "execution_parameters_run", "ExecutionParametersRunFacet"),
-    (base.RunFacet, "tags", "tags_run", "TagsRunFacet"),
-    (base.RunFacet, "test", "test_run", "TestRunFacet"),
-    (base.JobFacet, "tags", "tags_job", "TagsJobFacet"),
-    (base.JobFacet, "lineage", "lineage", "LineageJobFacet"),
-    (base.DatasetFacet, "tags", "tags_dataset", "TagsDatasetFacet"),
-    (base.DatasetFacet, "datasetType", "dataset_type_dataset", "DatasetTypeDatasetFacet"),
-    (base.DatasetFacet, "catalog", "catalog_dataset", "CatalogDatasetFacet"),
-    (base.DatasetFacet, "hierarchy", "hierarchy_dataset", "HierarchyDatasetFacet"),
-    (base.DatasetFacet, "lineage", "lineage", "LineageDatasetFacet"),
-    (base.DatasetFacet, "dataQualityMetrics", "data_quality_metrics_dataset", "DataQualityMetricsDatasetFacet"),
-    (base.InputDatasetFacet, "inputStatistics", "input_statistics_input_dataset", "InputStatisticsInputDatasetFacet"),
-)
-for _container, _key, _module, _name in _LATER:
-    if (_class := getattr(getattr(f, _module, None), _name, None)) is not None:
-        _FACETS[_container][_key] = _class
+# Other facets have the class of their key: ``nominalTime`` of a run ``NominalTimeRunFacet``.
+_IRREGULAR_CLASSES = {
+    "processing_engine": "ProcessingEngineRunFacet",
+    "sql": "SQLJobFacet",
+    "dataSource": "DatasourceDatasetFacet",
+    "version": "DatasetVersionDatasetFacet",
+    "dataQualityAssertions": "DataQualityAssertionsDatasetFacet",
+}
+
+
+def _facet_classes() -> dict[type, dict[str, Any]]:
+    # An older openlineage-python lacks some of the classes; the others are still checked.
+    modules = [module for module in vars(facet_v2).values() if isinstance(module, types.ModuleType)]
+    classes = {name: member for module in modules for name, member in vars(module).items()}
+
+    def class_name(key: str, container: type) -> str:
+        return _IRREGULAR_CLASSES.get(key, key[0].upper() + key[1:] + container.__name__)
+
+    return {
+        container: {key: classes[name] for key in keys.split() if (name := class_name(key, container)) in classes}
+        for container, keys in _KEYS.items()
+    }
+
+
+_FACETS = _facet_classes()
 
 
 @dataclass(frozen=True, slots=True)
