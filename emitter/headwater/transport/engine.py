@@ -4,8 +4,9 @@ Theory of operation. ``emit`` must cost microseconds and must not wait for the n
 thread holds for long. So it only appends a reference to the queue. The thread does everything else, serialising included;
 the first event starts it, so importing and configuring cost nothing and a fork before the first event is harmless.
 
-The invariant: each event that the queue accepts ends in exactly one of these ways: its sink delivers it, stores it on
-disk, or counts it as dropped. Three owners share the events: the queue, the thread's sink, and the closing caller.
+The invariant: each event belongs to one owner at a time (the queue, the thread, or the caller that closes), and the last
+owner delivers it, writes it to disk, or counts it as dropped or throttled. Only the event that an unresponsive thread is
+processing when the process ends has no such outcome.
 
 - While the process runs, the thread moves events from the queue to its sink.
 - At the end, ``begin_close`` sets a deadline. Until then the thread delivers; after it, the thread writes the rest to

@@ -110,7 +110,7 @@ class _Termination:
             self._end_process()
 
     def stop_listening(self) -> None:
-        """Take the descriptor back; the thread, if there is one, ends."""
+        """Restore the descriptor; the thread, if there is one, ends."""
         if self._sockets is not None:
             previous = signal.set_wakeup_fd(-1)
             if previous not in (-1, self._sockets[1].fileno()):
