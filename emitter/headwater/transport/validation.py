@@ -19,6 +19,8 @@ import msgspec
 from openlineage.client import event_v2, facet_v2
 from openlineage.client.generated import base
 
+from .wire import pointer_token
+
 _BASES = (base.RunFacet, base.JobFacet, base.InputDatasetFacet, base.OutputDatasetFacet, base.DatasetFacet)
 
 _KEYS: dict[type, str] = {
@@ -143,7 +145,7 @@ def _of_mapping(value: Any, kind: Any, at: str) -> Faults:
         return
     known = _FACETS.get(kind, {})
     for key, item in value.items():
-        pointer = f"{at}/{key.replace('~', '~0').replace('/', '~1')}"
+        pointer = f"{at}/{pointer_token(key)}"
         if isinstance(item, dict) and item.get("_deleted") is True and kind in _BASES:
             continue
         yield from _of_hint(item, known.get(key, kind), pointer)
@@ -202,7 +204,7 @@ class Schemas:
     def _check(self, value: Any, ref: str, at: str) -> Faults:
         validator = self._validators.setdefault(ref, self._make(ref))
         for error in validator.iter_errors(value):
-            path = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.absolute_path)
+            path = "".join(f"/{pointer_token(str(step))}" for step in error.absolute_path)
             yield Fault(at + path, error.message[:300])
 
 
@@ -239,4 +241,4 @@ def _facets(event: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
     for at, entity, member, container in places:
         facets = entity.get(member) if isinstance(entity, dict) else None
         for key, facet in facets.items() if isinstance(facets, dict) else ():
-            yield f"{at}/{key.replace('~', '~0').replace('/', '~1')}", container, key, facet
+            yield f"{at}/{pointer_token(key)}", container, key, facet

@@ -43,6 +43,11 @@ def to_json(tree: Tree) -> bytes:
         return _encode(_replace_surrogates(tree))
 
 
+def pointer_token(name: str) -> str:
+    """Return a member's name as a token of a JSON pointer (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
 def key_of(tree: Tree) -> bytes | None:
     """Return the message key: the runId, ``job:namespace/name`` or ``dataset:namespace/name``; None without any of them."""
     match tree:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..wire import Tree, to_json
+from ..wire import Tree, pointer_token, to_json
 from .columns import reduce_columns
 
 REPORT_BYTES = 16_000
@@ -227,7 +227,7 @@ def _slots(event: Tree) -> Iterator[Slot]:
         for member in CONTAINERS if isinstance(entity, dict) else ():
             facets = entity.get(member)
             for name in list(facets) if isinstance(facets, dict) else ():
-                yield Slot(facets, name, f"{path}/{member}/{_escaped(name)}")
+                yield Slot(facets, name, f"{path}/{member}/{pointer_token(name)}")
 
 
 def _datasets(event: Tree) -> Iterator[tuple[str, int, Tree]]:
@@ -236,8 +236,3 @@ def _datasets(event: Tree) -> Iterator[tuple[str, int, Tree]]:
         for at, dataset in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(dataset, dict):
                 yield side, at, dataset
-
-
-def _escaped(name: str) -> str:
-    # RFC 6901
-    return name.replace("~", "~0").replace("/", "~1")
