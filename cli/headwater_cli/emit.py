@@ -16,11 +16,20 @@ from typing import BinaryIO
 import click
 
 from headwater.transport.broker import KafkaBroker, Message
-from headwater.transport.counters import Ledger
+from headwater.transport.counters import TransportCounters
 from headwater.transport.preparation import Preparation
 from headwater.transport.sending import Outcome, message_of_line, send_all
 from headwater.transport.settings import HeadwaterConfig, read_settings
-from headwater.transport.spool import DAMAGED, PENDING, REFUSED, Found, Segment, claim, found, segments
+from headwater.transport.spool import (
+    DAMAGED,
+    PENDING,
+    REFUSED,
+    Segment,
+    SegmentInfo,
+    claim,
+    describe_segments,
+    segments,
+)
 from headwater.transport.validation import Schemas, faults_of_line
 from headwater.transport.wire import NotSerialisable
 from headwater_avro.errors import ConfigError, ServerUnavailable
@@ -93,7 +102,9 @@ def emit(
     config = settings(kafka_bootstrap_servers, kafka_topic)
     broker = connected(config)
     preparation = (
-        Preparation(replace(config, format=form or "json", running_interval=0.0), Ledger()) if prepare else None
+        Preparation(replace(config, format=form or "json", running_interval=0.0), TransportCounters())
+        if prepare
+        else None
     )
     reading = _Reading(validate or schemas is not None, _schemas(schemas), preparation, [])
     with _opened(file) as lines:
@@ -184,7 +195,7 @@ _DIRECTORY = click.option("--dir", "directory", type=click.Path(path_type=Path),
 def list_spool(directory: Path | None, as_json: bool) -> None:
     """List the files of the spool, oldest first."""
     folder = directory or _spool_folder()
-    rows = found(folder)
+    rows = describe_segments(folder)
     if as_json:
         click.echo(json.dumps([_shown(row) for row in rows]))
         return
@@ -198,7 +209,7 @@ def list_spool(directory: Path | None, as_json: bool) -> None:
 _STATES = {REFUSED: "refused", DAMAGED: "damaged"}
 
 
-def _shown(row: Found) -> dict[str, object]:
+def _shown(row: SegmentInfo) -> dict[str, object]:
     return dataclasses.asdict(row) | {"path": str(row.path), "refused": row.path.suffix == REFUSED}
 
 

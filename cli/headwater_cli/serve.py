@@ -18,7 +18,7 @@ from .consume import settings_of
 from .querying import where_the_graph_is
 
 if TYPE_CHECKING:
-    from headwater_web import Outlet, WebSettings
+    from headwater_web import EventSink, WebSettings
 
 
 @click.command()
@@ -41,8 +41,8 @@ def serve(host: str | None, port: int | None) -> None:
     found = settings_of({}, needs=frozenset()).settings
     with Neo4jReader(where_the_graph_is()) as reader:
         click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
-        outlet = _outlet(found, settings)
-        app = create_app(reader, outlet, settings, letters=_letters(found), cypher=_cypher(reader, settings))
+        sink = _sink(found, settings)
+        app = create_app(reader, sink, settings, letters=_letters(found), cypher=_cypher(reader, settings))
         uvicorn.run(app, **uvicorn_options(settings))
 
 
@@ -60,10 +60,10 @@ def _letters(found: ConsumerSettings) -> Callable[[], Report] | None:
     return lambda: letter_report(client, found.dead_letter_topic)
 
 
-def _outlet(found: ConsumerSettings, settings: WebSettings) -> Outlet:
-    from headwater_web import KafkaOutlet, NoOutlet
+def _sink(found: ConsumerSettings, settings: WebSettings) -> EventSink:
+    from headwater_web import DisabledSink, KafkaSink
 
     if found.kafka_bootstrap_servers == NOT_SET:
-        return NoOutlet()
+        return DisabledSink()
     client = {"bootstrap.servers": found.kafka_bootstrap_servers, **found.librdkafka()}
-    return KafkaOutlet(client, found.kafka_topic, settings)
+    return KafkaSink(client, found.kafka_topic, settings)

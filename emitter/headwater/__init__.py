@@ -1,4 +1,4 @@
-"""Lineage from inside a job: ``from headwater import lineage``, Spark, fields, operators, and the transport under them.
+"""Lineage from inside a job: ``from headwater import lineage``, Spark, fields, operators, and the transport for events.
 
-Nothing is imported here: a job pays for the parts that it uses.
+Importing this package imports none of them: a job loads only the parts that it uses.
 """

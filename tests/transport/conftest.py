@@ -1,4 +1,4 @@
-"""What the transport's tests share; ``servers`` and ``topic`` are the session's."""
+"""Fixtures of the transport's tests; ``servers`` and ``topic`` come from the session."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def spool_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_transport(spool_dir: Path) -> Iterator[MakeTransport]:
-    """Transports with a spool in the test's own folder, closed at its end."""
+    """Return a function that creates transports with a spool in the test's folder; they are closed at its end."""
     made: list[HeadwaterTransport] = []
 
     def make(connect: Callable[[HeadwaterConfig], Any] | None = None, **settings: Any) -> HeadwaterTransport:

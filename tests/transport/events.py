@@ -1,14 +1,16 @@
-"""Events to send, and reading back what arrived."""
+"""Events to send, a broker in memory, and functions that read events from Kafka and from disk."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
 
+from headwater.transport.broker import Done, Message
 from headwater.transport.spool import claim, segments
 
 
@@ -24,7 +26,7 @@ def run_event(run_id: str, event_type: str = "START", **more: Any) -> dict[str, 
 
 
 def emit_slowest(transport: Any, count: int, prefix: str = "r") -> float:
-    """Emit so many events; the longest that one `emit` took, in seconds."""
+    """Emit ``count`` events; return the longest time that one ``emit`` took, in seconds."""
     slowest = 0.0
     for n in range(count):
         event = run_event(f"{prefix}{n}")
@@ -35,7 +37,7 @@ def emit_slowest(transport: Any, count: int, prefix: str = "r") -> float:
 
 
 def arrived(bootstrap_servers: str, topic: str, count: int, seconds: float = 15.0) -> list[tuple[bytes | None, bytes]]:
-    """Key and value of what the topic holds: at least ``count``, or what came within ``seconds``."""
+    """Return keys and values of the messages in the topic: at least ``count``, or those that came within ``seconds``."""
     consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "none", "enable.auto.commit": False})
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
@@ -54,21 +56,60 @@ def run_ids(messages: list[tuple[bytes | None, bytes]]) -> set[str]:
 
 
 def spooled_run_ids(directory: Path, *suffixes: str) -> list[str]:
-    """The runIds on disk, oldest first."""
+    """Return the runIds on disk, oldest first."""
     found = []
     for path in segments(directory, *(suffixes or (".spool",))):
         segment = claim(path)
-        assert segment is not None, f"{path} is held"
+        assert segment is not None, f"{path} is locked"
         found += [json.loads(message.value)["run"]["runId"] for message in segment.messages()]
         segment.release()
     return found
 
 
 def eventually(true: Any, seconds: float = 15.0) -> bool:
-    """Whether the function's answer becomes true in that time."""
+    """Return whether the function returns true within ``seconds``."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
     return True
+
+
+class MemoryBroker:
+    """A broker that stores messages in a list; ``available`` and ``refuses`` set how it responds."""
+
+    def __init__(self, refuses: Callable[[Message], bool] = lambda _: False, room: int = 1_000) -> None:
+        self.received: list[Message] = []
+        self.available = True
+        self._refuses = refuses
+        self._room = room
+        self._waiting: list[tuple[Message, Done]] = []
+
+    def send(self, message: Message, done: Done) -> bool:
+        if len(self._waiting) >= self._room:
+            return False
+        self._waiting.append((message, done))
+        return True
+
+    def poll(self, seconds: float) -> None:
+        if not self.available:
+            return
+        waiting, self._waiting = self._waiting, []
+        for message, done in waiting:
+            if self._refuses(message):
+                done(message, "refused", "configured to refuse")
+            else:
+                self.received.append(message)
+                done(message, "delivered", "")
+
+    def push(self, seconds: float) -> None:
+        self.poll(seconds)
+
+    def in_flight(self) -> int:
+        return len(self._waiting)
+
+    def recall(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for message, done in waiting:
+            done(message, "unavailable", "recalled")

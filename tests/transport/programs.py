@@ -1,4 +1,4 @@
-"""Programs run in a process of their own, as a user's job is."""
+"""Programs that run in a process of their own, as a user's job does."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Ended:
 
 
 def environment(spool_dir: Path, bootstrap_servers: str, topic: str, **settings: object) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE"))}
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE"))}
     own = {f"HEADWATER_EMITTER_{key.upper()}": str(value) for key, value in settings.items()}
     return (
-        kept
+        inherited
         | own
         | {
             "HEADWATER_EMITTER_SPOOL_DIR": str(spool_dir),

@@ -14,13 +14,13 @@ import time
 from collections.abc import Iterator
 from typing import Literal
 
-Mode = Literal["pass", "refuse", "hang", "swallow", "cut"]
-"""``refuse`` connections; ``hang``: accept, read nothing, answer nothing; ``swallow`` what clients send; ``cut`` each
+Mode = Literal["pass", "refuse", "hang", "swallow", "truncate"]
+"""``refuse`` connections; ``hang``: accept, read nothing, answer nothing; ``swallow`` what clients send; ``truncate`` each
 connection after its first bytes."""
 
 
 class FaultyProxy:
-    """Listens on a port of its own until `close`; ``mode`` may be set at any time, ``delay`` is in seconds a chunk."""
+    """Listens on a port of its own until ``close``; ``mode`` may be set at any time, ``delay`` is in seconds a chunk."""
 
     def __init__(self, target: str, mode: Mode = "pass") -> None:
         host, _, port = target.split(",")[0].rpartition(":")
@@ -52,7 +52,7 @@ class FaultyProxy:
             self._drop_connections()
         elif before == "refuse":
             self._listener = self._listen(self.port)
-        if mode in ("swallow", "cut"):
+        if mode in ("swallow", "truncate"):
             self._drop_connections()
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class FaultyProxy:
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
 
-    def _kept(self, connection: socket.socket) -> bool:
+    def _is_accepted(self, connection: socket.socket) -> bool:
         with self._lock:
             if self._open:
                 self._connections.add(connection)
@@ -91,7 +91,7 @@ class FaultyProxy:
             except OSError:
                 time.sleep(0.01)
                 continue
-            if self._kept(client) and self._mode != "hang":
+            if self._is_accepted(client) and self._mode != "hang":
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
@@ -100,7 +100,7 @@ class FaultyProxy:
         except OSError:
             client.close()
             return
-        if not self._kept(broker):
+        if not self._is_accepted(broker):
             return
         threading.Thread(target=self._pump, args=(_chunks(client), broker, client), daemon=True).start()
         self._pump(self._rewritten(broker), client, broker)
@@ -111,7 +111,7 @@ class FaultyProxy:
                 time.sleep(self.delay)
                 while self._mode == "hang" and self._open:
                     time.sleep(0.01)
-                if self._mode == "cut":
+                if self._mode == "truncate":
                     break
                 if self._mode != "swallow":
                     target.sendall(chunk)

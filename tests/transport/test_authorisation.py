@@ -1,4 +1,4 @@
-"""A broker that knows who may write: what it refuses is kept, and sent once it is allowed."""
+"""A broker with access control: refused events are stored, and sent once writing is allowed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DENIAL = (
 
 @dataclass(frozen=True, slots=True)
 class GuardedKafka(KafkaBroker):
-    """The stack's Kafka with an authorizer; what no rule forbids is allowed."""
+    """Start the stack's Kafka with an authorizer; everything is allowed that no rule forbids."""
 
     def install(self, place: Place, jars: Sequence[Path]) -> None:
         KafkaBroker.install(self, place, jars)

@@ -1,4 +1,4 @@
-"""Too large events are made to fit: what can be moved is moved, what is cut is told."""
+"""Events that are too large are reduced: parts move into further events, and removed parts are listed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.transport.broker import MemoryBroker
-from headwater.transport.budget import fit
-from headwater.transport.columns import compact, thin_columns
+from headwater.transport.preparation.columns import compact, reduce_columns
+from headwater.transport.preparation.size_budget import fit
 from headwater.transport.wire import to_json
 
 from .conftest import MakeTransport
-from .events import run_event
+from .events import MemoryBroker, run_event
 
 LIMIT = 100_000
 
@@ -33,8 +32,8 @@ def output(name: str, **facets: Any) -> dict[str, Any]:
     return {"namespace": "n", "name": name, "facets": facets}
 
 
-def joined(parts: list[dict[str, Any]]) -> dict[str, dict[tuple[str, str], dict[str, Any]]]:
-    """Datasets and their facets over the events of one run, as specification 2.2 and 2.3 join them."""
+def merged(parts: list[dict[str, Any]]) -> dict[str, dict[tuple[str, str], dict[str, Any]]]:
+    """Return the datasets and their facets over the events of one run, as specification 2.2 and 2.3 merge them."""
     sides: dict[str, dict[tuple[str, str], dict[str, Any]]] = {"inputs": {}, "outputs": {}}
     for part in parts:
         for side, datasets in sides.items():
@@ -47,35 +46,35 @@ def done(parts: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(entry["path"], entry["done"]) for entry in parts[0]["run"]["facets"]["headwater_cut"]["cut"]]
 
 
-def test_an_event_that_fits_is_left_as_it_is() -> None:
+def test_an_event_that_fits_is_unchanged() -> None:
     event = run_event("r", "COMPLETE", outputs=[output("o", columnLineage=columns(3, 3))])
     before = copy.deepcopy(event)
     assert fit(event, LIMIT) == [before]
 
 
-def test_column_lineage_goes_into_further_events_of_the_run() -> None:
+def test_column_lineage_moves_into_further_events_of_the_run() -> None:
     event = run_event("r", "COMPLETE", outputs=[output(f"o{n}", columnLineage=columns(100, 5)) for n in range(5)])
-    told = joined([copy.deepcopy(event)])
+    expected = merged([copy.deepcopy(event)])
     parts = fit(event, LIMIT)
     assert len(parts) > 2
     assert all(len(to_json(part)) <= LIMIT for part in parts)
-    assert joined(parts) == told
+    assert merged(parts) == expected
     same = {(part["eventType"], part["eventTime"], part["run"]["runId"], part["job"]["name"]) for part in parts}
     assert same == {("COMPLETE", "2024-01-01T00:00:00Z", "r", "j")}
     assert done(parts) == [(f"/outputs/{n}/facets/columnLineage", "moved") for n in range(5)]
 
 
-def test_many_datasets_go_into_further_events_of_the_run() -> None:
+def test_many_datasets_move_into_further_events_of_the_run() -> None:
     schema = {"fields": [{"name": f"c{n}", "type": "string"} for n in range(20)]}
     inputs = [output(f"i{n}", schema=schema) for n in range(500)]
     event = run_event("r", inputs=inputs, outputs=[output("o", schema=schema, columnLineage=columns(20, 5))])
-    told = joined([copy.deepcopy(event)])
+    expected = merged([copy.deepcopy(event)])
     parts = fit(event, LIMIT)
-    assert joined(parts) == told
+    assert merged(parts) == expected
     assert all(len(to_json(part)) <= LIMIT for part in parts)
 
 
-def test_debug_facets_go_first() -> None:
+def test_debug_facets_are_removed_first() -> None:
     facets = {"debug": {"text": "x" * 90_000}, "spark.logicalPlan": {"plan": "y" * 20_000}}
     event = run_event("r", run={"runId": "r", "facets": facets}, outputs=[output("o", columnLineage=columns(10, 2))])
     parts = fit(event, LIMIT)
@@ -84,7 +83,7 @@ def test_debug_facets_go_first() -> None:
     assert "columnLineage" in parts[0]["outputs"][0]["facets"]
 
 
-def test_the_end_of_a_stack_trace_and_the_beginning_of_a_query_are_kept() -> None:
+def test_the_end_of_a_stack_trace_and_the_beginning_of_a_query_remain() -> None:
     error = {"message": "no", "programmingLanguage": "PYTHON", "stackTrace": "a" * 80_000 + "the cause"}
     job = {"namespace": "n", "name": "j", "facets": {"sql": {"query": "SELECT 1" + " " * 80_000}}}
     (part,) = fit(run_event("r", "FAIL", run={"runId": "r", "facets": {"errorMessage": error}}, job=job), LIMIT)
@@ -96,20 +95,20 @@ def test_the_end_of_a_stack_trace_and_the_beginning_of_a_query_are_kept() -> Non
     ]
 
 
-def test_own_facets_go_before_openlineages() -> None:
+def test_custom_facets_are_removed_before_those_of_openlineage() -> None:
     facets = {"parent": {"run": {"runId": "p"}}, "a/b": {"x": "x" * 60_000}, "tags": {"tags": ["y" * 60_000]}}
     (part,) = fit(run_event("r", run={"runId": "r", "facets": facets}), LIMIT)
     assert set(part["run"]["facets"]) == {"parent", "tags", "headwater_cut"}
     assert done([part]) == [("/run/facets/a~1b", "removed")]
 
 
-def test_a_dataset_event_is_cut_and_says_so() -> None:
+def test_a_reduced_dataset_event_lists_the_changes() -> None:
     facets = {"own": {"x": "x" * 200_000}, "schema": {"fields": []}}
     (part,) = fit({"eventTime": "t", "dataset": {"namespace": "n", "name": "d", "facets": facets}}, LIMIT)
     assert set(part["dataset"]["facets"]) == {"schema", "headwater_cut"}
 
 
-def test_a_job_event_is_cut_and_not_spread() -> None:
+def test_a_job_event_is_reduced_and_not_split() -> None:
     outputs = [output(f"o{n}", columnLineage=columns(100, 5)) for n in range(5)]
     (part,) = fit({"eventTime": "t", "job": {"namespace": "n", "name": "j"}, "outputs": outputs}, LIMIT)
     assert len(to_json(part)) <= LIMIT
@@ -124,29 +123,29 @@ def test_a_report_is_bounded() -> None:
     assert all(len(to_json(part)) <= LIMIT for part in parts)
 
 
-def test_one_facet_too_large_by_itself_is_made_compact_first() -> None:
+def test_a_facet_that_is_too_large_is_made_compact_first() -> None:
     facet = columns(300, 1)
-    for told in facet["fields"].values():
-        told["inputFields"] += [edge(f"w{n}", "INDIRECT") for n in range(10)]
+    for field in facet["fields"].values():
+        field["inputFields"] += [edge(f"w{n}", "INDIRECT") for n in range(10)]
     (main, part) = fit(run_event("r", outputs=[output("o", columnLineage=facet)]), LIMIT)
-    kept = part["outputs"][0]["facets"]["columnLineage"]
-    assert len(kept["fields"]) == 300
-    assert len(kept["dataset"]) == 10
+    remaining = part["outputs"][0]["facets"]["columnLineage"]
+    assert len(remaining["fields"]) == 300
+    assert len(remaining["dataset"]) == 10
     assert done([main])[-1] == ("/outputs/0/facets/columnLineage", "made compact")
 
 
-def test_then_loses_its_last_fields() -> None:
+def test_a_compact_facet_that_is_too_large_loses_its_last_fields() -> None:
     (main, part) = fit(run_event("r", outputs=[output("o", columnLineage=columns(1000, 5))]), LIMIT)
-    kept = part["outputs"][0]["facets"]["columnLineage"]["fields"]
-    assert list(kept) == [f"c{n}" for n in range(len(kept))]
-    assert 50 < len(kept) < 1000
-    assert done([main])[-1] == ("/outputs/0/facets/columnLineage", f"{1000 - len(kept)} of 1000 fields removed")
+    remaining = part["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert list(remaining) == [f"c{n}" for n in range(len(remaining))]
+    assert 50 < len(remaining) < 1000
+    assert done([main])[-1] == ("/outputs/0/facets/columnLineage", f"{1000 - len(remaining)} of 1000 fields removed")
 
 
 def edges(facet: dict[str, Any]) -> set[str]:
-    """The edges of specification 6.5, in its text: an INDIRECT one that stands for every field (two at least) stands for `*`."""
-    told = {name: field["inputFields"] for name, field in facet["fields"].items()}
-    found = {(name, e) for name, items in told.items() for item in items for e in _single(item)}
+    """Return the edges by specification 6.5: an INDIRECT edge of every field (two at least) is an edge of ``*``."""
+    inputs = {name: field["inputFields"] for name, field in facet["fields"].items()}
+    found = {(name, e) for name, items in inputs.items() for item in items for e in _single(item)}
     found |= {("*", e) for item in facet.get("dataset", ()) for e in _single(item)}
     fields = {name for name, _ in found if name != "*"}
     for _, e in list(found):
@@ -171,19 +170,19 @@ facets = st.dictionaries(
 
 @settings(max_examples=200, deadline=None)
 @given(facets)
-def test_the_compact_form_says_the_same(facet: dict[str, Any]) -> None:
+def test_the_compact_form_has_the_same_edges(facet: dict[str, Any]) -> None:
     assert edges(compact(copy.deepcopy(facet))) == edges(facet)
 
 
 @pytest.mark.parametrize(
     "facet", [{}, {"fields": None}, {"fields": {"a": 1, "b": {"inputFields": [3]}}}, {"fields": []}]
 )
-def test_malformed_facets_are_left(facet: dict[str, Any]) -> None:
+def test_malformed_facets_are_unchanged(facet: dict[str, Any]) -> None:
     assert compact(facet) == facet
-    assert thin_columns(facet, 1)[0] is not None
+    assert reduce_columns(facet, 1)[0] is not None
 
 
-def test_a_too_large_event_is_counted_as_cut(make_transport: MakeTransport) -> None:
+def test_a_reduced_event_is_counted(make_transport: MakeTransport) -> None:
     broker = MemoryBroker()
     transport = make_transport(lambda _: broker, max_event_bytes=LIMIT)
     transport.emit(run_event("r", outputs=[output(f"o{n}", columnLineage=columns(100, 5)) for n in range(5)]))

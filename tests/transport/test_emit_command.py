@@ -1,4 +1,4 @@
-"""`headwater emit` sends the very bytes it is given; `headwater spool` lists and sends what emitters left."""
+"""``headwater emit`` sends the bytes of each line unchanged; ``headwater spool`` lists and sends spooled events."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def call(command: Any, *arguments: str, data: bytes | None = None) -> Result:
     return CliRunner().invoke(command, arguments, input=data, standalone_mode=False)
 
 
-def test_each_lines_bytes_unchanged(servers: Servers, topic: str, tmp_path: Path) -> None:
+def test_the_bytes_of_each_line_are_sent_unchanged(servers: Servers, topic: str, tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_bytes(b"\n".join(LINES[:3]) + b"\r\n\n" + b"\n".join(LINES[3:]))
     result = call(emit, str(file))
@@ -57,12 +57,12 @@ def test_from_standard_input_and_as_json(servers: Servers, topic: str) -> None:
     assert arrived(servers.kafka_bootstrap_servers, topic, 1) == [(RUN.encode(), LINES[0])]
 
 
-def test_faulty_lines_are_told_with_their_place_and_not_sent(servers: Servers, topic: str) -> None:
+def test_faulty_lines_are_reported_with_their_place_and_not_sent(servers: Servers, topic: str) -> None:
     result = call(emit, "-", "--validate", "--json", data=b"\n".join([*LINES, LINES[0]]))
     assert result.return_value == 1
-    told = json.loads(result.output)
-    assert (told["lines"], told["delivered"]) == (6, 2)
-    places = {(fault["line"], fault["pointer"]) for fault in told["faults"]}
+    answer = json.loads(result.output)
+    assert (answer["lines"], answer["delivered"]) == (6, 2)
+    places = {(fault["line"], fault["pointer"]) for fault in answer["faults"]}
     assert {(2, "/eventTime"), (2, "/run/runId"), (3, ""), (4, ""), (5, "/eventTime")} == places
     assert {value for _, value in arrived(servers.kafka_bootstrap_servers, topic, 2)} == {LINES[0]}
 
@@ -92,7 +92,7 @@ def test_wrong_use(tmp_path: Path) -> None:
         assert isinstance(call(emit, *arguments).exception, ConfigError)
 
 
-def test_kafka_that_is_not_there() -> None:
+def test_kafka_that_cannot_be_reached() -> None:
     result = call(emit, "-", "--kafka-bootstrap-servers", "127.0.0.1:1", data=LINES[0])
     assert isinstance(result.exception, ServerUnavailable)
 
@@ -101,16 +101,16 @@ def test_a_refused_line(topic: str) -> None:
     large = json.dumps(run_event("large", text="".join(chr(97 + n * n % 26) for n in range(5_000_000)))).encode()
     result = call(emit, "-", "--json", data=large + b"\n" + LINES[0])
     assert result.return_value == 1
-    told = json.loads(result.output)
-    assert told["delivered"] == 1
-    assert [fault["line"] for fault in told["faults"]] == [1]
+    answer = json.loads(result.output)
+    assert answer["delivered"] == 1
+    assert [fault["line"] for fault in answer["faults"]] == [1]
 
 
 def left(directory: Path, topic: str, suffix: str = PENDING) -> None:
-    kept = Spool(directory, topic, 1_000_000, suffix)
+    spool = Spool(directory, topic, 1_000_000, suffix)
     for n in range(3):
-        kept.append(Message(b"k", b"%d" % n))
-    kept.close()
+        spool.append(Message(b"k", b"%d" % n))
+    spool.close()
 
 
 def test_the_spool_is_listed_and_sent(servers: Servers, topic: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`emit` neither waits nor raises, whatever the state of Kafka, the network, the disk, the queue or its thread."""
+"""``emit`` neither waits nor raises, whatever the state of Kafka, the network, the disk, the queue or its thread."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.transport import HeadwaterConfig
-from headwater.transport.broker import MemoryBroker, Message
-from headwater.transport.counters import Ledger
+from headwater.transport.broker import Message
+from headwater.transport.counters import TransportCounters
 from headwater.transport.preparation import Preparation
 from headwater.transport.wire import NotSerialisable
 
 from ..servers import Servers
 from .conftest import MakeTransport
-from .events import arrived, emit_slowest, eventually, run_event, run_ids, spooled_run_ids
+from .events import MemoryBroker, arrived, emit_slowest, eventually, run_event, run_ids, spooled_run_ids
 from .proxy import FaultyProxy, Mode
 
-WORDS = (
+MEMBER_NAMES = (
     "run job dataset inputs outputs facets inputFacets outputFacets namespace name runId eventType columnLineage fields "
     "inputFields transformations type sql query errorMessage stackTrace parent value key password debug"
 )
-MEMBERS = st.sampled_from(WORDS.split())
+MEMBERS = st.sampled_from(MEMBER_NAMES.split())
 
 # Seconds: far above what a loaded machine's scheduler costs, below any of the network's time-outs (Kafka's own are 30 and more).
 AT_ONCE = 2.0
@@ -47,7 +47,7 @@ def test_events_are_delivered_keyed_by_run(servers: Servers, topic: str, make_tr
     assert transport.counters().delivered == 200
 
 
-@pytest.mark.parametrize("mode", ["refuse", "hang", "swallow", "cut"])
+@pytest.mark.parametrize("mode", ["refuse", "hang", "swallow", "truncate"])
 def test_broker_that(
     mode: Mode, proxy: FaultyProxy, topic: str, spool_dir: Path, make_transport: MakeTransport
 ) -> None:
@@ -60,7 +60,7 @@ def test_broker_that(
     assert sorted(spooled_run_ids(spool_dir)) == sorted(f"r{n}" for n in range(300))
 
 
-def test_broker_that_goes_and_comes_back(
+def test_broker_that_stops_and_starts_again(
     proxy: FaultyProxy, servers: Servers, topic: str, make_transport: MakeTransport
 ) -> None:
     transport = make_transport(bootstrap_servers=proxy.address, topic=topic, delivery_timeout=1.0, replay_interval=0.2)
@@ -68,7 +68,7 @@ def test_broker_that_goes_and_comes_back(
     def has_arrived(expected: set[str]) -> bool:
         return run_ids(arrived(servers.kafka_bootstrap_servers, topic, len(expected))) == expected
 
-    # On a busy machine the first event may take longer than the time-out, and come by way of the spool.
+    # On a busy machine the first event may take longer than the time-out and pass through the spool.
     transport.emit(run_event("before"))
     assert eventually(lambda: has_arrived({"before"}), 30)
     proxy.mode = "refuse"
@@ -110,7 +110,7 @@ def test_settings_that_kafka_does_not_know(spool_dir: Path, make_transport: Make
 
 
 def test_topic_that_is_missing(servers: Servers, spool_dir: Path, make_transport: MakeTransport) -> None:
-    # A name that Kafka refuses to make a topic of, so that it is missing on brokers that make topics by themselves too.
+    # Kafka does not create a topic with this name, so it is missing even on brokers that create topics automatically.
     transport = make_transport(
         bootstrap_servers=servers.kafka_bootstrap_servers, topic="not/a/topic", delivery_timeout=1.0
     )
@@ -158,7 +158,7 @@ def test_full_queue(make_transport: MakeTransport) -> None:
     assert emit_slowest(transport, 500) < AT_ONCE
     assert stuck.reached.wait(5)
     dropped = transport.counters().dropped["queue_full"]
-    # The thread may have taken up to a batch out before it got stuck.
+    # The thread may have taken up to a batch of events before it blocked.
     assert 300 <= dropped <= 450
     stuck.go_on.set()
 
@@ -171,7 +171,7 @@ def test_queue_full_by_size(make_transport: MakeTransport) -> None:
     facet = {"text": "x" * 100_000}
     for n in range(100):
         transport.emit(run_event(f"r{n}", job={"namespace": "n", "name": "j", "facets": {"note": facet}}))
-    # The first 32 are not weighed; then ten of 100 kB are a million bytes.
+    # The sizes of the first 32 are not estimated; then ten of 100 kB are a million bytes.
     assert 50 <= transport.counters().dropped["queue_full"] <= 60
     stuck.go_on.set()
 
@@ -185,7 +185,7 @@ def test_thread_that_a_debugger_holds(spool_dir: Path, make_transport: MakeTrans
     begun = time.monotonic()
     assert not transport.close(0.5)
     assert time.monotonic() - begun < 10
-    # What the queue held is on disk; what the thread had in its hand is the thread's.
+    # Queued events are on disk; the event that the thread has taken is not.
     assert sorted(spooled_run_ids(spool_dir)) == sorted(f"r{n}" for n in range(200))
     stuck.go_on.set()
 
@@ -281,7 +281,7 @@ def test_a_fault_of_the_emitter_itself_is_counted(
 def test_avro_without_its_extra(make_transport: MakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "headwater_avro.codec", None)
     broker = MemoryBroker()
-    # The id is that of the Avro schema: JSON must not go under it.
+    # The id belongs to the Avro schema: JSON must not be framed with it.
     transport = make_transport(lambda _: broker, format="avro", schema_id=1)
     transport.emit(run_event("r"))
     assert transport.close(5)
@@ -298,14 +298,14 @@ values = st.recursive(
 @settings(max_examples=400)
 @given(event=st.dictionaries(MEMBERS, values, max_size=6), limit=st.integers(1, 300))
 def test_events_of_any_shape_are_sent_or_counted(event: dict[str, Any], limit: int) -> None:
-    preparation = Preparation(HeadwaterConfig(max_event_bytes=limit), Ledger())
+    preparation = Preparation(HeadwaterConfig(max_event_bytes=limit), TransportCounters())
     with contextlib.suppress(NotSerialisable):
         for message in preparation.messages(event, 0.0):
             assert isinstance(json.loads(message.value), dict)
 
 
 class Stuck(MemoryBroker):
-    """A broker whose first `send` does not return before it is told to: what holds the emitter's thread."""
+    """A broker whose first ``send`` blocks the emitter's thread until it is released."""
 
     def __init__(self) -> None:
         super().__init__()

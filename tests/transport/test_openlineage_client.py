@@ -1,4 +1,4 @@
-"""openlineage-python's own client, configured by its own means, and the process's shared transport."""
+"""openlineage-python's client with its own configuration, and the shared transport of a process."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from openlineage.client.facet_v2 import parent_run, schema_dataset
 
 from headwater.transport import HeadwaterTransport, default_transport
 from headwater.transport import default as default_module
-from headwater.transport.broker import MemoryBroker
 from headwater.transport.client import ClientTransport
-from headwater.transport.default import SilentTransport, build, forget_default_transport
+from headwater.transport.default import build, forget_default_transport
+from headwater.transport.memory import SilentTransport
 from headwater_avro.framing import unframed
 from headwater_avro.registry import KeptSchemas, RegisteredSchema
 
 from ..avro.registries import AVRO, JSON
 from ..servers import Servers
 from .conftest import MakeTransport
-from .events import arrived, eventually, run_event
+from .events import MemoryBroker, arrived, eventually, run_event
 
 RUN = "0190f5c8-0000-7000-8000-000000000001"
 
@@ -68,11 +68,11 @@ def test_configured_by_environment(servers: Servers, topic: str, monkeypatch: py
     client.emit(start_event())
     assert client.close(20)
     ((key, value),) = arrived(servers.kafka_bootstrap_servers, topic, 1)
-    told = json.loads(value)
+    sent = json.loads(value)
     assert key == RUN.encode()
-    assert told["eventType"] == "START"
-    assert told["inputs"][0]["facets"]["schema"]["fields"] == [{"name": "c", "type": "int", "fields": []}]
-    assert told["run"]["facets"]["parent"]["_schemaURL"].endswith("#/$defs/ParentRunFacet")
+    assert sent["eventType"] == "START"
+    assert sent["inputs"][0]["facets"]["schema"]["fields"] == [{"name": "c", "type": "int", "fields": []}]
+    assert sent["run"]["facets"]["parent"]["_schemaURL"].endswith("#/$defs/ParentRunFacet")
 
 
 def test_configured_by_file(servers: Servers, topic: str, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_configured_by_file(servers: Servers, topic: str, tmp_path: Path) -> Non
     client.emit(start_event())
     assert client.close(20)
     assert len(arrived(servers.kafka_bootstrap_servers, topic, 1)) == 1
-    # Headwater's own parts take the same settings, without a client between.
+    # Headwater's own parts use the same settings, without openlineage-python's client.
     shared = default_transport()
     assert isinstance(shared, HeadwaterTransport)
     assert shared.config.topic == topic
@@ -126,7 +126,7 @@ def test_every_kind_of_event(make_transport: MakeTransport) -> None:
     assert all(b":null" not in message.value for message in broker.received)
 
 
-def test_without_configuration_it_is_ours() -> None:
+def test_without_configuration_it_is_headwaters_transport() -> None:
     shared = default_transport()
     assert isinstance(shared, HeadwaterTransport)
     assert default_transport() is shared
@@ -205,7 +205,7 @@ def test_messages_are_framed_where_a_schema_id_is_set(
     broker = MemoryBroker()
     transport = make_transport(lambda _: broker, format=form, schema_id=258)
     transport.emit(run_event("r"))
-    # The envelope holds no eventType that is no text: such an event goes as plain JSON.
+    # The envelope can only hold an eventType that is a string: other events are sent as plain JSON.
     transport.emit(run_event("odd", 5 if form == "avro" else "START"))  # type: ignore[arg-type]
     assert transport.close(5)
     framed, odd = (message.value for message in broker.received)

@@ -1,4 +1,4 @@
-"""The emitter in whole processes: exits, forks, kills, and a disk that is full."""
+"""The emitter in real processes: exits, forks, kills and a full disk."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_events_emitted_at_exit(servers: Servers, topic: str, spool_dir: Path) -
     head = "import atexit\natexit.register(lambda: transport.emit(event('late')))\n" + HEAD
     ended = run(program, environment(spool_dir, servers.kafka_bootstrap_servers, topic), head)
     assert ended.code == 0
-    # The emitter had ended already: the late one is on disk, and the next emitter's to send.
+    # The emitter had closed before: the late event is on disk, and the next emitter sends it.
     assert spooled_run_ids(spool_dir) == ["late"]
     assert (
         run(
@@ -65,7 +65,7 @@ def test_events_emitted_by_an_exit_function_registered_later(servers: Servers, t
     assert run_ids(arrived(servers.kafka_bootstrap_servers, topic, 1)) == {"late"}
 
 
-def test_a_transport_that_nobody_holds_any_more_still_owes_its_events(spool_dir: Path) -> None:
+def test_a_transport_without_references_still_delivers_its_events(spool_dir: Path) -> None:
     program = """
     import gc
     HeadwaterTransport().emit(event("owed"))
@@ -142,7 +142,7 @@ def test_forked_child_that_waits_for_the_delivery(servers: Servers, topic: str, 
 
 
 def test_fork_while_the_thread_imports_the_kafka_client(spool_dir: Path, tmp_path: Path) -> None:
-    # The client's place is taken by a module that takes its time, as the real one does on a cold disk.
+    # A slow module replaces the client, which is slow too on a cold disk.
     (tmp_path / "slow_import.py").write_text("import time; time.sleep(1.5); token = lambda _: None")
     program = """
     os.environ["HEADWATER_EMITTER_OAUTH_CALLBACK"] = "slow_import:token"
@@ -160,7 +160,7 @@ def test_fork_while_the_thread_imports_the_kafka_client(spool_dir: Path, tmp_pat
     begun = time.monotonic()
     ended = run(program, environ)
     assert (ended.code, ended.output) == (0, "0\n"), ended.errors
-    assert "does not answer" not in ended.errors
+    assert "does not respond" not in ended.errors
     assert "partially initialized" not in ended.errors
     assert time.monotonic() - begun < 50
     assert sorted(spooled_run_ids(spool_dir)) == ["child", "parent"]
@@ -210,14 +210,14 @@ def test_kill_leaves_whole_records(spool_dir: Path) -> None:
             time.sleep(seconds)
             process.send_signal(signal.SIGKILL)
             process.communicate()
-    kept = spooled_run_ids(spool_dir)
-    assert len(kept) > 100
-    # In each process's file the events are there in order and without a gap.
-    assert all(b == "r0" or int(b[1:]) == int(a[1:]) + 1 for a, b in itertools.pairwise(kept))
+    spooled = spooled_run_ids(spool_dir)
+    assert len(spooled) > 100
+    # The file of each process has its events in order and without a gap.
+    assert all(b == "r0" or int(b[1:]) == int(a[1:]) + 1 for a, b in itertools.pairwise(spooled))
 
 
 def test_full_disk(spool_dir: Path) -> None:
-    # A limit on a file's size: a write beyond it is cut short or refused, as on a full disk.
+    # A limit on a file's size: a write beyond it is truncated or refused, as on a full disk.
     program = """
     import resource
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
@@ -236,7 +236,7 @@ def test_full_disk(spool_dir: Path) -> None:
     assert ended.errors.count("(spool_failed)") == 1
 
 
-def test_spool_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_spool_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     program = """
     for n in range(20): transport.emit(event(f"r{n}"))

@@ -1,4 +1,4 @@
-"""Secrets are taken out, and what only looks like one stays."""
+"""Secrets are replaced, and values that only resemble secrets stay."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from headwater.transport.broker import MemoryBroker
 from headwater.transport.redaction import Redaction
 
 from .conftest import MakeTransport
-from .events import run_event
+from .events import MemoryBroker, run_event
 
 AWS_KEY = "AKIA" + "ABCDEFGH12345678"
 TOKEN = "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0In0" + ".c2lnbmF0dXJl"
@@ -59,7 +58,7 @@ def test_secrets_in_text(text: str, clean: str) -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_what_is_not_a_secret_stays(text: str) -> None:
     assert Redaction().text(text) == text
 
 
@@ -83,7 +82,7 @@ def test_members_named_like_secrets() -> None:
     assert count == 7
 
 
-def test_columns_named_like_secrets_keep_their_lineage() -> None:
+def test_columns_named_like_secrets_stay_in_lineage() -> None:
     facets = {
         "schema": {"fields": [{"name": "password", "type": "string"}, {"name": "token", "type": "string"}]},
         "columnLineage": {
@@ -121,8 +120,8 @@ def test_secrets_reach_neither_kafka_nor_the_disk(make_transport: MakeTransport,
     secret = {"sql": {"query": "CREATE USER x IDENTIFIED BY 'hunter2'"}}
     event = run_event("r", job={"namespace": "n", "name": "j", "facets": secret})
     sent = make_transport(lambda _: broker)
-    kept = make_transport(bootstrap_servers="", replay=False)
-    for transport in (sent, kept):
+    spooling = make_transport(bootstrap_servers="", replay=False)
+    for transport in (sent, spooling):
         transport.emit(event)
         transport.close(5)
         assert transport.counters().redacted == 1

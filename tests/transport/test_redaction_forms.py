@@ -1,4 +1,4 @@
-"""The forms in which secrets stand in texts, and what only resembles them; texts of any size."""
+"""The forms of secrets in texts, and what only resembles them; texts of any size."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 import pytest
 
 from headwater.transport.redaction import Redaction
-from headwater.transport.secret_names import Secrecy, secrecy
+from headwater.transport.redaction.names import Secrecy, secrecy
 
-# Made up, and put together here so that nothing in this file has the form of a real key.
+# Invented, and assembled here so that nothing in this file has the form of a real key.
 HIDDEN = "hunter2Xq9"
 LONG = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 AWS_ID = "AKIA" + "ABCDEFGH12345678"
@@ -183,12 +183,12 @@ NEAR_MISSES = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_secrets_are_found_where_they_stand(form: str) -> None:
+def test_secrets_are_found_in_their_context(form: str) -> None:
     redaction = Redaction()
     text = form.format(HIDDEN)
     clean = redaction.text(text)
     assert HIDDEN not in clean
-    # Nothing but the secret: what stands around it is what it was.
+    # Only the secret is replaced: the text around it is unchanged.
     assert "***" in clean
     assert clean.split("***")[0] == text[: clean.index("***")]
     assert text.endswith(clean.rpartition("***")[2])
@@ -198,7 +198,7 @@ def test_secrets_are_found_where_they_stand(form: str) -> None:
 
 @pytest.mark.parametrize("token", TOKENS)
 @pytest.mark.parametrize("around", ["{}", "got {} there", '"{}"', "a={}&b=1", "x\n{}\ny"])
-def test_tokens_are_known_by_their_form(token: str, around: str) -> None:
+def test_tokens_are_recognised_by_their_form(token: str, around: str) -> None:
     text = around.format(token)
     assert Redaction().suspects(text.encode())
     clean = Redaction().text(text)
@@ -245,7 +245,7 @@ def test_environment_variables_with_secrets(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["compass", "secretary", "author", "token_count", "passenger", "bypass", "HOME", "tokens", ""]
 )
-def test_names_that_are_no_secrets(name: str) -> None:
+def test_names_that_are_not_names_of_secrets(name: str) -> None:
     assert secrecy(name) is Secrecy.NONE
 
 
@@ -318,13 +318,13 @@ def test_a_secret_at_the_end_of_five_megabytes_of_rulers() -> None:
     assert Redaction().text(text).endswith("\npassword = ***")
 
 
-def test_letters_that_grow_when_they_are_lowered_move_nothing() -> None:
+def test_letters_that_become_longer_in_lower_case_move_nothing() -> None:
     assert len("İ".lower()) == 2
     assert Redaction().text("İİİ password=x y") == "İİİ password=*** y"
 
 
-def test_every_hint_of_a_rule_is_looked_for() -> None:
-    from headwater.transport import secret_text
+def test_every_hint_of_a_rule_is_searched() -> None:
+    from headwater.transport.redaction import text as secret_text
 
     for hint in (*secret_text.NAME_HINTS, *(hint for hint, _, _ in secret_text._RULES), *secret_text._COMMANDS):
         sample = hint + ("@" if hint == "://" else " -p")

@@ -52,7 +52,7 @@ def test_what_openlineages_variables_become() -> None:
     assert read({"HEADWATER_EMITTER_KAFKA": '{"acks": "1"}'}).kafka == {"acks": "1"}
 
 
-def test_security_in_the_consumers_words() -> None:
+def test_security_settings_with_the_consumers_names() -> None:
     environ = {
         "HEADWATER_KAFKA_SECURITY_PROTOCOL": "SASL_SSL",
         "HEADWATER_KAFKA_SASL_MECHANISM": "SCRAM-SHA-512",
@@ -97,15 +97,15 @@ def test_the_producer_is_careful_and_the_users_settings_win() -> None:
     assert producer_settings(read())["compression.type"] == "zstd"
 
 
-asked: list[str] = []
+callback_calls: list[str] = []
 
 
 def token(config: str) -> tuple[str, float]:
-    asked.append(config)
+    callback_calls.append(config)
     return "token", 4_000_000_000.0
 
 
-def test_a_token_callback_is_asked() -> None:
+def test_a_token_callback_is_called() -> None:
     login = {
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "OAUTHBEARER",
@@ -114,13 +114,13 @@ def test_a_token_callback_is_asked() -> None:
     broker = KafkaBroker(read(bootstrap_servers="127.0.0.1:1", kafka=login, oauth_callback=f"{__name__}:token"))
     for _ in range(20):
         broker.poll(0.1)
-        if asked:
+        if callback_calls:
             break
-    assert asked == ["region=x"]
+    assert callback_calls == ["region=x"]
 
 
 @pytest.mark.parametrize("path", ["nowhere:f", "os:nothing", "os", "os:sep"])
-def test_a_callback_that_is_none(path: str) -> None:
+def test_a_callback_that_is_not_a_function(path: str) -> None:
     with pytest.raises(ValueError, match="oauth_callback"):
         import_callback(path)
 
@@ -130,7 +130,7 @@ def test_a_callback_that_is_none(path: str) -> None:
     [
         ('{"sasl.password": "hunter2"', "line 1 column 28"),
         ("sasl.password=hunter2,acks=all", "line 1 column 1"),
-        ('"hunter2"', "not an object"),
+        ('"hunter2"', "must be an object"),
     ],
 )
 @pytest.mark.parametrize("more", [{}, {"HEADWATER_KAFKA_SASL_PASSWORD": "hunter2"}])

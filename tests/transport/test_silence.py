@@ -1,21 +1,19 @@
-"""Kafka that does not answer: what waits for it goes to disk early, and comes back when it answers."""
+"""Kafka does not respond: waiting events are written to disk early, and sent when it responds again."""
 
 from __future__ import annotations
 
 import threading
 from pathlib import Path
 
-from headwater.transport.broker import MemoryBroker
-
 from .conftest import MakeTransport
-from .events import eventually, run_event, spooled_run_ids
+from .events import MemoryBroker, eventually, run_event, spooled_run_ids
 
 
 def arrived(broker: MemoryBroker) -> set[str]:
     return {(message.key or b"").decode() for message in broker.received}
 
 
-def test_events_that_wait_go_to_disk_and_are_sent_when_kafka_answers(
+def test_waiting_events_are_written_to_disk_and_sent_when_kafka_responds(
     make_transport: MakeTransport, spool_dir: Path
 ) -> None:
     broker = MemoryBroker()
@@ -24,7 +22,7 @@ def test_events_that_wait_go_to_disk_and_are_sent_when_kafka_answers(
     for n in range(20):
         transport.emit(run_event(f"r{n}"))
     assert eventually(lambda: transport.counters().spooled == 20)
-    # From now on each goes to disk at once, but for one that finds out whether Kafka is back.
+    # From now on each event is written to disk at once, except one that finds out whether Kafka is back.
     for n in range(20, 40):
         transport.emit(run_event(f"r{n}"))
         assert eventually(lambda n=n: transport.counters().spooled + broker.in_flight() >= n + 1)
@@ -35,7 +33,7 @@ def test_events_that_wait_go_to_disk_and_are_sent_when_kafka_answers(
     assert eventually(lambda: not list(spool_dir.glob("*.spool")))
 
 
-def test_a_slow_kafka_that_answers_is_not_silent(make_transport: MakeTransport) -> None:
+def test_a_slow_kafka_counts_as_available(make_transport: MakeTransport) -> None:
     broker = MemoryBroker()
     transport = make_transport(lambda _: broker, spool_after=60)
     for n in range(50):
@@ -44,7 +42,7 @@ def test_a_slow_kafka_that_answers_is_not_silent(make_transport: MakeTransport) 
     assert transport.counters().spooled == 0
 
 
-def test_who_waits_for_the_delivery_is_not_cut_short(make_transport: MakeTransport) -> None:
+def test_a_flush_waits_for_the_delivery(make_transport: MakeTransport) -> None:
     broker = MemoryBroker()
     broker.available = False
     transport = make_transport(lambda _: broker, spool_after=0.3)
@@ -54,9 +52,7 @@ def test_who_waits_for_the_delivery_is_not_cut_short(make_transport: MakeTranspo
     assert transport.counters().spooled == 0
 
 
-def test_what_went_to_disk_is_sent_while_closing_if_kafka_is_back(
-    make_transport: MakeTransport, spool_dir: Path
-) -> None:
+def test_spooled_events_are_sent_while_closing_if_kafka_is_back(make_transport: MakeTransport, spool_dir: Path) -> None:
     broker = MemoryBroker()
     broker.available = False
     transport = make_transport(lambda _: broker, spool_after=0.1, replay_interval=3600)
@@ -69,7 +65,7 @@ def test_what_went_to_disk_is_sent_while_closing_if_kafka_is_back(
     assert list(spool_dir.glob("*.spool")) == []
 
 
-def test_what_others_left_does_not_delay_the_closing(make_transport: MakeTransport, spool_dir: Path) -> None:
+def test_events_of_other_emitters_do_not_delay_the_closing(make_transport: MakeTransport, spool_dir: Path) -> None:
     other = make_transport(bootstrap_servers="")
     other.emit(run_event("other"))
     other.close(5)

@@ -1,4 +1,4 @@
-"""What is on disk stays whole, private, bounded, and each record is somebody's to send."""
+"""Spooled events stay complete, private and bounded, and each record has one process that may send it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headwater.transport.broker import Message
-from headwater.transport.spool import PENDING, Spool, SpoolFault, claim, found, segments
+from headwater.transport.spool import PENDING, Spool, SpoolError, claim, describe_segments, segments
 
 MEGABYTE = 1024 * 1024
 messages = st.lists(st.builds(Message, st.none() | st.binary(max_size=50), st.binary(max_size=200)), max_size=10)
@@ -27,60 +27,60 @@ def read(path: Path) -> list[Message]:
         segment.release()
 
 
-def written(directory: Path, *kept: Message) -> Path:
+def written(directory: Path, *stored: Message) -> Path:
     spool = Spool(directory, "t", MEGABYTE)
-    for message in kept:
+    for message in stored:
         spool.append(message)
     spool.close()
     return segments(directory, PENDING)[-1]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(kept=messages.filter(bool), cut=st.integers(0, 10_000))
-def test_what_is_cut_off_anywhere_leaves_the_whole_records_before(
-    tmp_path: Path, kept: list[Message], cut: int
+@given(stored=messages.filter(bool), length=st.integers(0, 10_000))
+def test_a_segment_truncated_anywhere_still_has_the_whole_records_before(
+    tmp_path: Path, stored: list[Message], length: int
 ) -> None:
-    path = written(tmp_path / "s", *kept)
-    assert read(path) == kept
+    path = written(tmp_path / "s", *stored)
+    assert read(path) == stored
     data = path.read_bytes()
-    path.write_bytes(data[: cut % (len(data) + 1)])
+    path.write_bytes(data[: length % (len(data) + 1)])
     left = read(path)
-    assert left == kept[: len(left)]
+    assert left == stored[: len(left)]
     path.unlink()
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(kept=messages.filter(bool), at=st.integers(11, 10_000), flip=st.integers(1, 255))
-def test_a_damaged_record_is_never_sent(tmp_path: Path, kept: list[Message], at: int, flip: int) -> None:
-    path = written(tmp_path / "s", *kept)
+@given(stored=messages.filter(bool), at=st.integers(11, 10_000), flip=st.integers(1, 255))
+def test_a_damaged_record_is_never_sent(tmp_path: Path, stored: list[Message], at: int, flip: int) -> None:
+    path = written(tmp_path / "s", *stored)
     data = bytearray(path.read_bytes())
     place = 11 + at % (len(data) - 11)
     data[place] ^= flip
     path.write_bytes(data)
-    assert read(path) in [kept[:n] + kept[n + 1 :] for n in range(len(kept))]
+    assert read(path) in [stored[:n] + stored[n + 1 :] for n in range(len(stored))]
     path.unlink()
 
 
-def test_any_damaged_byte_loses_one_record_alone(tmp_path: Path) -> None:
-    kept = [Message(b"key%d" % n, b'{"run": "%d"}' % n * 10) for n in range(500)]
-    path = written(tmp_path, *kept)
+def test_a_damaged_byte_loses_only_its_record(tmp_path: Path) -> None:
+    stored = [Message(b"key%d" % n, b'{"run": "%d"}' % n * 10) for n in range(500)]
+    path = written(tmp_path, *stored)
     data = path.read_bytes()
     begin = 11 + 250 * ((len(data) - 11) // 500)
     for at in range(begin, begin + 200):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
         left = read(path)
         assert len(left) == 499
-        assert set(left) < set(kept)
+        assert set(left) < set(stored)
 
 
-def test_overwritten_pages_lose_what_they_held(tmp_path: Path) -> None:
-    kept = [Message(b"key%d" % n, b"\x00\x01\xff" * 100 + b"%d" % n) for n in range(300)]
-    path = written(tmp_path, *kept)
+def test_overwritten_pages_lose_only_their_records(tmp_path: Path) -> None:
+    stored = [Message(b"key%d" % n, b"\x00\x01\xff" * 100 + b"%d" % n) for n in range(300)]
+    path = written(tmp_path, *stored)
     data = path.read_bytes()
     for filling in (b"\x00", b"\xff", b"\x01"):
         path.write_bytes(data[:20_000] + filling * 8_192 + data[28_192:])
         left = read(path)
-        assert set(left) < set(kept)
+        assert set(left) < set(stored)
         assert len(left) >= 300 - 8_192 // 310 - 2
 
 
@@ -102,17 +102,17 @@ def test_damaged_segments_are_listed_and_make_room_first(tmp_path: Path) -> None
     segment = claim(path)
     assert segment is not None
     assert segment.retire() == 1
-    assert [(row.path.suffix, row.records) for row in found(tmp_path)] == [(".spool", 1), (".damaged", 1)]
+    assert [(row.path.suffix, row.records) for row in describe_segments(tmp_path)] == [(".spool", 1), (".damaged", 1)]
     assert Spool(tmp_path, "t", 20_000).append(Message(None, b"new" * 2_000)) == 0
-    assert [row.path.suffix for row in found(tmp_path)] == [".spool", ".spool"]
+    assert [row.path.suffix for row in describe_segments(tmp_path)] == [".spool", ".spool"]
 
 
-def test_a_torn_record_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_torn_record_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = written(tmp_path, Message(b"k", b"one"), Message(b"k", b"two"))
     path.write_bytes(path.read_bytes()[:-1])
     assert read(path) == [Message(b"k", b"one")]
-    assert [record.message for record in caplog.records if "no whole record" in record.message] == [
-        f"spool segment {path.name} has 13 bytes that are no whole record; skipped"
+    assert [record.message for record in caplog.records if "not a whole record" in record.message] == [
+        f"spool segment {path.name} has 13 bytes that are not a whole record; skipped"
     ]
 
 
@@ -130,7 +130,7 @@ def test_a_folder_open_to_all_is_not_trusted(tmp_path: Path) -> None:
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o777)
-    with pytest.raises(SpoolFault, match="open to all"):
+    with pytest.raises(SpoolError, match="open to all"):
         Spool(folder, "t", MEGABYTE).append(Message(None, b"x"))
 
 
@@ -145,12 +145,12 @@ def test_the_oldest_make_room_and_are_counted(tmp_path: Path) -> None:
     assert left == [b"%04d" % n for n in range(200 - len(left), 200)]
 
 
-def test_the_cap_holds_for_all_writers_together(tmp_path: Path) -> None:
+def test_the_limit_holds_for_all_writers_together(tmp_path: Path) -> None:
     others = [Spool(tmp_path, "t", 64 * 1024) for _ in range(4)]
     for _ in range(60):
         for spool in others:
             spool.append(Message(None, b"x" * 1000))
-    # Each counts what the others write when it looks, which is when it thinks that it is full.
+    # A spool measures what the others write only when it believes that the folder is full.
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 4 * 64 * 1024
     for spool in others:
         spool.close()
@@ -158,20 +158,18 @@ def test_the_cap_holds_for_all_writers_together(tmp_path: Path) -> None:
 
 def test_a_message_larger_than_the_spool_is_refused(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "t", 10_000)
-    with pytest.raises(SpoolFault) as fault:
+    with pytest.raises(SpoolError) as fault:
         spool.append(Message(None, b"x" * 20_000))
     assert fault.value.reason == "spool_full"
     spool.close()
 
 
-def test_a_write_that_is_cut_short_hides_nothing_that_comes_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partial_write_does_not_hide_later_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spool = Spool(tmp_path, "t", MEGABYTE)
     spool.append(Message(b"k", b"one"))
     whole = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[: len(data) // 2]))
-    with pytest.raises(SpoolFault) as fault:
+    with pytest.raises(SpoolError) as fault:
         spool.append(Message(b"k", b"two"))
     assert fault.value.reason == "spool_failed"
     monkeypatch.undo()
@@ -180,12 +178,25 @@ def test_a_write_that_is_cut_short_hides_nothing_that_comes_later(
     assert read(segments(tmp_path, PENDING)[0]) == [Message(b"k", b"one"), Message(b"k", b"three")]
 
 
+def test_a_segment_without_a_whole_header_is_not_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool = Spool(tmp_path, "t", MEGABYTE)
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: whole(descriptor, data[: len(data) // 2]))
+    with pytest.raises(SpoolError):
+        spool.append(Message(b"k", b"one"))
+    monkeypatch.undo()
+    spool.append(Message(b"k", b"two"))
+    spool.close()
+    (path,) = segments(tmp_path, PENDING)
+    assert read(path) == [Message(b"k", b"two")]
+
+
 def test_a_segment_in_use_belongs_to_its_writer(tmp_path: Path) -> None:
     spool = Spool(tmp_path, "t", MEGABYTE)
     spool.append(Message(None, b"x"))
     (path,) = segments(tmp_path, PENDING)
     assert claim(path) is None
-    assert [row.busy for row in found(tmp_path)] == [True]
+    assert [row.busy for row in describe_segments(tmp_path)] == [True]
     spool.close()
     segment = claim(path)
     assert segment is not None
@@ -214,14 +225,14 @@ def test_a_child_that_closes_a_segment_does_not_unlock_it(tmp_path: Path) -> Non
     spool.close()
 
 
-def test_what_is_no_segment_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "0.spool").write_bytes(b"not ours")
+def test_other_files_are_ignored(tmp_path: Path) -> None:
+    (tmp_path / "0.spool").write_bytes(b"not a segment")
     (tmp_path / "1.spool").write_bytes(b"")
     assert Spool(tmp_path, "t", MEGABYTE).claim() is None
-    assert [row.records for row in found(tmp_path)] == [0, 0]
+    assert [row.records for row in describe_segments(tmp_path)] == [0, 0]
 
 
-def test_unnamed_segments_of_killed_writers_are_swept(tmp_path: Path) -> None:
+def test_unnamed_segments_of_killed_writers_are_removed(tmp_path: Path) -> None:
     stale = tmp_path / "0.new"
     stale.write_bytes(b"")
     os.utime(stale, (0, 0))
@@ -229,7 +240,7 @@ def test_unnamed_segments_of_killed_writers_are_swept(tmp_path: Path) -> None:
     assert not stale.exists()
 
 
-def test_locks_are_gone_with_their_process(tmp_path: Path) -> None:
+def test_locks_end_with_their_process(tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
         Spool(tmp_path, "t", MEGABYTE).append(Message(None, b"x"))

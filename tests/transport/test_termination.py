@@ -1,4 +1,4 @@
-"""SIGTERM in programs that do nothing about it: events are delivered or on disk, and the process still dies of it."""
+"""SIGTERM in programs without a handler: events are delivered or on disk, and the process still dies of the signal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KILLED = -signal.SIGTERM
 
 
 def terminated(program: str, environ: dict[str, str], head: str = HEAD) -> tuple[int, str, str]:
-    """Run the program until it prints ``ready``, send SIGTERM; its exit code, further output and errors."""
+    """Run the program until it prints ``ready``, send SIGTERM; return its exit code, further output and errors."""
     with start(program, environ, head) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -82,7 +82,7 @@ def test_the_death_is_delayed_by_no_more_than_close_timeout(proxy: FaultyProxy, 
     assert len(spooled_run_ids(spool_dir)) == 1001
 
 
-def test_a_second_signal_does_not_cut_the_settling_short(spool_dir: Path) -> None:
+def test_a_second_signal_does_not_interrupt_the_delivery(spool_dir: Path) -> None:
     program = RUNS.replace(
         'print("ready", flush=True)',
         "os.kill(os.getpid(), signal.SIGTERM) or os.kill(os.getpid(), signal.SIGTERM)",
@@ -107,7 +107,7 @@ def test_a_handler_that_the_host_has_set_before_stays(spool_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("choice", ["lambda *_: (print('own', flush=True), sys.exit(7))", "signal.SIG_IGN"])
-def test_a_handler_that_the_host_sets_later_replaces_ours(choice: str, spool_dir: Path) -> None:
+def test_a_handler_that_the_host_sets_later_replaces_the_emitters(choice: str, spool_dir: Path) -> None:
     program = f"""
     transport.emit(event("first"))
     signal.signal(signal.SIGTERM, {choice})
@@ -178,7 +178,7 @@ def test_a_main_thread_that_is_busy_outside_python(spool_dir: Path) -> None:
     assert spooled_run_ids(spool_dir) == ["r"]
 
 
-def test_the_first_event_from_another_thread_and_the_next_from_the_main_one(spool_dir: Path) -> None:
+def test_the_first_event_from_another_thread_and_the_next_from_the_main_thread(spool_dir: Path) -> None:
     program = """
     thread = threading.Thread(target=lambda: transport.emit(event("thread")), daemon=True)
     thread.start(); thread.join()
@@ -230,7 +230,7 @@ def test_children_terminated_at_any_moment_leave_their_parent_alone(spool_dir: P
     assert (ended.code, ended.output) == (0, "{-15}\n"), ended.errors
 
 
-def test_a_forked_child_settles_what_is_its_own(servers: Servers, topic: str, spool_dir: Path) -> None:
+def test_a_forked_child_delivers_only_its_own_events(servers: Servers, topic: str, spool_dir: Path) -> None:
     program = """
     import multiprocessing
     def work():
@@ -250,7 +250,7 @@ def test_a_forked_child_settles_what_is_its_own(servers: Servers, topic: str, sp
     assert run_ids(arrived(servers.kafka_bootstrap_servers, topic, 51)) == expected
 
 
-def test_programs_that_are_started_do_not_inherit_anything(spool_dir: Path) -> None:
+def test_started_programs_inherit_nothing(spool_dir: Path) -> None:
     program = """
     import subprocess
     transport.emit(event("parent"))
@@ -270,7 +270,7 @@ def in_own_pid_namespace() -> list[str]:
 
 @pytest.mark.skipif(not in_own_pid_namespace(), reason="needs a process namespace")
 def test_the_first_process_of_a_container_survives_as_before(spool_dir: Path) -> None:
-    # The kernel ignores a default SIGTERM there: the events are settled, and the program goes on.
+    # The kernel ignores a default SIGTERM there: the events are delivered, and the program continues.
     inner = """
     assert os.getpid() == 1
     transport.emit(event("before"))

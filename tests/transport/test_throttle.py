@@ -1,14 +1,13 @@
-"""RUNNING events that say nothing new are held to one per interval."""
+"""RUNNING events without news are limited to one per interval."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headwater.transport.broker import MemoryBroker
-from headwater.transport.throttle import RUNS, Throttle
+from headwater.transport.preparation.throttle import RUNS, Throttle
 
 from .conftest import MakeTransport
-from .events import run_event
+from .events import MemoryBroker, run_event
 
 
 def running(rows: int = 0, run_id: str = "r", **more: Any) -> dict[str, Any]:
@@ -16,13 +15,13 @@ def running(rows: int = 0, run_id: str = "r", **more: Any) -> dict[str, Any]:
     return run_event(run_id, "RUNNING", outputs=[output], eventTime=f"2024-01-01T00:00:{rows % 60:02}Z") | more
 
 
-def test_statistics_and_time_are_nothing_new() -> None:
+def test_statistics_and_time_are_not_news() -> None:
     throttle = Throttle(10.0)
     admitted = [now for now in range(60) if throttle.admits(running(rows=now), float(now))]
     assert admitted == [0, 10, 20, 30, 40, 50]
 
 
-def test_what_is_new_goes_at_once() -> None:
+def test_news_is_sent_at_once() -> None:
     throttle = Throttle(10.0)
     assert throttle.admits(running(), 0.0)
     assert not throttle.admits(running(1), 1.0)
@@ -40,7 +39,7 @@ def test_runs_are_apart_and_other_types_pass() -> None:
     )
 
 
-def test_events_that_are_no_runs_pass() -> None:
+def test_events_without_a_run_pass() -> None:
     throttle = Throttle(10.0)
     for event in (
         {"job": {"namespace": "n", "name": "j"}},
@@ -68,7 +67,7 @@ def test_throttled_events_are_counted(make_transport: MakeTransport) -> None:
     assert (len(broker.received), transport.counters().throttled) == (1, 19)
 
 
-def test_an_interval_of_nothing_sends_all(make_transport: MakeTransport) -> None:
+def test_an_interval_of_zero_sends_all(make_transport: MakeTransport) -> None:
     broker = MemoryBroker()
     transport = make_transport(lambda _: broker, running_interval=0.0)
     for n in range(20):

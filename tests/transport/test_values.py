@@ -1,4 +1,4 @@
-"""The small parts: the form on the wire, the queue's scales, the counters, the faults of events."""
+"""The small parts: the wire format, the sizes of queued events, the counters, the validation of events."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from openlineage.client.serde import Serde
 
 from headwater.transport import Counters
 from headwater.transport.broker import KafkaBroker
-from headwater.transport.counters import Ledger, Tally
+from headwater.transport.counters import AtomicCounter, TransportCounters
+from headwater.transport.delivery import delivery_status
 from headwater.transport.prometheus import CountersCollector
-from headwater.transport.queue import FEW, NOTHING, Intake, weigh
+from headwater.transport.queue import EMPTY, UNMEASURED_EVENTS, EventQueue, estimate_size
 from headwater.transport.settings import HeadwaterConfig
 from headwater.transport.validation import Schemas, faults_of_line
 from headwater.transport.wire import NotSerialisable, key_of, to_json, to_tree
@@ -44,7 +45,7 @@ def big_event(columns: int) -> event_v2.RunEvent:
 
 
 def test_values_of_all_kinds() -> None:
-    told = {
+    event = {
         "none": None,
         "list": [1, None, {"a": None}],
         "enum": Colour.RED,
@@ -57,7 +58,7 @@ def test_values_of_all_kinds() -> None:
         "object": threading,
         3: "three",
     }
-    assert json.loads(to_json(to_tree(told))) == {
+    assert json.loads(to_json(to_tree(event))) == {
         "list": [1, {}],
         "enum": "red",
         "time": "2024-01-01T00:00:00+00:00",
@@ -86,7 +87,7 @@ def test_numpy_scalars() -> None:
 
 
 @pytest.mark.parametrize("event", [3, "text", [], None])
-def test_what_is_no_object_is_no_event(event: Any) -> None:
+def test_an_event_must_be_an_object(event: Any) -> None:
     with pytest.raises(NotSerialisable):
         to_tree(event)
 
@@ -101,44 +102,44 @@ def test_keys() -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 30, 1000])
-def test_weighing_comes_near_the_size(columns: int) -> None:
+def test_estimates_are_near_the_size(columns: int) -> None:
     event = big_event(columns)
-    for told in (event, to_tree(event)):
-        assert 0.5 < weigh(told) / len(to_json(to_tree(event))) < 3
+    for value in (event, to_tree(event)):
+        assert 0.5 < estimate_size(value) / len(to_json(to_tree(event))) < 3
 
 
-def test_the_queue_weighs_only_when_it_fills() -> None:
-    intake = Intake(1_000, 10)
-    assert all(intake.offer({"text": "x" * 100}) for _ in range(FEW))
-    assert not intake.offer({"text": "x" * 100})
-    assert len(intake) == FEW
-    intake.take(0)
-    assert intake.offer({"text": "x" * 100})
+def test_the_queue_estimates_sizes_only_when_it_fills() -> None:
+    queue = EventQueue(1_000, 10)
+    assert all(queue.offer({"text": "x" * 100}) for _ in range(UNMEASURED_EVENTS))
+    assert not queue.offer({"text": "x" * 100})
+    assert len(queue) == UNMEASURED_EVENTS
+    queue.take(0)
+    assert queue.offer({"text": "x" * 100})
 
 
 def test_taking_from_an_empty_queue() -> None:
-    intake = Intake(1, 1)
-    assert intake.take(0) is NOTHING
-    assert intake.offer(None)
-    assert intake.take(0) is None
+    queue = EventQueue(1, 1)
+    assert queue.take(0) is EMPTY
+    assert queue.offer(None)
+    assert queue.take(0) is None
 
 
-def test_tallies_of_many_threads() -> None:
-    tally = Tally()
-    threads = [threading.Thread(target=lambda: tally.add(5_000)) for _ in range(8)]
+def test_a_counter_of_many_threads() -> None:
+    counter = AtomicCounter()
+    threads = [threading.Thread(target=lambda: counter.increment(5_000)) for _ in range(8)]
     for thread in threads:
         thread.start()
-        tally.read()
+        counter.read()
     for thread in threads:
         thread.join()
-    assert tally.read() == tally.read() == 40_000
+    assert counter.read() == counter.read() == 40_000
 
 
 def test_counters_add_up() -> None:
-    ledger = Ledger()
-    ledger.emitted.add(3)
-    ledger.drop("queue_full", 2)
-    total = ledger.counters() + Counters(emitted=1, dropped={"torn": 1})
+    counters = TransportCounters()
+    counters.emitted.increment(3)
+    counters.add_dropped("queue_full", 2)
+    total = counters.snapshot() + Counters(emitted=1, dropped={"torn": 1})
     assert (total.emitted, total.dropped, total.lost()) == (4, {"queue_full": 2, "torn": 1}, 3)
 
 
@@ -153,14 +154,13 @@ def test_prometheus() -> None:
     assert 'headwater_emitter_dropped_total{reason="torn"} 2.0' in text
 
 
-def test_which_refusals_are_for_ever() -> None:
+def test_which_errors_are_permanent() -> None:
     from confluent_kafka import KafkaError
 
-    broker = KafkaBroker(HeadwaterConfig(bootstrap_servers="127.0.0.1:1"))
-    fates = {code: broker._fate(KafkaError(code))[0] for code in (10, 29, 41, 3, -192, -185, 87, -152, 18)}
-    refused = {code for code, fate in fates.items() if fate == "refused"}
+    statuses = {code: delivery_status(KafkaError(code)) for code in (10, 29, 41, 3, -192, -185, 87, -152, 18)}
+    refused = {code for code, status in statuses.items() if status == "refused"}
     assert refused == {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError.RECORD_LIST_TOO_LARGE}
-    assert broker._fate(None) == ("delivered", "")
+    assert delivery_status(None) == "delivered"
 
 
 def test_a_broken_producer_is_replaced() -> None:
@@ -217,9 +217,9 @@ def test_faults_by_openlineages_classes() -> None:
     assert found["/eventType"] == "must be one of START, RUNNING, COMPLETE, ABORT, FAIL, OTHER"
 
 
-def test_faults_of_what_is_no_event() -> None:
-    assert [fault.what for fault in faults_of_line(b"[1]")] == ["an event is an object"]
-    assert [fault.what for fault in faults_of_line(b"{}")] == ["neither a run with a job, nor a job, nor a dataset"]
+def test_faults_of_other_json() -> None:
+    assert [fault.what for fault in faults_of_line(b"[1]")] == ["must be an object"]
+    assert [fault.what for fault in faults_of_line(b"{}")] == ["must have a run with a job, or a job, or a dataset"]
     assert faults_of_line(b"{")[0].what.startswith("not JSON")
 
 

@@ -1,4 +1,4 @@
-"""The application over the real graph, with an outlet in memory."""
+"""The application over the real graph, with a sink in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from headwater_graph.queries.reader import Neo4jReader
-from headwater_web import MemoryOutlet, WebSettings, create_app
+from headwater_web import MemorySink, WebSettings, create_app
 
 from ..queries.conftest import driver, graph_server, maker, reader
 from ..queries.graph_maker import GraphMaker
@@ -22,20 +22,20 @@ NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def outlet() -> MemoryOutlet:
-    return MemoryOutlet()
+def sink() -> MemorySink:
+    return MemorySink()
 
 
 @pytest.fixture
-def client(reader: Neo4jReader, outlet: MemoryOutlet) -> Iterator[TestClient]:
-    with client_of(create_app(reader, outlet, WebSettings(), lambda: NOW)) as client:
+def client(reader: Neo4jReader, sink: MemorySink) -> Iterator[TestClient]:
+    with client_of(create_app(reader, sink, WebSettings(), lambda: NOW)) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def address(reader: Neo4jReader) -> Iterator[str]:
     """The address of the application behind a real socket, which lasts as long as the session."""
-    with serving(create_app(reader, MemoryOutlet(), WebSettings(), lambda: NOW)) as port:
+    with serving(create_app(reader, MemorySink(), WebSettings(), lambda: NOW)) as port:
         yield f"http://127.0.0.1:{port}"
 
 

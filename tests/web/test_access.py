@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from headwater_avro.errors import ConfigError
 from headwater_graph.queries.reader import GivenAnswers
-from headwater_web import MemoryOutlet, WebSettings, create_app
+from headwater_web import MemorySink, WebSettings, create_app
 from headwater_web.access import Tokens
 from headwater_web.settings import web_settings
 
@@ -27,7 +27,7 @@ LOCAL = "Host: localhost"
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[int]:
-    app = create_app(GivenAnswers(), MemoryOutlet(), WebSettings(tokens=(SecretStr("open"), SecretStr("sesame"))))
+    app = create_app(GivenAnswers(), MemorySink(), WebSettings(tokens=(SecretStr("open"), SecretStr("sesame"))))
     with serving(app) as port:
         yield port
 
@@ -86,7 +86,7 @@ def test_a_token_opens_every_path_whatever_the_host(guarded: int) -> None:
 
 def test_below_a_prefix_the_same_paths_are_open(guarded: int) -> None:
     outer = FastAPI()
-    outer.mount("/lineage", create_app(GivenAnswers(), MemoryOutlet(), WebSettings(tokens=(SecretStr("open"),))))
+    outer.mount("/lineage", create_app(GivenAnswers(), MemorySink(), WebSettings(tokens=(SecretStr("open"),))))
     with serving(outer) as port:
         assert sent(port, "/lineage/healthz", LOCAL)[0] == 200
         assert sent(port, f"/lineage{SEARCH}", LOCAL)[0] == 401
@@ -98,7 +98,7 @@ def test_below_a_prefix_the_same_paths_are_open(guarded: int) -> None:
 def local() -> Iterator[int]:
     """A server without tokens, which knows one name and one origin beside its own."""
     known = WebSettings(allowed_hosts=("lineage.example",), cors_origins=("https://portal.example",))
-    with serving(create_app(GivenAnswers(), MemoryOutlet(), known)) as port:
+    with serving(create_app(GivenAnswers(), MemorySink(), known)) as port:
         yield port
 
 

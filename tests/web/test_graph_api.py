@@ -22,7 +22,7 @@ from headwater_graph.queries.reader import GivenAnswers, Neo4jReader
 from headwater_graph.queries.reports.reports import Report
 from headwater_graph.settings import GraphSettings
 from headwater_graph.store import schema
-from headwater_web import MemoryOutlet, WebSettings, create_app
+from headwater_web import MemorySink, WebSettings, create_app
 from headwater_web.settings import web_settings
 
 from ..queries.events import run_event, write
@@ -141,7 +141,7 @@ def test_the_operations_that_made_a_column(client: TestClient, graph_server: Gra
 
 def test_dead_letters_are_a_report_like_the_others(reader: Neo4jReader) -> None:
     letters = Report("dead-letters", "messages", ("code", "messages"), (("too_large", 7), ("not_an_event", 2)))
-    app = create_app(reader, MemoryOutlet(), WebSettings(), letters=lambda: letters)
+    app = create_app(reader, MemorySink(), WebSettings(), letters=lambda: letters)
     with client_of(app) as client:
         first = get(client, "/reports/dead-letters", limit=1)
         assert first["rows"] == [{"code": "too_large", "messages": 7}]
@@ -203,7 +203,7 @@ def test_ready_is_who_reaches_the_graph(client: TestClient) -> None:
         raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
 
     settings = WebSettings(tokens=(SecretStr("open"),))
-    waiting = client_of(create_app(GivenAnswers(answers=away), MemoryOutlet(), settings))
+    waiting = client_of(create_app(GivenAnswers(answers=away), MemorySink(), settings))
     assert waiting.get("/readyz").status_code == 503
     assert waiting.get("/healthz").status_code == 200
 
@@ -244,7 +244,7 @@ def test_a_graph_of_another_schema_is_503_until_it_is_migrated(
 ) -> None:
     named = {"namespace": stored.namespace, "name": "orders"}
     with Neo4jReader(graph_server) as fresh:
-        asking = client_of(create_app(fresh, MemoryOutlet(), WebSettings()))
+        asking = client_of(create_app(fresh, MemorySink(), WebSettings()))
         try:
             driver.execute_query("MERGE (s:HeadwaterSchema) SET s.version = 1")
             refused = asking.get(f"{GRAPH}/lineage/upstream", params=named)
@@ -258,7 +258,7 @@ def test_a_graph_that_does_not_answer_is_503() -> None:
     def away(**_: object) -> list[Any]:
         raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
 
-    app = create_app(GivenAnswers(dataset_by_tail=away), MemoryOutlet(), WebSettings())
+    app = create_app(GivenAnswers(dataset_by_tail=away), MemorySink(), WebSettings())
     answer = client_of(app).get(f"{GRAPH}/lineage/upstream?name=x")
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
@@ -266,7 +266,7 @@ def test_a_graph_that_does_not_answer_is_503() -> None:
 
 
 def test_a_token_is_asked_for_where_one_is_set() -> None:
-    app = create_app(GivenAnswers(), MemoryOutlet(), WebSettings(tokens=(SecretStr("open"), SecretStr("sesame"))))
+    app = create_app(GivenAnswers(), MemorySink(), WebSettings(tokens=(SecretStr("open"), SecretStr("sesame"))))
     client = client_of(app)
     path = f"{GRAPH}/search?text=x"
     assert client.get(path).status_code == 401
@@ -286,11 +286,9 @@ def test_without_a_token_only_loopback_is_listened_on() -> None:
 
 def test_cross_origin_requests_are_refused_unless_allowed() -> None:
     origin = {"Origin": "https://lineage.example"}
-    closed = client_of(create_app(GivenAnswers(), MemoryOutlet(), WebSettings()))
+    closed = client_of(create_app(GivenAnswers(), MemorySink(), WebSettings()))
     assert "access-control-allow-origin" not in closed.get("/healthz", headers=origin).headers
-    opened = client_of(
-        create_app(GivenAnswers(), MemoryOutlet(), WebSettings(cors_origins=("https://lineage.example",)))
-    )
+    opened = client_of(create_app(GivenAnswers(), MemorySink(), WebSettings(cors_origins=("https://lineage.example",))))
     assert opened.get("/healthz", headers=origin).headers["access-control-allow-origin"] == "https://lineage.example"
 
 
@@ -329,7 +327,7 @@ PATHS = (
 @given(st.sampled_from(PATHS), PARAMETERS)
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_question_breaks_the_server(reader: Neo4jReader, path: str, parameters: dict[str, str]) -> None:
-    client = client_of(create_app(reader, MemoryOutlet(), WebSettings()))
+    client = client_of(create_app(reader, MemorySink(), WebSettings()))
     answer = client.get(GRAPH + path, params=parameters)
     assert answer.status_code in (200, 400, 404, 422)
 
@@ -341,7 +339,7 @@ def test_no_question_breaks_the_server(reader: Neo4jReader, path: str, parameter
 def free(reader: Neo4jReader) -> Iterator[TestClient]:
     """The application with free Cypher: one second, three rows."""
     cypher = FreeCypher(reader, 1.0, 3, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True)
-    with client_of(create_app(reader, MemoryOutlet(), WebSettings(), cypher=cypher)) as client:
+    with client_of(create_app(reader, MemorySink(), WebSettings(), cypher=cypher)) as client:
         yield client
 
 

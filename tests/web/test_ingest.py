@@ -7,14 +7,15 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from headwater.transport.delivery import delivery_status
 from headwater.transport.sending import message_of_line
 from headwater_graph.queries.reader import GivenAnswers
-from headwater_web import KafkaOutlet, MemoryOutlet, NoOutlet, Outlet, WebSettings, create_app
+from headwater_web import DisabledSink, EventSink, KafkaSink, MemorySink, WebSettings, create_app
 from headwater_web.ingest import message_key
 
 from ..servers import Servers
@@ -28,16 +29,16 @@ RUN = {
 }
 
 
-def gateway(outlet: Outlet, **settings: Any) -> TestClient:
-    return client_of(create_app(GivenAnswers(), outlet, WebSettings(**settings)))
+def gateway(sink: EventSink, **settings: Any) -> TestClient:
+    return client_of(create_app(GivenAnswers(), sink, WebSettings(**settings)))
 
 
 def test_an_event_is_passed_on_byte_for_byte() -> None:
-    outlet = MemoryOutlet()
+    sink = MemorySink()
     body = json.dumps(RUN, indent=3).encode()
-    answer = gateway(outlet).post("/api/v1/lineage", content=body)
+    answer = gateway(sink).post("/api/v1/lineage", content=body)
     assert (answer.status_code, answer.content) == (201, b"")
-    assert outlet.received == [body]
+    assert sink.received == [body]
 
 
 @pytest.mark.parametrize(
@@ -51,47 +52,47 @@ def test_an_event_is_passed_on_byte_for_byte() -> None:
     ],
 )
 def test_an_event_that_can_not_be_used_is_refused_with_its_code(body: bytes, code: str) -> None:
-    outlet = MemoryOutlet()
-    answer = gateway(outlet).post("/api/v1/lineage", content=body)
+    sink = MemorySink()
+    answer = gateway(sink).post("/api/v1/lineage", content=body)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
-    assert outlet.received == []
+    assert sink.received == []
 
 
 def test_a_batch_that_is_all_in_kafka_has_no_answer_body() -> None:
-    outlet = MemoryOutlet()
-    answer = gateway(outlet).post("/api/v1/lineage/batch", json=[RUN, RUN])
+    sink = MemorySink()
+    answer = gateway(sink).post("/api/v1/lineage/batch", json=[RUN, RUN])
     assert (answer.status_code, answer.content) == (204, b"")
-    assert len(outlet.received) == 2
-    assert gateway(outlet).post("/api/v1/lineage/batch", json=[]).status_code == 204
+    assert len(sink.received) == 2
+    assert gateway(sink).post("/api/v1/lineage/batch", json=[]).status_code == 204
 
 
 def test_a_batch_names_the_events_that_failed() -> None:
-    outlet = MemoryOutlet()
-    answer = gateway(outlet).post("/api/v1/lineage/batch", json=[RUN, {}, RUN, 7])
+    sink = MemorySink()
+    answer = gateway(sink).post("/api/v1/lineage/batch", json=[RUN, {}, RUN, 7])
     assert answer.status_code == 200
     told = answer.json()
     assert told["status"] == "partial_success"
     assert told["summary"] == {"received": 4, "successful": 2, "failed": 2, "retriable": 0, "non_retriable": 2}
     assert [(each["index"], each["retriable"]) for each in told["failed_events"]] == [(1, False), (3, False)]
-    assert len(outlet.received) == 2
-    away = gateway(MemoryOutlet(fate="unavailable")).post("/api/v1/lineage/batch", json=[RUN]).json()
+    assert len(sink.received) == 2
+    away = gateway(MemorySink(status="unavailable")).post("/api/v1/lineage/batch", json=[RUN]).json()
     assert away["failed_events"] == [{"index": 0, "reason": "Kafka does not answer", "retriable": True}]
 
 
 def test_back_pressure_is_429_and_an_absent_kafka_503() -> None:
-    busy = gateway(MemoryOutlet(busy=True)).post("/api/v1/lineage", json=RUN)
+    busy = gateway(MemorySink(busy=True)).post("/api/v1/lineage", json=RUN)
     assert (busy.status_code, busy.headers["retry-after"]) == (429, "5")
-    for outlet in (MemoryOutlet(fate="unavailable"), NoOutlet()):
-        away = gateway(outlet).post("/api/v1/lineage", json=RUN)
+    for sink in (MemorySink(status="unavailable"), DisabledSink()):
+        away = gateway(sink).post("/api/v1/lineage", json=RUN)
         assert (away.status_code, away.headers["retry-after"]) == (503, "5")
-    assert gateway(MemoryOutlet(fate="refused")).post("/api/v1/lineage", json=RUN).status_code == 413
+    assert gateway(MemorySink(status="refused")).post("/api/v1/lineage", json=RUN).status_code == 413
 
 
 def test_sizes_are_limited() -> None:
-    small = gateway(MemoryOutlet(), max_body=100, max_batch=1)
+    small = gateway(MemorySink(), max_body=100, max_batch=1)
     assert small.post("/api/v1/lineage", content=b"x" * 101).status_code == 413
     assert small.post("/api/v1/lineage", content=iter([b"x" * 60, b"x" * 60])).status_code == 413
-    few = gateway(MemoryOutlet(), max_batch=1)
+    few = gateway(MemorySink(), max_batch=1)
     assert few.post("/api/v1/lineage/batch", json=[RUN, RUN]).status_code == 413
     assert few.post("/api/v1/lineage/batch", content=b'{"a": 1}').status_code == 400
 
@@ -123,7 +124,7 @@ def test_the_key_of_a_large_event_is_found_without_decoding_all_of_it() -> None:
 
 
 def test_events_reach_a_real_topic_under_the_key_of_their_run(servers: Servers, topic: str) -> None:
-    kafka = KafkaOutlet({"bootstrap.servers": servers.kafka_bootstrap_servers}, topic, WebSettings())
+    kafka = KafkaSink({"bootstrap.servers": servers.kafka_bootstrap_servers}, topic, WebSettings())
     client = gateway(kafka)
     assert client.post("/api/v1/lineage", json=RUN).status_code == 201
     assert client.post("/api/v1/lineage/batch", json=[RUN]).status_code == 204
@@ -141,6 +142,24 @@ def test_events_reach_a_real_topic_under_the_key_of_their_run(servers: Servers, 
     assert [(message.key(), json.loads(message.value() or b"")) for message in found] == [(b"r1", RUN)] * 2
 
 
-def test_a_kafka_that_is_not_there_is_told_within_the_patience() -> None:
-    kafka = KafkaOutlet({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, "t", WebSettings(ingest_patience=1.0))
+def test_an_unavailable_kafka_is_reported_within_ingest_patience() -> None:
+    kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, "t", WebSettings(ingest_patience=1.0))
     assert gateway(kafka).post("/api/v1/lineage", json=RUN).status_code == 503
+
+
+def test_an_event_above_kafkas_limit_is_refused_without_a_broker() -> None:
+    kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1", "message.max.bytes": 1_000}, "t", WebSettings())
+    assert kafka.send([json.dumps(RUN).encode() + b" " * 2_000]) == ["refused"]
+
+
+def test_errors_that_the_same_message_causes_again_are_refusals() -> None:
+    permanent = (
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_MSG,
+    )
+    assert {delivery_status(KafkaError(code)) for code in permanent} == {"refused"}
+    transient = (KafkaError._MSG_TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    assert {delivery_status(KafkaError(code)) for code in transient} == {"unavailable"}
+    assert delivery_status(None) == "delivered"

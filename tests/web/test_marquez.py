@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings
-from headwater_web import MemoryOutlet, WebSettings, create_app
+from headwater_web import MemorySink, WebSettings, create_app
 
 from ..queries.events import run_event, write
 from ..queries.graph_maker import START, GraphMaker
@@ -245,7 +245,7 @@ def test_statistics_by_hour_and_by_day(reader: Neo4jReader, driver: neo4j.Driver
     maker.run("new", ["kept"], ["made"], hour=hours - 3, state="FAIL")
     maker.run("new", ["kept"], ["made"], hour=hours, state="ABORT")
     maker.store(driver)
-    with client_of(create_app(reader, MemoryOutlet(), WebSettings(), lambda: now)) as client:
+    with client_of(create_app(reader, MemorySink(), WebSettings(), lambda: now)) as client:
 
         def stats(what: str, **params: str) -> list[dict[str, Any]]:
             answer = client.get(f"{API}/stats/{what}", params=params)
@@ -289,7 +289,7 @@ def test_a_namespace_is_counted_from_its_first_dataset_on(reader: Neo4jReader, d
         maker.run("make", [], ["a"], hour=hour - 5)
         maker.run("make more", [], ["b"], hour=hour)
         maker.store(driver)
-    with client_of(create_app(reader, MemoryOutlet(), WebSettings(), lambda: now)) as client:
+    with client_of(create_app(reader, MemorySink(), WebSettings(), lambda: now)) as client:
         counts = [each["count"] for each in client.get(f"{API}/stats/sources").json()]
     assert counts[-7:] == [counts[-1] - 2, *[counts[-1]] * 6]
 

@@ -14,7 +14,7 @@ from headwater_graph.queries import keys
 from headwater_graph.queries.catalog.finding import NotFound, find
 from headwater_graph.queries.keys import dataset_node_key, names_in
 from headwater_graph.queries.reader import GivenAnswers, Row
-from headwater_web import MemoryOutlet, WebSettings, create_app
+from headwater_web import MemorySink, WebSettings, create_app
 
 from .raw import client_of
 
@@ -30,7 +30,7 @@ class Graph:
         self.reader = GivenAnswers(
             dataset_details=asked, job_details=asked, dataset_by_key=asked, job_by_key=asked, fields_of_dataset=asked
         )
-        self.client: TestClient = client_of(create_app(self.reader, MemoryOutlet(), WebSettings()))
+        self.client: TestClient = client_of(create_app(self.reader, MemorySink(), WebSettings()))
 
     def _asked(self, **parameters: Any) -> Sequence[Row]:
         self.keys += len(parameters.get("keys", [0]))

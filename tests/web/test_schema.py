@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import GivenAnswers, Neo4jReader
-from headwater_web import MemoryOutlet, WebSettings, create_app
+from headwater_web import MemorySink, WebSettings, create_app
 
 from .conftest import NOW
 
@@ -24,7 +24,7 @@ with warnings.catch_warnings():
 DESCRIBED = "/api/v1/openapi.json"
 ADDRESSES = sorted(
     (method, path)
-    for path, methods in create_app(GivenAnswers(), MemoryOutlet(), WebSettings()).openapi()["paths"].items()
+    for path, methods in create_app(GivenAnswers(), MemorySink(), WebSettings()).openapi()["paths"].items()
     for method in methods
 )
 
@@ -33,7 +33,7 @@ ADDRESSES = sorted(
 def api(reader: Neo4jReader) -> Any:
     cypher = FreeCypher(reader, 5.0, 100, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True)
     known = WebSettings(allowed_hosts=("testserver",))
-    app = create_app(reader, MemoryOutlet(), known, lambda: NOW, cypher=cypher)
+    app = create_app(reader, MemorySink(), known, lambda: NOW, cypher=cypher)
     return schemathesis.openapi.from_asgi(DESCRIBED, app)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from headwater.transport.delivery import DeliveryStatus
 from headwater_avro.codec import read_message
 from headwater_avro.errors import ServerUnavailable
 from headwater_avro.events import Event
@@ -20,9 +21,8 @@ from headwater_graph.queries.reader import GivenAnswers, Row
 from headwater_graph.queries.reports.reports import Report
 from headwater_stack import make_topics
 from headwater_stack.kafka_broker import KafkaBroker
-from headwater_web import KafkaOutlet, MemoryOutlet, WebSettings, create_app
+from headwater_web import KafkaSink, MemorySink, WebSettings, create_app
 from headwater_web import ingest as gateway
-from headwater_web.ingest import Fate
 
 from ..servers import broker_of_its_own
 from ..transport.test_authorisation import free_ports
@@ -57,14 +57,14 @@ class Gate:
             assert self.entered.acquire(timeout=PATIENCE), "nobody came to the gate"
 
 
-class SlowOutlet(MemoryOutlet):
-    """An outlet whose events wait at a gate."""
+class SlowSink(MemorySink):
+    """A sink whose events wait at a gate."""
 
     def __init__(self, gate: Gate) -> None:
         super().__init__()
         self.gate = gate
 
-    def send(self, events: Sequence[bytes]) -> list[Fate]:
+    def send(self, events: Sequence[bytes]) -> list[DeliveryStatus]:
         self.gate.passed()
         return super().send(events)
 
@@ -96,7 +96,7 @@ def test_health_is_answered_while_an_event_is_decoded(
         return read_message(value)
 
     monkeypatch.setattr(gateway, "read_message", slowly)
-    with serving(create_app(GivenAnswers(), MemoryOutlet(), WebSettings())) as port, ThreadPoolExecutor(1) as pool:
+    with serving(create_app(GivenAnswers(), MemorySink(), WebSettings())) as port, ThreadPoolExecutor(1) as pool:
         try:
             decoded = pool.submit(sent, port, target, *JSON, method="POST", body=body)
             gate.await_entered(1)
@@ -121,7 +121,7 @@ def test_few_events_are_decoded_at_one_time(monkeypatch: pytest.MonkeyPatch) -> 
         return read_message(value)
 
     monkeypatch.setattr(gateway, "read_message", counted)
-    with serving(create_app(GivenAnswers(), MemoryOutlet(), WebSettings())) as port, ThreadPoolExecutor(20) as pool:
+    with serving(create_app(GivenAnswers(), MemorySink(), WebSettings())) as port, ThreadPoolExecutor(20) as pool:
         assert {post.result()[0] for post in posted(pool, port, 20)} == {201}
     assert most == 2
 
@@ -129,7 +129,7 @@ def test_few_events_are_decoded_at_one_time(monkeypatch: pytest.MonkeyPatch) -> 
 def test_health_readiness_and_questions_are_answered_while_posts_wait_for_kafka() -> None:
     gate = Gate()
     with (
-        serving(create_app(GivenAnswers(), SlowOutlet(gate), WebSettings())) as port,
+        serving(create_app(GivenAnswers(), SlowSink(gate), WebSettings())) as port,
         waiting_posts(port, gate, 60, entered=40) as posts,
     ):
         for target in ("/healthz", "/readyz", "/readyz?for=any", SEARCH):
@@ -146,7 +146,7 @@ def test_health_is_answered_while_questions_wait_for_the_graph() -> None:
         return []
 
     graph = GivenAnswers(search=hangs, search_dataset=hangs, dataset_by_tail=hangs, answers=hangs)
-    app = create_app(graph, MemoryOutlet(), WebSettings())
+    app = create_app(graph, MemorySink(), WebSettings())
     with serving(app) as port, ThreadPoolExecutor(60) as pool:
         try:
             target = "/api/v1/graph/lineage/upstream?name=x"
@@ -163,7 +163,7 @@ def test_health_is_answered_while_questions_wait_for_the_graph() -> None:
 
 def test_a_request_beyond_the_capacity_is_refused_at_once_with_a_time_to_come_again() -> None:
     gate = Gate()
-    app = create_app(GivenAnswers(), SlowOutlet(gate), WebSettings(ingest_requests=3))
+    app = create_app(GivenAnswers(), SlowSink(gate), WebSettings(ingest_requests=3))
     with serving(app) as port, waiting_posts(port, gate, 3, entered=3) as posts:
         status, body = sent(port, "/api/v1/lineage", *JSON, method="POST", body=EVENT)
         assert (status, b"at most 3 requests" in body) == (503, True)
@@ -175,7 +175,7 @@ def test_a_request_beyond_the_capacity_is_refused_at_once_with_a_time_to_come_ag
 
 def test_bodies_beyond_the_bytes_held_at_one_time_are_refused_and_one_alone_is_not() -> None:
     gate = Gate()
-    app = create_app(GivenAnswers(), SlowOutlet(gate), WebSettings(ingest_bytes=len(EVENT) * 2 - 1))
+    app = create_app(GivenAnswers(), SlowSink(gate), WebSettings(ingest_bytes=len(EVENT) * 2 - 1))
     with serving(app) as port:
         with waiting_posts(port, gate, 1, entered=1) as posts:
             status, body = sent(port, "/api/v1/lineage", *JSON, method="POST", body=EVENT)
@@ -186,7 +186,7 @@ def test_bodies_beyond_the_bytes_held_at_one_time_are_refused_and_one_alone_is_n
 
 
 def test_a_body_that_never_ends_is_given_up_and_its_room_is_free_again() -> None:
-    app = create_app(GivenAnswers(), MemoryOutlet(), WebSettings(receive_timeout=0.2, ingest_requests=1))
+    app = create_app(GivenAnswers(), MemorySink(), WebSettings(receive_timeout=0.2, ingest_requests=1))
     head = "POST /api/v1/lineage HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
     with serving(app) as port, socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(head.encode())
@@ -195,7 +195,7 @@ def test_a_body_that_never_ends_is_given_up_and_its_room_is_free_again() -> None
 
 
 def test_a_kafka_known_to_be_away_is_tried_by_one_request_and_refuses_the_others() -> None:
-    kafka = KafkaOutlet({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=1.0))
+    kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=1.0))
     assert kafka.send([EVENT]) == ["unavailable"]
     with kafka._attempt(), pytest.raises(ServerUnavailable):
         kafka.send([EVENT])
@@ -204,7 +204,7 @@ def test_a_kafka_known_to_be_away_is_tried_by_one_request_and_refuses_the_others
 
 def test_posts_to_a_kafka_that_is_away_are_answered_and_health_before_them() -> None:
     """Real sockets and the real client of Kafka: 60 posts at once, then 60 that know already."""
-    kafka = KafkaOutlet({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=2.0))
+    kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=2.0))
     with serving(create_app(GivenAnswers(), kafka, WebSettings())) as port, ThreadPoolExecutor(60) as pool:
         first = posted(pool, port, 60)
         for target in ("/healthz", "/readyz", SEARCH):
@@ -225,7 +225,7 @@ def test_a_report_that_reads_a_whole_topic_is_made_by_one_request_at_a_time() ->
         return Report("dead-letters", "", ("code", "messages"), (("not_an_event", 1),))
 
     app, target = (
-        create_app(GivenAnswers(), MemoryOutlet(), WebSettings(), letters=letters),
+        create_app(GivenAnswers(), MemorySink(), WebSettings(), letters=letters),
         f"{GRAPH}/reports/dead-letters",
     )
     with serving(app) as port, ThreadPoolExecutor(1) as pool:
@@ -241,7 +241,7 @@ def test_a_report_that_reads_a_whole_topic_is_made_by_one_request_at_a_time() ->
 @pytest.mark.parametrize("part", ["", "G", "GET /healthz HTTP/1.1\r\nHost: local"])
 def test_a_connection_that_sends_no_whole_request_is_closed(part: str) -> None:
     settings = WebSettings(receive_timeout=0.2)
-    with serving(create_app(GivenAnswers(), MemoryOutlet(), settings), settings) as port:
+    with serving(create_app(GivenAnswers(), MemorySink(), settings), settings) as port:
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
             connection.sendall(part.encode())
             assert connection.recv(1_000) == b""
@@ -253,7 +253,7 @@ def test_a_connection_that_sends_no_whole_request_is_closed(part: str) -> None:
 
 def test_a_request_that_is_answered_late_is_not_given_up() -> None:
     gate, settings = Gate(), WebSettings(receive_timeout=0.2)
-    app = create_app(GivenAnswers(), SlowOutlet(gate), settings)
+    app = create_app(GivenAnswers(), SlowSink(gate), settings)
     with serving(app, settings) as port:
         with waiting_posts(port, gate, 1, entered=1) as posts:
             threading.Event().wait(3 * settings.receive_timeout)
@@ -263,7 +263,7 @@ def test_a_request_that_is_answered_late_is_not_given_up() -> None:
 
 def test_a_kafka_that_comes_back_is_found_by_readiness_and_by_the_next_event(tmp_path: Path) -> None:
     ports = free_ports(2)
-    kafka = KafkaOutlet({"bootstrap.servers": f"127.0.0.1:{ports[0]}"}, "t", WebSettings(ingest_patience=30.0))
+    kafka = KafkaSink({"bootstrap.servers": f"127.0.0.1:{ports[0]}"}, "t", WebSettings(ingest_patience=30.0))
     with pytest.raises(ServerUnavailable):
         kafka.check()
     app = create_app(GivenAnswers(), kafka, WebSettings())
@@ -289,7 +289,7 @@ def test_readiness_is_checked_once_for_all_who_ask_at_one_time() -> None:
         return []
 
     with (
-        serving(create_app(GivenAnswers(answers=answers), MemoryOutlet(), WebSettings())) as port,
+        serving(create_app(GivenAnswers(answers=answers), MemorySink(), WebSettings())) as port,
         ThreadPoolExecutor(30) as pool,
     ):
         found = [pool.submit(sent, port, "/readyz", "Host: localhost") for _ in range(30)]
@@ -304,15 +304,15 @@ def test_readiness_says_of_each_part_why_it_can_not_work() -> None:
     def away(**_: object) -> list[Row]:
         raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
 
-    def answer(outlet: MemoryOutlet, target: str, graph: GivenAnswers) -> tuple[int, bytes]:
-        with serving(create_app(graph, outlet, WebSettings())) as port:
+    def answer(sink: MemorySink, target: str, graph: GivenAnswers) -> tuple[int, bytes]:
+        with serving(create_app(graph, sink, WebSettings())) as port:
             return sent(port, target, "Host: localhost")
 
-    without_graph, without_kafka = GivenAnswers(answers=away), MemoryOutlet(fate="unavailable")
-    assert answer(MemoryOutlet(), "/readyz", without_graph)[0] == 503
-    assert answer(MemoryOutlet(), "/readyz?for=questions", without_graph)[0] == 503
-    assert answer(MemoryOutlet(), "/readyz?for=ingest", without_graph) == (200, b"ready\n")
-    assert answer(MemoryOutlet(), "/readyz?for=any", without_graph) == (200, b"ready\n")
+    without_graph, without_kafka = GivenAnswers(answers=away), MemorySink(status="unavailable")
+    assert answer(MemorySink(), "/readyz", without_graph)[0] == 503
+    assert answer(MemorySink(), "/readyz?for=questions", without_graph)[0] == 503
+    assert answer(MemorySink(), "/readyz?for=ingest", without_graph) == (200, b"ready\n")
+    assert answer(MemorySink(), "/readyz?for=any", without_graph) == (200, b"ready\n")
     assert answer(without_kafka, "/readyz", GivenAnswers()) == (200, b"ready\n")
     assert answer(without_kafka, "/readyz?for=other", GivenAnswers())[0] == 422
     status, body = answer(without_kafka, "/readyz?for=any", without_graph)

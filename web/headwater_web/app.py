@@ -16,7 +16,7 @@ from headwater_graph.queries.reports.reports import Report
 from . import cypher_api, graph_api, marquez, marquez_columns, marquez_runs, marquez_stats, marquez_versions
 from .graph_api import Letters
 from .guard import Guard
-from .ingest import Outlet, ingest_routes
+from .ingest import EventSink, ingest_routes
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
 from .readiness import Readiness, health
 from .settings import WebSettings
@@ -51,7 +51,7 @@ def _one_at_a_time(letters: Letters) -> Letters:
 
 def create_app(
     reader: GraphReader,
-    outlet: Outlet,
+    sink: EventSink,
     settings: WebSettings,
     clock: Callable[[], datetime] = _now,
     letters: Letters | None = None,
@@ -76,8 +76,8 @@ def create_app(
     app.include_router(cypher_api.routes)
     for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):
         app.include_router(part.routes)
-    app.include_router(ingest_routes(outlet, settings))
-    readiness = Readiness({"questions": lambda: reader.rows("answers"), "ingest": outlet.check})
+    app.include_router(ingest_routes(sink, settings))
+    readiness = Readiness({"questions": lambda: reader.rows("answers"), "ingest": sink.check})
     app.add_middleware(Guard, settings=settings, open_paths={"/healthz": health, "/readyz": readiness})
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])

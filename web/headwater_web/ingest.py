@@ -1,16 +1,17 @@
-"""The ingest gateway: OpenLineage events over HTTP, acknowledged by Kafka before the answer goes out."""
+"""The ingest gateway: OpenLineage events over HTTP, acknowledged by Kafka before the response is sent."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
 
 import msgspec
 from fastapi import APIRouter, Request, Response
 
+from headwater.transport.delivery import DeliveryStatus, delivery_status
 from headwater.transport.wire import key_of
 from headwater_avro.codec import read_message
 from headwater_avro.errors import EventRejected, ServerUnavailable
@@ -20,89 +21,85 @@ from .guard import answered
 from .problems import RETRY_SECONDS, Problem
 from .settings import WebSettings
 
-Fate: TypeAlias = Literal["delivered", "unavailable", "refused"]
-"""``unavailable``: send it again later; ``refused``: Kafka will never take it."""
-
-
 CHECK_SECONDS = 1.5
-"""How long a check waits for Kafka: less than a readiness probe does."""
+"""How long a check waits for Kafka: less than the timeout of a readiness probe."""
 
 
 class Busy(Exception):
-    """More is under way to Kafka already than may be: nothing of this request was sent."""
+    """Too many events await Kafka's acknowledgement; no event of this request was sent."""
 
 
-class Outlet(Protocol):
-    """Where events go; called from many threads.
+class EventSink(Protocol):
+    """A destination of events; called from many threads.
 
-    ``send`` returns once each event has its fate, in their order, or raises Busy; ``check`` raises ServerUnavailable where
-    events can not be sent now. Both raise it where there is no Kafka.
+    ``send`` returns the delivery status of each event, in their order, or raises Busy. ``check`` raises ServerUnavailable
+    if events cannot be sent now. Both raise ServerUnavailable if Kafka is not configured.
     """
 
-    def send(self, events: Sequence[bytes]) -> list[Fate]: ...
+    def send(self, events: Sequence[bytes]) -> list[DeliveryStatus]: ...
 
     def check(self) -> None: ...
 
 
-class KafkaOutlet:
-    """Events into a Kafka topic; the producer is made when it is first needed, so that an idle server costs nothing.
+class KafkaSink:
+    """A sink that writes to a Kafka topic; it creates its producer at the first use.
 
-    While Kafka is known to be away, one request at a time tries it again and all others are refused at once.
+    While Kafka is known to be unavailable, one request at a time tries it again and all others are refused at once.
     """
 
     def __init__(self, client: Mapping[str, Any], topic: str, settings: WebSettings) -> None:
-        # Every event's fate is told to its sender; the client's own log lines would only double that on stderr.
+        # Senders get the status of every event; the client's own log lines would repeat it on stderr.
         self._client = {"log_level": 0, "error_cb": lambda _: None, **client}
         self._client |= {"enable.idempotence": True, "compression.type": "zstd", "linger.ms": 5}
         self._client |= {"message.timeout.ms": int(settings.ingest_patience * 1000), "partitioner": "murmur2_random"}
-        self._topic, self._most = topic, settings.ingest_in_flight
+        self._topic, self._max_in_flight = topic, settings.ingest_in_flight
         self._lock = threading.Lock()
-        self._producer: Any = None
+        self._cached_producer: Any = None
         self._in_flight = 0
-        self._answers: bool | None = None
-        self._is_tried = False
+        self._is_available: bool | None = None
+        self._is_probed = False
 
-    def send(self, events: Sequence[bytes]) -> list[Fate]:
-        with self._attempt(), self._room(len(events)):
-            producer = self._made()
-            fates: list[Fate | None] = [None] * len(events)
-            for place, event in enumerate(events):
-                self._produce(producer, event, fates, place)
-            while any(fate is None for fate in fates):
+    def send(self, events: Sequence[bytes]) -> list[DeliveryStatus]:
+        with self._attempt(), self._reserve(len(events)):
+            producer = self._producer()
+            statuses: list[DeliveryStatus | None] = [None] * len(events)
+            for index, event in enumerate(events):
+                self._produce(producer, event, statuses, index)
+            while any(status is None for status in statuses):
                 producer.poll(0.05)
-            self._answers = any(fate != "unavailable" for fate in fates)
-            return [fate or "unavailable" for fate in fates]
+            self._is_available = any(status != "unavailable" for status in statuses)
+            return [status or "unavailable" for status in statuses]
 
     def check(self) -> None:
-        """Raise ServerUnavailable where Kafka does not answer; it is contacted only while that is not known."""
+        """Raise ServerUnavailable if Kafka does not answer; contact it only if it is not known to be available."""
         from confluent_kafka import KafkaException
 
-        if self._answers:
+        if self._is_available:
             return
         try:
-            self._made().list_topics(timeout=CHECK_SECONDS)
+            self._producer().list_topics(timeout=CHECK_SECONDS)
         except KafkaException:
-            raise self._away() from None
-        self._answers = True
+            raise self._unavailable() from None
+        self._is_available = True
 
     @contextmanager
     def _attempt(self) -> Iterator[None]:
-        """Let one request at a time try a Kafka that is away; raises ServerUnavailable for the others."""
+        """Let one request at a time try an unavailable Kafka; raise ServerUnavailable for the others."""
         with self._lock:
-            tries = self._answers is False
-            if tries and self._is_tried:
-                raise self._away()
-            self._is_tried = self._is_tried or tries
+            probes = self._is_available is False
+            if probes and self._is_probed:
+                raise self._unavailable()
+            self._is_probed = self._is_probed or probes
         try:
             yield
         finally:
-            if tries:
-                self._is_tried = False
+            if probes:
+                self._is_probed = False
 
     @contextmanager
-    def _room(self, count: int) -> Iterator[None]:
+    def _reserve(self, count: int) -> Iterator[None]:
         with self._lock:
-            if self._in_flight and self._in_flight + count > self._most:
+            if self._in_flight and self._in_flight + count > self._max_in_flight:
                 raise Busy
             self._in_flight += count
         try:
@@ -111,31 +108,31 @@ class KafkaOutlet:
             with self._lock:
                 self._in_flight -= count
 
-    def _made(self) -> Any:
+    def _producer(self) -> Any:
         from confluent_kafka import Producer
 
         with self._lock:
-            self._producer = self._producer or Producer(self._client)
-            return self._producer
+            self._cached_producer = self._cached_producer or Producer(self._client)
+            return self._cached_producer
 
-    def _away(self) -> ServerUnavailable:
+    def _unavailable(self) -> ServerUnavailable:
         return ServerUnavailable("Kafka", str(self._client.get("bootstrap.servers")), "send the events again later")
 
-    def _produce(self, producer: Any, event: bytes, fates: list[Fate | None], place: int) -> None:
+    def _produce(self, producer: Any, event: bytes, statuses: list[DeliveryStatus | None], index: int) -> None:
         from confluent_kafka import KafkaException
 
-        def told(error: Any, _: object) -> None:
-            fates[place] = "delivered" if error is None else "refused" if _is_final(error) else "unavailable"
+        def on_delivery(error: Any, _: object) -> None:
+            statuses[index] = delivery_status(error)
 
         key = message_key(event)
         while True:
             try:
-                producer.produce(self._topic, event, key, on_delivery=told)
+                producer.produce(self._topic, event, key, on_delivery=on_delivery)
                 return
             except BufferError:
                 producer.poll(0.05)
             except KafkaException as fault:
-                fates[place] = "refused" if _is_final(fault.args[0]) else "unavailable"
+                on_delivery(fault.args[0], None)
                 return
 
 
@@ -155,9 +152,9 @@ class _Named(msgspec.Struct):
 
 
 def message_key(event: bytes) -> bytes | None:
-    """Return the key of an event's message, None where there is no event to be read.
+    """Return the key of an event's message, None if the event cannot be read.
 
-    Only the names are made into objects: to decode a large event whole would hold the interpreter for seconds.
+    It decodes the names alone: decoding a large event completely would hold the interpreter lock for seconds.
     """
     try:
         members = msgspec.json.decode(event, type=_Members)
@@ -175,80 +172,74 @@ def _read(part: msgspec.Raw, form: type[msgspec.Struct]) -> msgspec.Struct | Non
         return None
 
 
-def _is_final(error: Any) -> bool:
-    from confluent_kafka import KafkaError
+class DisabledSink:
+    """The sink of a server without Kafka settings: it answers queries and accepts no events."""
 
-    return error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG, KafkaError.INVALID_RECORD)
-
-
-class NoOutlet:
-    """What stands for Kafka where none is known: questions are answered, events are not taken."""
-
-    def send(self, events: Sequence[bytes]) -> list[Fate]:
-        raise ServerUnavailable("Kafka", "any known address", "set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
+    def send(self, events: Sequence[bytes]) -> list[DeliveryStatus]:
+        raise ServerUnavailable("Kafka", "any configured address", "set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
 
     def check(self) -> None:
         self.send(())
 
 
 @dataclass
-class MemoryOutlet:
-    """An outlet that keeps what it gets; ``fate`` is what every event meets, ``busy`` refuses all."""
+class MemorySink:
+    """A sink that stores events in a list; every event gets ``status``; if ``busy``, ``send`` raises Busy."""
 
-    fate: Fate = "delivered"
+    status: DeliveryStatus = "delivered"
     busy: bool = False
     received: list[bytes] = field(default_factory=list)
 
-    def send(self, events: Sequence[bytes]) -> list[Fate]:
+    def send(self, events: Sequence[bytes]) -> list[DeliveryStatus]:
         if self.busy:
             raise Busy
-        self.received += events if self.fate == "delivered" else []
-        return [self.fate] * len(events)
+        self.received += events if self.status == "delivered" else []
+        return [self.status] * len(events)
 
     def check(self) -> None:
-        if self.fate == "unavailable":
-            raise ServerUnavailable("Kafka", "memory", "it is away")
+        if self.status == "unavailable":
+            raise ServerUnavailable("Kafka", "memory", "it is unavailable")
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """An event of a batch that is not in Kafka: its place, why, and whether sending it again may help."""
+class FailedEvent:
+    """An event of a batch that Kafka did not acknowledge; ``retriable``: it may succeed later."""
 
     index: int
     reason: str
     retriable: bool
 
 
-def ingest_routes(outlet: Outlet, settings: WebSettings) -> APIRouter:
-    """Return the two addresses of OpenLineage's HTTP contract."""
+def ingest_routes(sink: EventSink, settings: WebSettings) -> APIRouter:
+    """Return the two routes of OpenLineage's HTTP API."""
     routes = APIRouter(prefix="/api/v1", tags=["ingest"])
     capacity = Capacity(settings.ingest_requests, settings.ingest_bytes)
 
     @routes.post("/lineage", status_code=201, openapi_extra=_body(_EVENT))
     async def post_event(request: Request) -> Response:
-        """Take one OpenLineage event; 201 once Kafka has acknowledged it."""
+        """Accept one OpenLineage event; 201 once Kafka has acknowledged it."""
         with capacity.request() as room:
             event = await room.body(request)
-            fate = await capacity.run(lambda: _sent_event(outlet, event))
-        if fate == "refused":
-            raise Problem(413, "Kafka does not take an event as large as this")
-        if fate == "unavailable":
+            status = await capacity.run(lambda: _send_event(sink, event))
+        if status == "refused":
+            raise Problem(413, "Kafka does not accept an event of this size")
+        if status == "unavailable":
             raise Problem(503, "Kafka does not answer", _RETRY)
         return Response(status_code=201)
 
     @routes.post("/lineage/batch", openapi_extra=_body({"type": "array", "items": _EVENT}), responses=_ALL_SENT)
     async def post_batch(request: Request) -> Response:
-        """Take a list of OpenLineage events; 204 if all are in Kafka, else 200 with those that are not."""
+        """Accept a list of OpenLineage events; 204 if Kafka acknowledged all, else 200 with those that failed."""
         with capacity.request() as room:
             body = await room.body(request)
-            received, failed = await capacity.run(lambda: _sent_batch(outlet, body, settings.max_batch))
+            received, failed = await capacity.run(lambda: _send_batch(sink, body, settings.max_batch))
         return answered(request, _summary(received, failed)) if failed else Response(status_code=204)
 
     return routes
 
 
 _DECODING = threading.BoundedSemaphore(2)
-"""Bodies that are decoded at one time: each may unfold to many times its size."""
+"""How many bodies are decoded at the same time: each may decompress to many times its size."""
 
 _RETRY = {"Retry-After": str(RETRY_SECONDS)}
 _EVENT = {
@@ -263,70 +254,64 @@ def _body(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def _sent_event(outlet: Outlet, event: bytes) -> Fate:
+def _send_event(sink: EventSink, event: bytes) -> DeliveryStatus:
     with _DECODING:
-        _checked(event)
-    (fate,) = _sent(outlet, [event])
-    return fate
+        read_message(event)
+    (status,) = _send(sink, [event])
+    return status
 
 
-def _sent_batch(outlet: Outlet, body: bytes, most: int) -> tuple[int, list[Failed]]:
-    """Send the good events of a batch; return how many events it has, and those that are not in Kafka."""
+def _send_batch(sink: EventSink, body: bytes, max_events: int) -> tuple[int, list[FailedEvent]]:
+    """Send the valid events of a batch; return the number of its events, and those that failed."""
     with _DECODING:
-        events = _listed(body, most)
-        failed = list(_faults(events))
-    wrong = {each.index for each in failed}
-    good = [place for place in range(len(events)) if place not in wrong]
-    fates = _sent(outlet, [events[place] for place in good]) if good else []
-    failed += [_failure(place, fate) for place, fate in zip(good, fates, strict=True) if fate != "delivered"]
+        events = _events_of(body, max_events)
+        failed = list(_invalid(events))
+    invalid = {event.index for event in failed}
+    valid = [index for index in range(len(events)) if index not in invalid]
+    statuses = _send(sink, [events[index] for index in valid]) if valid else []
+    failed += [
+        _undelivered(index, status) for index, status in zip(valid, statuses, strict=True) if status != "delivered"
+    ]
     return len(events), failed
 
 
-def _sent(outlet: Outlet, events: Sequence[bytes]) -> list[Fate]:
+def _send(sink: EventSink, events: Sequence[bytes]) -> list[DeliveryStatus]:
     try:
-        return outlet.send(events)
+        return sink.send(events)
     except Busy:
-        raise Problem(429, "too many events are under way to Kafka", _RETRY) from None
+        raise Problem(429, "too many events await Kafka's acknowledgement", _RETRY) from None
 
 
-def _checked(event: bytes) -> None:
-    """Raise EventRejected where the consumer would dead-letter the event (specification 8)."""
-    read_message(event)
-
-
-def _listed(body: bytes, most: int) -> list[bytes]:
-    """The events of a JSON list, each with its very bytes."""
+def _events_of(body: bytes, max_events: int) -> list[bytes]:
+    """Return the events of a JSON list, each with its original bytes."""
     try:
-        events = [bytes(each) for each in msgspec.json.decode(body, type=list[msgspec.Raw])]
+        events = [bytes(event) for event in msgspec.json.decode(body, type=list[msgspec.Raw])]
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
         raise Problem(400, f"a batch is a JSON list of events: {fault}") from fault
-    if len(events) > most:
-        raise Problem(413, f"at most {most} events in a batch")
+    if len(events) > max_events:
+        raise Problem(413, f"a batch has at most {max_events} events")
     return events
 
 
-def _faults(events: Iterable[bytes]) -> Iterable[Failed]:
+def _invalid(events: Iterable[bytes]) -> Iterable[FailedEvent]:
+    """Yield the events that the consumer would reject (specification 8)."""
     for index, event in enumerate(events):
         try:
-            _checked(event)
+            read_message(event)
         except EventRejected as fault:
-            yield Failed(index, str(fault), retriable=False)
+            yield FailedEvent(index, str(fault), retriable=False)
 
 
-def _failure(index: int, fate: Fate) -> Failed:
-    if fate == "refused":
-        return Failed(index, "too large for Kafka", retriable=False)
-    return Failed(index, "Kafka does not answer", retriable=True)
+def _undelivered(index: int, status: DeliveryStatus) -> FailedEvent:
+    if status == "refused":
+        return FailedEvent(index, "too large for Kafka", retriable=False)
+    return FailedEvent(index, "Kafka does not answer", retriable=True)
 
 
-def _summary(received: int, failed: Sequence[Failed]) -> dict[str, Any]:
-    """The body of OpenLineage's contract for a batch of which something failed."""
-    retriable = sum(each.retriable for each in failed)
+def _summary(received: int, failed: Sequence[FailedEvent]) -> dict[str, Any]:
+    """Return the body that OpenLineage's API defines for a batch with failures."""
+    retriable = sum(event.retriable for event in failed)
     counts = {"received": received, "successful": received - len(failed), "failed": len(failed)}
     counts |= {"retriable": retriable, "non_retriable": len(failed) - retriable}
-    listed = [{"index": f.index, "reason": f.reason, "retriable": f.retriable} for f in sorted(failed, key=_place)]
-    return {"status": "partial_success", "summary": counts, "failed_events": listed}
-
-
-def _place(failed: Failed) -> int:
-    return failed.index
+    in_order = sorted(failed, key=lambda event: event.index)
+    return {"status": "partial_success", "summary": counts, "failed_events": [asdict(event) for event in in_order]}

@@ -1,15 +1,18 @@
-"""Getting events out of a job: a transport of openlineage-python that never blocks and never fails its host.
+"""Sending events out of a job: a transport of openlineage-python that never blocks and never fails the job.
 
-`HeadwaterTransport` is named in openlineage-python's configuration; `default_transport` is what headwater's own parts
-send through; `counters` tells what became of the events.
+openlineage-python's configuration names ``HeadwaterTransport``. Headwater's own parts send through
+``default_transport``. ``counters`` returns how many events of this process were delivered, spooled or lost.
+
+An event passes the ``queue``, the thread of the ``engine``, the ``preparation`` (``redaction`` included) and the ``sink``,
+which sends it through the ``broker`` or appends it to the ``spool``. ``process`` handles forks, exit and SIGTERM.
 """
 
-from headwater.transport.counters import Counters
-from headwater.transport.default import DefaultTransport, default_transport
-from headwater.transport.lifecycle import counters
-from headwater.transport.memory import MemoryTransport
-from headwater.transport.openlineage import HeadwaterTransport
-from headwater.transport.settings import HeadwaterConfig
+from .counters import Counters
+from .default import DefaultTransport, default_transport
+from .memory import MemoryTransport
+from .openlineage import HeadwaterTransport
+from .process.lifecycle import counters
+from .settings import HeadwaterConfig
 
 __all__ = [
     "Counters",

@@ -1,7 +1,7 @@
-"""Counts of what became of the events: safe from every thread, a forked child and a signal handler.
+"""Counters of events: safe in every thread, in a forked child and in a signal handler.
 
-A plain ``n += 1`` loses counts between threads, and a lock can be held by the very frame that a signal handler
-interrupted. ``next`` of an ``itertools.count`` is one call in C: nothing can come between.
+``n += 1`` loses counts between threads, and a lock can be held by the very frame that a signal handler interrupts.
+``next`` of an ``itertools.count`` is one call in C, which nothing interrupts.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ DropReason: TypeAlias = Literal[
     "transport_error",
     "fault",
 ]
-"""Why an event was given up:
+"""Why an event was lost:
 
-``queue_full`` the queue's bound was reached; ``not_serialisable`` it can't be written as JSON; ``spool_full`` it is
-larger than the spool may be, or the spool is held by others; ``spool_failed`` the disk refused it; ``spool_oldest`` it
-made room on disk for a newer one; ``torn`` its record on disk was damaged; ``transport_error`` another transport of
-openlineage-python raised; ``fault`` the emitter has a fault (which is logged with its stack).
+``queue_full`` the queue's limit was reached; ``not_serialisable`` the event can't be written as JSON; ``spool_full`` it is
+larger than the spool may be, or other processes hold the spool; ``spool_failed`` the disk refused it; ``spool_oldest`` it
+was removed to make room for a newer one; ``torn`` its record on disk was damaged; ``transport_error`` another transport of
+openlineage-python raised; ``fault`` the emitter has a fault (logged with its stack trace).
 """
 
 
-class Tally:
-    """One number that only grows."""
+class AtomicCounter:
+    """A number that only grows."""
 
     __slots__ = ("_reads", "_ticks")
 
@@ -38,26 +38,23 @@ class Tally:
         self._ticks = itertools.count()
         self._reads = 0
 
-    def tick(self) -> None:
-        next(self._ticks)
-
-    def add(self, n: int) -> None:
+    def increment(self, n: int = 1) -> None:
         for _ in range(n):
             next(self._ticks)
 
     def read(self) -> int:
-        # Reading costs a tick too; it is taken off again.
-        seen = next(self._ticks) - self._reads
+        # Reading advances the count too, and is subtracted again.
+        value = next(self._ticks) - self._reads
         self._reads += 1
-        return seen
+        return value
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What became of the events so far; ``dropped`` by reason (see `DropReason`), only reasons that occurred.
+    """Numbers of events so far; ``dropped`` by reason (see ``DropReason``), with the reasons that occurred.
 
-    ``emitted``: handed to `emit`. ``delivered``: acknowledged by Kafka (or taken by another transport). ``spooled``:
-    written to disk. ``replayed``: read from disk and acknowledged. ``throttled``: RUNNING events that said nothing new.
+    ``emitted``: passed to ``emit``. ``delivered``: acknowledged by Kafka (or accepted by another transport). ``spooled``:
+    written to disk. ``replayed``: read from disk and acknowledged. ``throttled``: RUNNING events without news.
     ``cut``: events made smaller. ``redacted``: texts in which a secret was replaced.
     """
 
@@ -71,40 +68,34 @@ class Counters:
     dropped: dict[str, int] = field(default_factory=dict)
 
     def __add__(self, other: Counters) -> Counters:
-        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "dropped"}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
         reasons = sorted(self.dropped.keys() | other.dropped.keys())
         return Counters(**sums, dropped={r: self.dropped.get(r, 0) + other.dropped.get(r, 0) for r in reasons})
 
     def lost(self) -> int:
-        """How many events are gone for good."""
+        """Return how many events are lost for good."""
         return sum(self.dropped.values())
 
 
-class Ledger:
-    """The tallies of one transport in one process."""
+_NUMBERS = tuple(field.name for field in fields(Counters) if field.name != "dropped")
+
+
+class TransportCounters:
+    """The counters of one transport in one process."""
 
     def __init__(self) -> None:
-        self.emitted = Tally()
-        self.delivered = Tally()
-        self.spooled = Tally()
-        self.replayed = Tally()
-        self.throttled = Tally()
-        self.cut = Tally()
-        self.redacted = Tally()
-        self._dropped: dict[str, Tally] = {}
+        self.emitted = AtomicCounter()
+        self.delivered = AtomicCounter()
+        self.spooled = AtomicCounter()
+        self.replayed = AtomicCounter()
+        self.throttled = AtomicCounter()
+        self.cut = AtomicCounter()
+        self.redacted = AtomicCounter()
+        self._dropped: dict[str, AtomicCounter] = {}
 
-    def drop(self, reason: DropReason, n: int = 1) -> None:
-        self._dropped.setdefault(reason, Tally()).add(n)
+    def add_dropped(self, reason: DropReason, n: int = 1) -> None:
+        self._dropped.setdefault(reason, AtomicCounter()).increment(n)
 
-    def counters(self) -> Counters:
-        dropped = {reason: tally.read() for reason, tally in sorted(self._dropped.items())}
-        return Counters(
-            emitted=self.emitted.read(),
-            delivered=self.delivered.read(),
-            spooled=self.spooled.read(),
-            replayed=self.replayed.read(),
-            throttled=self.throttled.read(),
-            cut=self.cut.read(),
-            redacted=self.redacted.read(),
-            dropped=dropped,
-        )
+    def snapshot(self) -> Counters:
+        dropped = {reason: counter.read() for reason, counter in sorted(self._dropped.items())}
+        return Counters(**{name: getattr(self, name).read() for name in _NUMBERS}, dropped=dropped)

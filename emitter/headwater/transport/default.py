@@ -1,7 +1,7 @@
-"""The transport that all of headwater's parts share in a process.
+"""The transport that all parts of headwater share in a process.
 
-If openlineage-python is configured, its transport is used, behind a queue and a thread of ours, so that it can neither
-block nor fail a job; else `HeadwaterTransport` with the settings of the environment.
+If openlineage-python is configured, its transport is used, behind this package's queue and thread, so that it can neither
+block nor fail a job; otherwise ``HeadwaterTransport`` with the settings of the environment.
 """
 
 from __future__ import annotations
@@ -14,49 +14,34 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from headwater.transport.client import ClientTransport, client_settings
-from headwater.transport.counters import Counters
-from headwater.transport.openlineage import HeadwaterTransport
-from headwater.transport.settings import HeadwaterConfig
+from .client import ClientTransport, client_settings
+from .counters import Counters
+from .memory import SilentTransport
+from .openlineage import HeadwaterTransport
+from .settings import HeadwaterConfig
 
 logger = logging.getLogger("headwater.transport")
 
-OURS = ("headwater.transport.HeadwaterTransport", "headwater.transport.openlineage.HeadwaterTransport")
+OWN_TYPES = ("headwater.transport.HeadwaterTransport", "headwater.transport.openlineage.HeadwaterTransport")
 
 
 class DefaultTransport(Protocol):
-    """What `default_transport` returns."""
+    """What ``default_transport`` returns."""
 
     def emit(self, event: Any) -> None:
-        """Hand an event (an object of openlineage-python, or a dict) over and return; never raises."""
+        """Queue an event (an object of openlineage-python, or a dict) and return; never raises."""
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait up to ``timeout`` seconds until all events so far are delivered; False if some are not."""
+        """Return whether all events so far are delivered within ``timeout`` seconds."""
         ...
 
     def close(self, timeout: float = -1) -> bool:
-        """Deliver what can be within ``timeout`` seconds (negative: the setting); False if some is not delivered."""
+        """Deliver what can be delivered within ``timeout`` seconds (negative: the setting); return whether all was."""
         ...
 
     def counters(self) -> Counters:
-        """What became of this transport's events in this process."""
+        """Return the counters of this transport's events in this process."""
         ...
-
-
-class SilentTransport:
-    """What stands in for a transport where ``OPENLINEAGE_DISABLED`` is ``true``."""
-
-    def emit(self, event: Any) -> None:
-        return
-
-    def flush(self, timeout: float = 5.0) -> bool:
-        return True
-
-    def close(self, timeout: float = -1) -> bool:
-        return True
-
-    def counters(self) -> Counters:
-        return Counters()
 
 
 _lock = threading.RLock()
@@ -64,7 +49,7 @@ _shared: DefaultTransport | None = None
 
 
 def default_transport() -> DefaultTransport:
-    """The process's transport, made at the first call; never raises."""
+    """Return the process's transport, created at the first call; never raises."""
     global _shared  # a process has one
     if _shared is None:
         with _lock:
@@ -74,7 +59,7 @@ def default_transport() -> DefaultTransport:
 
 
 def forget_default_transport(timeout: float = -1) -> bool:
-    """Close the process's transport; the next `default_transport` reads the settings anew."""
+    """Close the process's transport; the next ``default_transport`` reads the settings again."""
     global _shared
     with _lock:
         shared, _shared = _shared, None
@@ -82,13 +67,13 @@ def forget_default_transport(timeout: float = -1) -> bool:
 
 
 def build(environ: Mapping[str, str], folders: tuple[Path, ...]) -> DefaultTransport:
-    """The transport for this environment; ``folders`` are where openlineage-python looks for ``openlineage.yml``."""
+    """Return the transport for this environment; openlineage-python searches ``folders`` for ``openlineage.yml``."""
     if environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         return SilentTransport()
     settings = _client_settings() if _mentions_openlineage(environ, folders) else None
     if settings is None:
         return HeadwaterTransport()
-    if settings.get("type") in OURS and "filters" not in settings:
+    if settings.get("type") in OWN_TYPES and "filters" not in settings:
         own = {key: value for key, value in settings.items() if key not in ("type", "name", "priority")}
         return HeadwaterTransport(HeadwaterConfig.from_dict(own))
     return ClientTransport()
@@ -104,7 +89,7 @@ def _client_settings() -> dict[str, Any] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             return client_settings()
-    except Exception:  # its parser raises many kinds, and a job must not fail for any of them
+    except Exception:  # its parser raises many kinds, and a job must not fail because of them
         logger.exception("openlineage-python's configuration can't be read; headwater's own settings are used")
         return None
 

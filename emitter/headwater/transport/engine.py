@@ -1,14 +1,22 @@
-"""The queue, the one daemon thread behind it, and how both end.
+"""The queue of a transport, the one daemon thread behind it, and how both end.
 
-`emit` only puts a reference into the queue. Everything else, from serialising on, is done by the thread, which is
-started by the first event, so that importing and configuring cost nothing and a fork before it harms nothing.
+Theory of operation. ``emit`` must cost microseconds and must not wait for the network, the disk or a lock that another
+thread holds for long. So it only appends a reference to the queue. The thread does everything else, serialising included;
+the first event starts it, so importing and configuring cost nothing and a fork before the first event is harmless.
 
-At the end of the interpreter `settle` gives the thread ``close_timeout`` to deliver, then to put the rest to disk. If
-the thread doesn't answer, the caller puts the queue to disk itself. Events that come later still (from other
-``atexit`` functions) are written to disk by their caller: there is nobody left to wait for.
+The invariant: each event belongs to one owner at a time (the queue, the thread, or the caller that closes), and the last
+owner delivers it, writes it to disk, or counts it as dropped or throttled. Only the event that an unresponsive thread is
+processing when the process ends has no such outcome.
 
-With ``journal``, an event is on disk before `emit` returns (about a millisecond), and the thread sends what is there:
-for processes that may end without notice, by ``os._exit``, as forked children do.
+- While the process runs, the thread moves events from the queue to its sink.
+- At the end, ``begin_close`` sets a deadline. Until then the thread delivers; after it, the thread writes the rest to
+  disk. ``wait_closed`` waits for that. If the thread does not respond, the caller empties the queue into a second sink,
+  which writes to a file of its own: both take items from the queue, which returns each item once.
+- Events that come later (from other ``atexit`` functions) are written to disk by their caller: no thread remains that
+  could send them.
+
+With ``journal``, an event is on disk before ``emit`` returns (about a millisecond), and the thread sends what is there.
+This is for processes that may end without notice, by ``os._exit``, as forked children do.
 """
 
 from __future__ import annotations
@@ -19,61 +27,61 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from headwater.transport.counters import Ledger
-from headwater.transport.queue import NOTHING, Intake
-from headwater.transport.sink import Outlet
+from .counters import TransportCounters
+from .queue import EMPTY, EventQueue
+from .sink import Sink
 
 logger = logging.getLogger("headwater.transport")
 
 BATCH = 100
-DELIVERING = 0.8
-"""The part of the closing time for delivery; the rest is for the disk."""
+DELIVERY_SHARE = 0.8
+"""The part of the closing time that is for delivery; the rest is for the disk."""
 
 
-LOOK = object()
-"""Tells the thread that there is something new on disk."""
+CHECK_SPOOL = object()
+"""A control item: there are new events on disk."""
 
 
-class Ticket:
-    """A caller's wish to know when all that came before it is delivered."""
+class FlushRequest:
+    """A caller that waits until all events before the request are delivered."""
 
     def __init__(self) -> None:
-        self.reached = threading.Event()
+        self.completed = threading.Event()
         self.delivered = False
 
 
 class Engine:
-    """One transport's queue and thread in one process."""
+    """The queue and the thread of one transport in one process."""
 
-    def __init__(self, outlet: Callable[[Ledger], Outlet], max_events: int, max_bytes: int) -> None:
-        self.ledger = Ledger()
-        self.intake = Intake(max_events, max_bytes)
-        self._make_outlet = outlet
+    def __init__(self, make_sink: Callable[[TransportCounters], Sink], max_events: int, max_bytes: int) -> None:
+        self.counters = TransportCounters()
+        self.queue = EventQueue(max_events, max_bytes)
+        self._make_sink = make_sink
         # Reentrant: a signal handler may emit while its own thread starts the engine.
         self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
-        self._tickets: list[Ticket] = []
+        self._flush_requests: list[FlushRequest] = []
         self._deadline: float | None = None
-        self._settled = threading.Event()
-        self._ended = False
-        self._last = Ticket()
-        self._outlet: Outlet | None = None
-        self._late: Outlet | None = None
+        self._thread_finished = threading.Event()
+        self._closing = False
+        self._last_flush = FlushRequest()
+        self._sink: Sink | None = None
+        self._late_sink: Sink | None = None
         self._lost = 0
         self._faults = 0
         self.journal = False
 
     def emit(self, event: Any) -> None:
-        """Hand the event over; microseconds, and never raises."""
-        self.ledger.emitted.tick()
-        if self._ended:
+        """Queue the event; takes microseconds and never raises."""
+        self.counters.emitted.increment()
+        if self._closing:
             self._store_late(event)
         elif self.journal:
             self._store_late(event)
-            self.intake.put(LOOK)
+            self.queue.add_control(CHECK_SPOOL)
             self._start()
-        elif not self.intake.offer(event):
-            self.ledger.drop("queue_full")
+        elif not self.queue.offer(event):
+            self.counters.add_dropped("queue_full")
         elif self._thread is None:
             self._start()
 
@@ -85,139 +93,125 @@ class Engine:
             try:
                 self._thread.start()
             except RuntimeError:  # the interpreter is ending, or the process may have no more threads
-                self._ended = True
-                self._settled.set()
-                self._salvage()
+                self._closing = True
+                self._thread_finished.set()
+                self._store_queue()
 
     def flush(self, timeout: float) -> bool:
-        """Wait until all events so far are delivered; False if some are not after ``timeout`` s, or on disk."""
+        """Return whether all events so far are delivered within ``timeout`` seconds; an event on disk is not."""
         if self._thread is None:
             return True
         if self.journal:
             return self._flush_journal(timeout)
-        ticket = Ticket()
-        self.intake.put(ticket)
-        return _wait(ticket.reached, timeout) and ticket.delivered
+        request = FlushRequest()
+        self.queue.add_control(request)
+        return _wait(request.completed.is_set, timeout) and request.delivered
 
     def _flush_journal(self, timeout: float) -> bool:
-        assert self._late is not None
-        deadline = time.monotonic() + timeout
-        while not self._late.settled():
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(0.005)
-        return True
+        assert self._late_sink is not None
+        return _wait(self._late_sink.all_delivered, timeout)
 
-    def end(self, timeout: float) -> None:
-        """Take no more events into the queue, and give the thread ``timeout`` seconds; does not wait for it."""
+    def begin_close(self, timeout: float) -> None:
+        """Accept no more events into the queue and give the thread ``timeout`` seconds; does not wait for it."""
         with self._lock:
-            self._ended = True
-            self._deadline = time.monotonic() + timeout * DELIVERING
+            self._closing = True
+            self._deadline = time.monotonic() + timeout * DELIVERY_SHARE
             if self._thread is not None:
-                self.intake.put(self._last)
+                self.queue.add_control(self._last_flush)
 
-    def settle(self, timeout: float) -> bool:
-        """Wait for the end, at most ``timeout`` seconds; True if all was delivered, False if the rest went to disk."""
+    def wait_closed(self, timeout: float) -> bool:
+        """Wait at most ``timeout`` seconds for the thread; return True if all was delivered, False if the rest is on disk."""
         if self._thread is None:
             return True
-        if not _wait(self._settled, timeout):
-            logger.warning("the lineage emitter's thread does not answer; its queue goes to disk")
-        self._salvage()
-        return self._last.delivered
+        if not _wait(self._thread_finished.is_set, timeout):
+            logger.warning("the lineage emitter's thread does not respond; its queue is written to disk")
+        self._store_queue()
+        return self._last_flush.delivered
 
-    def _salvage(self) -> None:
-        while (item := self.intake.take(0)) is not NOTHING:
-            if not isinstance(item, Ticket) and item is not LOOK:
+    def _store_queue(self) -> None:
+        while (item := self.queue.take(0)) is not EMPTY:
+            if not isinstance(item, FlushRequest) and item is not CHECK_SPOOL:
                 self._store_late(item)
 
     def _store_late(self, event: Any) -> None:
-        # An outlet of its own: the thread may hold the other one for ever.
+        # In a sink of its own: the thread may never release the other one.
         with self._lock:
-            if self._late is None:
-                self._late = self._make_outlet(self.ledger)
-            if not self._guarded(self._late.store, event):
-                self.ledger.drop("fault")
-            # Closed, so that the thread, or the next emitter, can have it.
-            self._guarded(self._late.give_up)
+            if self._late_sink is None:
+                self._late_sink = self._make_sink(self.counters)
+            if not self._guarded(self._late_sink.store, event):
+                self.counters.add_dropped("fault")
+            # Released, so that the thread, or the next emitter, can read it.
+            self._guarded(self._late_sink.release)
 
     def _run(self) -> None:
-        self._outlet = outlet = self._make_outlet(self.ledger)
+        self._sink = sink = self._make_sink(self.counters)
         while self._deadline is None:
-            self._guarded(self._turn, outlet)
-        self._guarded(outlet.begin_closing)
-        while time.monotonic() < self._deadline and (len(self.intake) or outlet.pending()):
-            self._guarded(self._turn, outlet)
-        self._guarded(self._end, outlet)
-        self._settled.set()
+            self._guarded(self._step, sink)
+        self._guarded(sink.begin_closing)
+        while time.monotonic() < self._deadline and (len(self.queue) or sink.pending()):
+            self._guarded(self._step, sink)
+        self._guarded(self._finish, sink)
+        self._thread_finished.set()
 
     def _guarded(self, step: Callable[..., None], *arguments: Any) -> bool:
-        # The one guard of the emitter: whatever goes wrong in it must not end its thread, nor reach the host.
+        # The one guard of the emitter: no error in it may end its thread or reach the host.
         try:
             step(*arguments)
         except Exception:
             self._faults += 1
             if self._faults <= 10:
-                logger.exception("the lineage emitter stumbled")
+                logger.exception("a fault in the lineage emitter; please report it")
             time.sleep(min(0.1, 0.001 * self._faults))
             return False
         return True
 
-    def _turn(self, outlet: Outlet) -> None:
-        hurry = bool(self._tickets) or self._deadline is not None
-        item = self.intake.take(0 if hurry else self._patience(outlet))
+    def _step(self, sink: Sink) -> None:
+        urgent = bool(self._flush_requests) or self._deadline is not None
+        item = self.queue.take(0 if urgent else min(5.0, max(0.05, sink.idle_seconds())))
         for _ in range(BATCH):
-            if item is NOTHING:
+            if item is EMPTY:
                 break
-            self._take(item, outlet)
-            item = self.intake.take(0)
-        if item is not NOTHING:
-            self._take(item, outlet)
-        outlet.work(0.05 if hurry and outlet.pending() else 0.0, hurry)
-        # While closing, what is on disk may still be delivered: the end answers.
-        if self._deadline is None and not outlet.pending() and not len(self.intake):
-            self._answer(outlet)
+            self._process(item, sink.accept, sink)
+            item = self.queue.take(0)
+        if item is not EMPTY:
+            self._process(item, sink.accept, sink)
+        sink.work(0.05 if urgent and sink.pending() else 0.0, urgent)
+        # While closing, events on disk may still be delivered: ``_finish`` completes the requests.
+        if self._deadline is None and not sink.pending() and not len(self.queue):
+            self._complete_flushes(sink)
 
-    def _patience(self, outlet: Outlet) -> float:
-        return min(5.0, max(0.05, outlet.idle()))
+    def _process(self, item: Any, handle: Callable[[Any], None], sink: Sink) -> None:
+        if isinstance(item, FlushRequest):
+            self._flush_requests.append(item)
+        elif item is CHECK_SPOOL:
+            sink.check_spool()
+        elif not self._guarded(handle, item):
+            self.counters.add_dropped("fault")
 
-    def _take(self, item: Any, outlet: Outlet) -> None:
-        if isinstance(item, Ticket):
-            self._tickets.append(item)
-        elif item is LOOK:
-            outlet.look()
-        elif not self._guarded(outlet.accept, item):
-            self.ledger.drop("fault")
-
-    def _answer(self, outlet: Outlet) -> None:
-        tickets, self._tickets = self._tickets, []
-        if not tickets:
+    def _complete_flushes(self, sink: Sink) -> None:
+        requests, self._flush_requests = self._flush_requests, []
+        if not requests:
             return
-        delivered = outlet.settled() and not self._lost_more()
-        for ticket in tickets:
-            ticket.delivered = delivered
-            ticket.reached.set()
+        delivered = sink.all_delivered() and not self._has_lost_more()
+        for request in requests:
+            request.delivered = delivered
+            request.completed.set()
 
-    def _lost_more(self) -> bool:
-        before, self._lost = self._lost, self.ledger.counters().lost()
+    def _has_lost_more(self) -> bool:
+        before, self._lost = self._lost, self.counters.snapshot().lost()
         return self._lost > before
 
-    def _end(self, outlet: Outlet) -> None:
-        while (item := self.intake.take(0)) is not NOTHING:
-            if isinstance(item, Ticket):
-                self._tickets.append(item)
-            elif item is not LOOK and not self._guarded(outlet.store, item):
-                self.ledger.drop("fault")
-        outlet.give_up()
-        delivered = outlet.settled() and not self._lost_more()
-        for ticket in self._tickets:
-            ticket.delivered = delivered
-            ticket.reached.set()
+    def _finish(self, sink: Sink) -> None:
+        while (item := self.queue.take(0)) is not EMPTY:
+            self._process(item, sink.store, sink)
+        sink.release()
+        self._complete_flushes(sink)
 
 
-def _wait(reached: threading.Event, seconds: float) -> bool:
-    # Event.wait holds a lock for a moment: a signal handler that interrupts it there and waits, too, would wait for ever.
+def _wait(condition: Callable[[], bool], seconds: float) -> bool:
+    # Not Event.wait, which holds a lock for a moment: a signal handler that interrupts it there and waits too would hang.
     deadline = time.monotonic() + seconds
-    while not reached.is_set():
+    while not condition():
         if time.monotonic() >= deadline:
             return False
         time.sleep(0.002)

@@ -1,26 +1,36 @@
-"""A transport that keeps its events: for tests, and for a look at what a program tells."""
+"""Transports that send nothing: one for tests and trials, and one for when lineage is switched off."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from headwater.transport.counters import Counters
+from .counters import Counters
 
 
-class MemoryTransport:
-    """Keeps events as they were handed over, in order, in ``events``; there is nothing to deliver, so nothing is lost."""
-
-    def __init__(self) -> None:
-        self.events: list[Any] = []
+class SilentTransport:
+    """The transport where ``OPENLINEAGE_DISABLED`` is ``true``: it discards events."""
 
     def emit(self, event: Any) -> None:
-        self.events.append(event)
+        return
 
     def flush(self, timeout: float = 5.0) -> bool:
         return True
 
     def close(self, timeout: float = -1) -> bool:
         return True
+
+    def counters(self) -> Counters:
+        return Counters()
+
+
+class MemoryTransport(SilentTransport):
+    """A transport that stores events as they were passed to it, in order, in ``events``."""
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+
+    def emit(self, event: Any) -> None:
+        self.events.append(event)
 
     def counters(self) -> Counters:
         return Counters(emitted=len(self.events))

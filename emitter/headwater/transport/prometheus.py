@@ -1,4 +1,4 @@
-"""The counters for Prometheus; needs prometheus-client, which is the host's to have."""
+"""The counters for Prometheus; needs the package prometheus-client, which the host installs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
 
-from headwater.transport.counters import Counters
-from headwater.transport.lifecycle import counters
+from .counters import Counters
+from .process.lifecycle import counters
 
 
 class CountersCollector:
@@ -31,7 +31,7 @@ class CountersCollector:
 
 
 def register(registry: Any = None) -> CountersCollector:
-    """Show this process's counters in a registry, prometheus-client's own by default; returns the collector."""
+    """Register this process's counters, by default with prometheus-client's own registry; return the collector."""
     from prometheus_client import REGISTRY
 
     collector = CountersCollector()

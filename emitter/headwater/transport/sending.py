@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headwater.transport.broker import Broker, Done, Fate, Message
-from headwater.transport.wire import key_of
+from .broker import Broker, Done, Message
+from .delivery import DeliveryStatus
+from .wire import key_of
 
 
 @dataclass(slots=True)
 class Outcome:
-    """How many messages were acknowledged, and for those that weren't their place in the order and what Kafka said."""
+    """The number of acknowledged messages; for the others their number in the input and Kafka's reason."""
 
     delivered: int = 0
     unavailable: list[tuple[int, str]] = field(default_factory=list)
@@ -21,10 +22,10 @@ class Outcome:
 
 
 def send_all(broker: Broker, messages: Iterable[tuple[int, Message]], give_up_after: int = 1) -> Outcome:
-    """Send each numbered message and wait until all have a fate; stop when Kafka was not there for so many."""
+    """Send each numbered message and wait until all have a status; stop after ``give_up_after`` unavailable ones."""
     outcome = Outcome()
     for number, message in messages:
-        while not broker.send(message, _noting(outcome, number)):
+        while not broker.send(message, _recorder(outcome, number)):
             broker.poll(0.1)
         broker.poll(0)
         if len(outcome.unavailable) >= give_up_after:
@@ -34,21 +35,21 @@ def send_all(broker: Broker, messages: Iterable[tuple[int, Message]], give_up_af
     return outcome
 
 
-def _noting(outcome: Outcome, number: int) -> Done:
-    def done(_: Message, fate: Fate, why: str) -> None:
-        match fate:
+def _recorder(outcome: Outcome, number: int) -> Done:
+    def done(_: Message, status: DeliveryStatus, reason: str) -> None:
+        match status:
             case "delivered":
                 outcome.delivered += 1
             case "refused":
-                outcome.refused.append((number, why))
+                outcome.refused.append((number, reason))
             case "unavailable":
-                outcome.unavailable.append((number, why))
+                outcome.unavailable.append((number, reason))
 
     return done
 
 
 def message_of_line(line: bytes) -> Message:
-    """The line's very bytes, keyed by the event in them; unkeyed where there is none to be read."""
+    """Return a message with the line's bytes and the key of its event; without a key if the line is not an event."""
     try:
         event = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

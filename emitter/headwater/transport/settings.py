@@ -1,7 +1,7 @@
 """The transport's settings: plain values, from openlineage-python's configuration or from the environment.
 
 A job must not fail because a lineage setting is wrong: a wrong value is replaced by its default and all faults are
-logged in one line (`read_settings` returns them beside the settings).
+logged in one line (``read_settings`` returns them with the settings).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ EMITTER_PREFIX = "HEADWATER_EMITTER_"
 
 @dataclass(frozen=True, slots=True)
 class HeadwaterConfig(Config):
-    """Settings of `HeadwaterTransport`; times in seconds, sizes in bytes.
+    """Settings of ``HeadwaterTransport``; times in seconds, sizes in bytes.
 
     As openlineage-python reads them: ``OPENLINEAGE__TRANSPORT__<FIELD>``, or the same keys in its YAML file. A field
-    that is not given there is taken from ``HEADWATER_KAFKA_BOOTSTRAP_SERVERS``, ``HEADWATER_KAFKA_TOPIC`` and
+    that is not given there is read from ``HEADWATER_KAFKA_BOOTSTRAP_SERVERS``, ``HEADWATER_KAFKA_TOPIC`` and
     ``HEADWATER_EMITTER_<FIELD>``, else it has the default below.
     """
 
     bootstrap_servers: str = ""
-    """Kafka's addresses; none: events are kept in the spool until an emitter that knows some sends them."""
+    """Kafka's addresses; if empty, events are stored in the spool until an emitter with addresses sends them."""
     topic: str = "lineage.events"
     format: str = "json"
     """``json`` (stock OpenLineage) or ``avro`` (the envelope; needs the extra ``avro``)."""
@@ -41,45 +41,45 @@ class HeadwaterConfig(Config):
     framed with it, as Confluent's serializers do. 0: no frame."""
     kafka: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Further settings of the Kafka client (librdkafka's names: ``security.protocol``, ``sasl.mechanism``, …), also
-    read as ``config``, and from ``HEADWATER_KAFKA_SECURITY_PROTOCOL`` and the like. They win over ours."""
+    read as ``config``, and from ``HEADWATER_KAFKA_SECURITY_PROTOCOL`` and the like. They take precedence over headwater's."""
     oauth_callback: str = ""
     """``package.module:function``, called with the ``sasl.oauthbearer.config`` text; it returns the token and when it
     expires, in seconds since 1970."""
     spool_dir: str = ""
-    """Where undelivered events go; default ``$HEADWATER_HOME/spool``, in ``~/.local/share/headwater`` if that is unset."""
+    """The directory of undelivered events; default ``$HEADWATER_HOME/spool``, or in ``~/.local/share/headwater``."""
     spool_max_bytes: int = 256 * 1024 * 1024
     replay: bool = True
-    """Whether this emitter sends what it finds in the spool."""
+    """Whether this emitter sends the events in the spool."""
     replay_interval: float = 10.0
     queue_events: int = 10_000
     queue_bytes: int = 64 * 1024 * 1024
-    """Bound on the estimated size of the queued events; looked at when more than a few are queued."""
+    """Limit on the estimated size of the queued events; checked when more than a few are queued."""
     max_event_bytes: int = 900_000
-    """Larger events are cut, in the order told in ``docs/emitter.md``."""
+    """Larger events are reduced, in the order that ``docs/emitter.md`` describes."""
     running_interval: float = 10.0
-    """Of the RUNNING events of a run that say nothing new, one per interval is sent; 0 sends all."""
+    """Of the RUNNING events of a run without news, one per interval is sent; 0 sends all."""
     redact: bool = True
     redact_patterns: tuple[str, ...] = ()
     """Regular expressions; what they match (their first group, if they have one) is replaced by ``***``."""
     delivery_timeout: float = 30.0
     spool_after: float = 5.0
-    """How long Kafka may be silent before the events that wait for it go to disk, and from then on each new one at once."""
+    """How long Kafka may not respond before waiting events are written to disk, and from then on each new one at once."""
     close_timeout: float = 5.0
     """The most that the interpreter's exit is delayed."""
     fork_wait: float = 0.0
-    """How long `emit` waits for the delivery in a forked child, for hosts that end such a child by ``os._exit``."""
+    """How long ``emit`` waits for the delivery in a forked child, for hosts that end such a child by ``os._exit``."""
 
     @classmethod
     def from_dict(cls, params: dict[str, Any]) -> HeadwaterConfig:
-        """Read what openlineage-python hands over, and the environment for what it doesn't; never raises."""
+        """Return the settings that openlineage-python passes, with the environment for the others; never raises."""
         config, faults = read_settings(params, os.environ)
         if faults:
-            logger.warning("lineage settings put right by their defaults: %s", "; ".join(faults))
+            logger.warning("wrong lineage settings are replaced by their defaults: %s", "; ".join(faults))
         return config
 
 
 def read_settings(params: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[HeadwaterConfig, list[str]]:
-    """The settings and all faults found in them; pure."""
+    """Return the settings and all faults found in them; pure."""
     given = {key.lower(): value for key, value in params.items() if value is not None}
     if "config" in given:
         given["kafka"] = given.pop("config")
@@ -102,37 +102,37 @@ def read_settings(params: Mapping[str, Any], environ: Mapping[str, str]) -> tupl
 
 
 def home(environ: Mapping[str, str]) -> Path:
-    """Where headwater keeps its files on this machine."""
+    """Return the folder of headwater's files on this machine."""
     return Path(environ.get("HEADWATER_HOME") or "~/.local/share/headwater").expanduser()
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    set_ones = {key: value for key, value in environ.items() if value}
+    non_empty = {key: value for key, value in environ.items() if value}
     values: dict[str, Any] = {
         key.removeprefix(EMITTER_PREFIX).lower(): value
-        for key, value in set_ones.items()
+        for key, value in non_empty.items()
         if key.startswith(EMITTER_PREFIX)
     }
     for name in ("bootstrap_servers", "topic"):
-        if value := set_ones.get(KAFKA_PREFIX + name.upper()):
+        if value := non_empty.get(KAFKA_PREFIX + name.upper()):
             values.setdefault(name, value)
     return values
 
 
 def _fault(name: str, value: Any, fault: Exception) -> str:
-    # Settings of the Kafka client hold passwords: of such a value only the place of the fault is said.
+    # Settings of the Kafka client contain passwords: of such a value only the place of the fault is logged.
     shown = "" if name in _MAY_HOLD_SECRETS else f"={value!r}"
     return f"{name}{shown}: {fault}"
 
 
 def _security(environ: Mapping[str, str]) -> dict[str, str]:
-    """``HEADWATER_KAFKA_SASL_MECHANISM`` is ``sasl.mechanism``; the consumer's names for certificates work too."""
-    told: dict[str, str] = {}
+    """Return librdkafka's settings: ``HEADWATER_KAFKA_SASL_MECHANISM`` is ``sasl.mechanism``; also the consumer's names."""
+    security: dict[str, str] = {}
     for key, value in environ.items():
         if key.startswith(tuple(KAFKA_PREFIX + part for part in ("SECURITY_", "SASL_", "SSL_"))):
             name = key.removeprefix(KAFKA_PREFIX).lower().replace("_", ".")
-            told |= dict.fromkeys(_FILES.get(name, (name,)), value)
-    return told
+            security |= dict.fromkeys(_FILES.get(name, (name,)), value)
+    return security
 
 
 _FILES = {"ssl.ca": ("ssl.ca.location",), "ssl.keystore": ("ssl.certificate.location", "ssl.key.location")}
@@ -141,12 +141,12 @@ _FILES = {"ssl.ca": ("ssl.ca.location",), "ssl.keystore": ("ssl.certificate.loca
 def _mapping(value: Any) -> dict[str, Any]:
     parsed = json.loads(value) if isinstance(value, str) else value
     if not isinstance(parsed, Mapping):
-        raise ValueError("not an object")
+        raise ValueError("must be an object")
     return _flat(parsed)
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    # OPENLINEAGE__TRANSPORT__KAFKA__SASL__MECHANISM comes as {"sasl": {"mechanism": …}}; librdkafka wants a point.
+    # OPENLINEAGE__TRANSPORT__KAFKA__SASL__MECHANISM comes as {"sasl": {"mechanism": …}}; librdkafka expects dots.
     flat: dict[str, Any] = {}
     for key, value in tree.items():
         flat |= _flat(value, f"{above}{key}.") if isinstance(value, Mapping) else {f"{above}{key}": value}
@@ -161,14 +161,14 @@ def _text(value: Any) -> str:
 
 def _format(value: Any) -> str:
     if value not in ("json", "avro"):
-        raise ValueError("json or avro")
+        raise ValueError("must be json or avro")
     return str(value)
 
 
 def _flag(value: Any) -> bool:
     text = str(value).strip().lower()
     if text not in ("true", "false", "1", "0", "yes", "no"):
-        raise ValueError("true or false")
+        raise ValueError("must be true or false")
     return text in ("true", "1", "yes")
 
 

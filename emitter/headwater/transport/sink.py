@@ -1,81 +1,93 @@
-"""What stands at the far end of the queue: the port `Outlet`, and the one that leads to Kafka and the spool.
+"""The end of the queue: the port ``Sink``, and its implementation with Kafka and the spool.
 
-An outlet is used by one thread, the emitter's.
+A sink is used by one thread, the emitter's.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from headwater.transport.broker import Broker, Fate, Message
-from headwater.transport.counters import DropReason, Ledger
-from headwater.transport.forking import without_forks
-from headwater.transport.preparation import Preparation
-from headwater.transport.replay import Replay
-from headwater.transport.settings import HeadwaterConfig
-from headwater.transport.spool import REFUSED, Spool, SpoolFault
-from headwater.transport.wire import NotSerialisable
+from .broker import Broker, Message
+from .counters import DropReason, TransportCounters
+from .delivery import DeliveryStatus
+from .preparation import Preparation
+from .process.forking import without_forks
+from .settings import HeadwaterConfig
+from .spool import REFUSED, Spool, SpoolError
+from .spool.replay import Replay
+from .wire import NotSerialisable
 
 logger = logging.getLogger("headwater.transport")
 
 RECONNECT_SECONDS = 30.0
 
 
-class Outlet(Protocol):
-    """Where events go."""
+class Sink(ABC):
+    """Where the engine's thread sends events; without a spool and without pending deliveries unless overridden."""
 
+    @abstractmethod
     def accept(self, event: Any) -> None:
         """Send the event, or begin to."""
 
-    def work(self, seconds: float, hurry: bool) -> None:
-        """Serve what is under way, waiting up to ``seconds``; ``hurry``: send what is buffered at once."""
+    @abstractmethod
+    def store(self, event: Any) -> None:
+        """Write the event to disk instead of sending it."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Write everything undelivered to disk and release the files."""
+
+    def work(self, seconds: float, urgent: bool) -> None:  # noqa: B027
+        """Handle pending deliveries, waiting up to ``seconds``; ``urgent``: send what is buffered without delay."""
 
     def pending(self) -> int:
-        """How many events have no known fate."""
+        """Return how many events have no known delivery status."""
+        return 0
 
-    def settled(self) -> bool:
-        """Whether all that was accepted has been delivered, as far as this was not asked before."""
+    def all_delivered(self) -> bool:
+        """Return whether every event accepted since the last call is delivered."""
+        return True
 
-    def idle(self) -> float:
-        """For how many seconds there is nothing to serve."""
+    def idle_seconds(self) -> float:
+        """Return for how many seconds there is nothing to do."""
+        return 5.0
 
-    def give_up(self) -> None:
-        """Put everything undelivered to disk and let go of it."""
+    def check_spool(self) -> None:  # noqa: B027
+        """Send the new events on disk at the next step."""
 
-    def look(self) -> None:
-        """There is something new on disk: send it."""
-
-    def begin_closing(self) -> None:
-        """No more events come: what this process has on disk may be sent, too, while there is time."""
-
-    def store(self, event: Any) -> None:
-        """Put the event to disk instead of sending it."""
+    def begin_closing(self) -> None:  # noqa: B027
+        """Prepare for the end: no more events come, and those of this process on disk may be sent while there is time."""
 
 
-class KafkaOutlet:
-    """Kafka, and the spool for what Kafka doesn't take."""
+class KafkaSink(Sink):
+    """Kafka, and the spool for what Kafka doesn't accept."""
 
-    def __init__(self, config: HeadwaterConfig, ledger: Ledger, connect: Callable[[HeadwaterConfig], Broker]) -> None:
+    def __init__(
+        self, config: HeadwaterConfig, counters: TransportCounters, connect: Callable[[HeadwaterConfig], Broker]
+    ) -> None:
         self._config = config
-        self._ledger = ledger
+        self._counters = counters
         self._connect = connect
         self._broker: Broker | None = None
         self._connect_at = 0.0
         self._preparation: Preparation | None = None
         self._spool = Spool(Path(config.spool_dir), config.topic, config.spool_max_bytes)
         self._refused = Spool(Path(config.spool_dir), config.topic, config.spool_max_bytes, REFUSED)
-        self._replay = Replay(self._spool, ledger, config.replay_interval, config.replay, self._set_aside)
-        self._refusals = False
+        set_aside = partial(self._write_to_spool, spool=self._refused)
+        self._replay = Replay(self._spool, counters, config.replay_interval, config.replay, set_aside)
+        self._has_refusals = False
         self._answered_at = time.monotonic()
         self._replayed = 0
-        self._away = False
+        self._is_unavailable = False
         self._closing = False
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     def accept(self, event: Any) -> None:
         for message in self._prepare(event):
@@ -83,30 +95,30 @@ class KafkaOutlet:
 
     def _prepare(self, event: Any) -> list[Message]:
         try:
-            return self._prepared_by().messages(event, time.monotonic())
+            return self._made_preparation().messages(event, time.monotonic())
         except NotSerialisable as fault:
             self._drop("not_serialisable", str(fault))
             return []
 
-    def _prepared_by(self) -> Preparation:
+    def _made_preparation(self) -> Preparation:
         if self._preparation is None:
             try:
                 with without_forks():
-                    self._preparation = Preparation(self._config, self._ledger)
+                    self._preparation = Preparation(self._config, self._counters)
             except ImportError as fault:
-                self._say(f"events are sent as JSON: {self._config.format} needs {fault.name}")
-                self._preparation = Preparation(replace(self._config, format="json", schema_id=0), self._ledger)
+                self._warn_once(f"events are sent as JSON: the format {self._config.format} needs {fault.name}")
+                self._preparation = Preparation(replace(self._config, format="json", schema_id=0), self._counters)
         return self._preparation
 
     def _send(self, message: Message) -> None:
         broker = self._reach()
-        # While Kafka does not answer one message at a time finds out whether it is back.
-        if broker is None or (self._away and broker.in_flight()):
-            self._to_disk(message)
+        # While Kafka does not respond, one message at a time finds out whether it is back.
+        if broker is None or (self._is_unavailable and broker.in_flight()):
+            self._write_to_spool(message)
         elif not broker.send(message, self._on_done):
             broker.poll(0)
             if not broker.send(message, self._on_done):
-                self._to_disk(message)
+                self._write_to_spool(message)
 
     def _reach(self) -> Broker | None:
         if self._broker is None and time.monotonic() >= self._connect_at:
@@ -115,86 +127,81 @@ class KafkaOutlet:
                 with without_forks():
                     self._broker = self._connect(self._config)
             except (ImportError, ValueError) as fault:
-                self._say(f"no Kafka: {fault}; events are kept in {self._config.spool_dir}")
+                self._warn_once(f"no connection to Kafka: {fault}; events are stored in {self._config.spool_dir}")
         return self._broker
 
-    def _on_done(self, message: Message, fate: Fate, why: str) -> None:
-        if fate == "delivered":
-            self._ledger.delivered.tick()
-            self._answered()
+    def _on_done(self, message: Message, status: DeliveryStatus, reason: str) -> None:
+        if status == "delivered":
+            self._counters.delivered.increment()
+            self._on_answer()
             return
-        self._refusals |= fate == "refused"
-        self._say(f"Kafka did not take an event: {why}; such events are kept in {self._config.spool_dir}")
-        self._to_disk(message, self._refused if fate == "refused" else self._spool)
+        self._has_refusals |= status == "refused"
+        self._warn_once(f"Kafka did not accept an event: {reason}; such events are stored in {self._config.spool_dir}")
+        self._write_to_spool(message, self._refused if status == "refused" else self._spool)
 
-    def _set_aside(self, message: Message) -> None:
-        self._to_disk(message, self._refused)
-
-    def _to_disk(self, message: Message, spool: Spool | None = None) -> None:
+    def _write_to_spool(self, message: Message, spool: Spool | None = None) -> None:
         try:
             removed = (spool or self._spool).append(message)
-        except SpoolFault as fault:
+        except SpoolError as fault:
             self._drop(fault.reason, str(fault))
             return
-        self._ledger.spooled.tick()
+        self._counters.spooled.increment()
         if removed:
-            self._drop("spool_oldest", f"the spool has its {self._config.spool_max_bytes} bytes", removed)
+            self._drop("spool_oldest", f"the spool has reached {self._config.spool_max_bytes} bytes", removed)
 
     def _drop(self, reason: DropReason, detail: str, n: int = 1) -> None:
-        self._ledger.drop(reason, n)
-        self._say(f"lineage events are lost ({reason}): {detail}", key=reason)
+        self._counters.add_dropped(reason, n)
+        self._warn_once(f"lineage events are lost ({reason}): {detail}", key=reason)
 
-    def _say(self, text: str, key: str = "") -> None:
-        # Once each: a job's log is not the place for a broker's state.
-        if (key or text) not in self._said and len(self._said) < 100:
-            self._said.add(key or text)
+    def _warn_once(self, text: str, key: str = "") -> None:
+        # A job's log is not the place for the state of a broker.
+        if (key or text) not in self._logged and len(self._logged) < 100:
+            self._logged.add(key or text)
             logger.warning("%s", text)
 
-    def work(self, seconds: float, hurry: bool) -> None:
+    def work(self, seconds: float, urgent: bool) -> None:
         broker = self._reach()
         if broker is None:
             time.sleep(min(seconds, 0.05))
             return
         if not broker.in_flight():
             self._answered_at = time.monotonic()
-        if not hurry or self._closing:
+        if not urgent or self._closing:
             self._replay.step(broker, time.monotonic())
-        (broker.push if hurry else broker.poll)(seconds)
+        (broker.push if urgent else broker.poll)(seconds)
         if self._replay.acknowledged != self._replayed:
             self._replayed = self._replay.acknowledged
-            self._answered()
-        if not hurry and broker.in_flight() and time.monotonic() - self._answered_at > self._config.spool_after:
-            self._away = True
+            self._on_answer()
+        if not urgent and broker.in_flight() and time.monotonic() - self._answered_at > self._config.spool_after:
+            self._is_unavailable = True
             broker.recall()
 
-    def _answered(self) -> None:
+    def _on_answer(self) -> None:
         self._answered_at = time.monotonic()
-        if self._away:
-            self._away = False
+        if self._is_unavailable:
+            self._is_unavailable = False
             if self._config.replay:
-                self._replay.look()
+                self._replay.check_spool()
 
     def pending(self) -> int:
         if self._broker is None:
             return 0
-        more = self._closing and not self._replay.idle(time.monotonic()) and self._spool.holds_own()
+        more = self._closing and not self._replay.idle_seconds(time.monotonic()) and self._spool.has_own_segments()
         return self._broker.in_flight() + more
 
     def begin_closing(self) -> None:
-        self._closing = self._config.replay and self._spool.holds_own()
+        self._closing = self._config.replay and self._spool.has_own_segments()
         if self._closing:
-            self._replay.look()
+            self._replay.check_spool()
 
-    def settled(self) -> bool:
-        refusals, self._refusals = self._refusals, False
-        return self.pending() == 0 and not self._spool.holds_own() and not refusals
+    def all_delivered(self) -> bool:
+        has_refusals, self._has_refusals = self._has_refusals, False
+        return self.pending() == 0 and not self._spool.has_own_segments() and not has_refusals
 
-    def idle(self) -> float:
-        if self.pending():
-            return 0.0
-        return self._replay.idle(time.monotonic())
+    def idle_seconds(self) -> float:
+        return 0.0 if self.pending() else self._replay.idle_seconds(time.monotonic())
 
-    def give_up(self) -> None:
+    def release(self) -> None:
         if self._broker is not None and self._broker.in_flight():
             self._broker.recall()
         self._replay.stop()
@@ -203,7 +210,7 @@ class KafkaOutlet:
 
     def store(self, event: Any) -> None:
         for message in self._prepare(event):
-            self._to_disk(message)
+            self._write_to_spool(message)
 
-    def look(self) -> None:
-        self._replay.look()
+    def check_spool(self) -> None:
+        self._replay.check_spool()

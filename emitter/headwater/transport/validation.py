@@ -1,6 +1,6 @@
-"""What is wrong with an event: by openlineage-python's classes, and by JSON schemas where a folder of them is given.
+"""Validation of events by openlineage-python's classes, and by JSON schemas if a folder of them is given.
 
-The classes are made from OpenLineage's schemas, so they tell missing and mistyped members without any file at hand.
+The classes are generated from OpenLineage's schemas, so they find missing and mistyped members without any file.
 """
 
 from __future__ import annotations
@@ -16,73 +16,52 @@ from typing import Any, TypeAlias
 
 import attr
 import msgspec
-from openlineage.client import event_v2
-from openlineage.client import facet_v2 as f
+from openlineage.client import event_v2, facet_v2
 from openlineage.client.generated import base
+
+from .wire import pointer_token
 
 _BASES = (base.RunFacet, base.JobFacet, base.InputDatasetFacet, base.OutputDatasetFacet, base.DatasetFacet)
 
-_FACETS: dict[type, dict[str, Any]] = {
-    base.RunFacet: {
-        "parent": f.parent_run.ParentRunFacet,
-        "nominalTime": f.nominal_time_run.NominalTimeRunFacet,
-        "errorMessage": f.error_message_run.ErrorMessageRunFacet,
-        "processing_engine": f.processing_engine_run.ProcessingEngineRunFacet,
-        "externalQuery": f.external_query_run.ExternalQueryRunFacet,
-        "extractionError": f.extraction_error_run.ExtractionErrorRunFacet,
-    },
-    base.JobFacet: {
-        "jobType": f.job_type_job.JobTypeJobFacet,
-        "sql": f.sql_job.SQLJobFacet,
-        "sourceCode": f.source_code_job.SourceCodeJobFacet,
-        "sourceCodeLocation": f.source_code_location_job.SourceCodeLocationJobFacet,
-        "documentation": f.documentation_job.DocumentationJobFacet,
-        "ownership": f.ownership_job.OwnershipJobFacet,
-    },
-    base.DatasetFacet: {
-        "schema": f.schema_dataset.SchemaDatasetFacet,
-        "dataSource": f.datasource_dataset.DatasourceDatasetFacet,
-        "version": f.dataset_version_dataset.DatasetVersionDatasetFacet,
-        "columnLineage": f.column_lineage_dataset.ColumnLineageDatasetFacet,
-        "symlinks": f.symlinks_dataset.SymlinksDatasetFacet,
-        "lifecycleStateChange": f.lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet,
-        "ownership": f.ownership_dataset.OwnershipDatasetFacet,
-        "documentation": f.documentation_dataset.DocumentationDatasetFacet,
-        "storage": f.storage_dataset.StorageDatasetFacet,
-    },
-    base.InputDatasetFacet: {
-        "dataQualityMetrics": f.data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet,
-        "dataQualityAssertions": f.data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet,
-    },
-    base.OutputDatasetFacet: {
-        "outputStatistics": f.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet,
-    },
+_KEYS: dict[type, str] = {
+    base.RunFacet: "parent nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "
+    "environmentVariables executionParameters tags test",
+    base.JobFacet: "jobType sql sourceCode sourceCodeLocation documentation ownership tags lineage",
+    base.DatasetFacet: "schema dataSource version columnLineage symlinks lifecycleStateChange ownership documentation "
+    "storage tags datasetType catalog hierarchy lineage dataQualityMetrics",
+    base.InputDatasetFacet: "dataQualityMetrics dataQualityAssertions inputStatistics",
+    base.OutputDatasetFacet: "outputStatistics",
 }
-# These came with later versions of openlineage-python; an older one checks the others all the same.
-_LATER: tuple[tuple[type, str, str, str], ...] = (
-    (base.RunFacet, "jobDependencies", "job_dependencies_run", "JobDependenciesRunFacet"),
-    (base.RunFacet, "environmentVariables", "environment_variables_run", "EnvironmentVariablesRunFacet"),
-    (base.RunFacet, "executionParameters", "execution_parameters_run", "ExecutionParametersRunFacet"),
-    (base.RunFacet, "tags", "tags_run", "TagsRunFacet"),
-    (base.RunFacet, "test", "test_run", "TestRunFacet"),
-    (base.JobFacet, "tags", "tags_job", "TagsJobFacet"),
-    (base.JobFacet, "lineage", "lineage", "LineageJobFacet"),
-    (base.DatasetFacet, "tags", "tags_dataset", "TagsDatasetFacet"),
-    (base.DatasetFacet, "datasetType", "dataset_type_dataset", "DatasetTypeDatasetFacet"),
-    (base.DatasetFacet, "catalog", "catalog_dataset", "CatalogDatasetFacet"),
-    (base.DatasetFacet, "hierarchy", "hierarchy_dataset", "HierarchyDatasetFacet"),
-    (base.DatasetFacet, "lineage", "lineage", "LineageDatasetFacet"),
-    (base.DatasetFacet, "dataQualityMetrics", "data_quality_metrics_dataset", "DataQualityMetricsDatasetFacet"),
-    (base.InputDatasetFacet, "inputStatistics", "input_statistics_input_dataset", "InputStatisticsInputDatasetFacet"),
-)
-for _container, _key, _module, _name in _LATER:
-    if (_class := getattr(getattr(f, _module, None), _name, None)) is not None:
-        _FACETS[_container][_key] = _class
+# Other facets have the class of their key: ``nominalTime`` of a run ``NominalTimeRunFacet``.
+_IRREGULAR_CLASSES = {
+    "processing_engine": "ProcessingEngineRunFacet",
+    "sql": "SQLJobFacet",
+    "dataSource": "DatasourceDatasetFacet",
+    "version": "DatasetVersionDatasetFacet",
+    "dataQualityAssertions": "DataQualityAssertionsDatasetFacet",
+}
+
+
+def _facet_classes() -> dict[type, dict[str, Any]]:
+    # An older openlineage-python lacks some of the classes; the others are still checked.
+    modules = [module for module in vars(facet_v2).values() if isinstance(module, types.ModuleType)]
+    classes = {name: member for module in modules for name, member in vars(module).items()}
+
+    def class_name(key: str, container: type) -> str:
+        return _IRREGULAR_CLASSES.get(key, key[0].upper() + key[1:] + container.__name__)
+
+    return {
+        container: {key: classes[name] for key in keys.split() if (name := class_name(key, container)) in classes}
+        for container, keys in _KEYS.items()
+    }
+
+
+_FACETS = _facet_classes()
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong: where (a JSON pointer, RFC 6901) and what."""
+    """A fault of an event: where (a JSON pointer, RFC 6901) and what."""
 
     pointer: str
     what: str
@@ -92,27 +71,27 @@ Faults: TypeAlias = Iterator[Fault]
 
 
 def faults_of_line(line: bytes, schemas: Schemas | None = None) -> list[Fault]:
-    """All faults of one event's JSON text."""
+    """Return all faults of one event's JSON text."""
     try:
         event = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return [Fault("", f"not JSON: {fault}")]
     if not isinstance(event, dict):
-        return [Fault("", "an event is an object")]
+        return [Fault("", "must be an object")]
     kind = _kind(event)
     if kind is None:
-        return [Fault("", "neither a run with a job, nor a job, nor a dataset")]
+        return [Fault("", "must have a run with a job, or a job, or a dataset")]
     found = [*_of_class(event, kind, ""), *(schemas.faults(event, kind.__name__) if schemas else ())]
     return sorted(set(found), key=lambda fault: (fault.pointer, fault.what))
 
 
 def _kind(event: Mapping[str, Any]) -> Any:
-    there = {name for name in ("run", "job", "dataset") if event.get(name) is not None}
-    if {"run", "job"} <= there:
+    members = {name for name in ("run", "job", "dataset") if event.get(name) is not None}
+    if {"run", "job"} <= members:
         return event_v2.RunEvent
-    if "job" in there:
+    if "job" in members:
         return event_v2.JobEvent
-    return event_v2.DatasetEvent if "dataset" in there else None
+    return event_v2.DatasetEvent if "dataset" in members else None
 
 
 def _of_class(value: Any, kind: Any, at: str) -> Faults:
@@ -166,7 +145,7 @@ def _of_mapping(value: Any, kind: Any, at: str) -> Faults:
         return
     known = _FACETS.get(kind, {})
     for key, item in value.items():
-        pointer = f"{at}/{key.replace('~', '~0').replace('/', '~1')}"
+        pointer = f"{at}/{pointer_token(key)}"
         if isinstance(item, dict) and item.get("_deleted") is True and kind in _BASES:
             continue
         yield from _of_hint(item, known.get(key, kind), pointer)
@@ -188,7 +167,7 @@ def _of_type(value: Any, kind: type, at: str) -> Faults:
 class Schemas:
     """A folder of OpenLineage's JSON schemas: ``OpenLineage.json``, and facets in any folder below.
 
-    Raises ImportError without the package jsonschema, ValueError where the folder has no ``OpenLineage.json``.
+    Raises ImportError without the package jsonschema, ValueError if the folder has no ``OpenLineage.json``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -202,7 +181,7 @@ class Schemas:
             raise ValueError(f"there is no OpenLineage.json in {folder}")
 
         def retrieve(uri: str) -> Any:
-            # A facet names the version of the core schema that it was written with; any version of a file serves.
+            # A facet names the version of the core schema that it was written for; any version of the file is used.
             name = uri.rpartition("/")[2]
             if name not in documents:
                 raise NoSuchResource(ref=uri)  # type: ignore[call-arg]
@@ -215,7 +194,7 @@ class Schemas:
         self._validators: dict[str, Any] = {}
 
     def faults(self, event: Mapping[str, Any], kind: str) -> Faults:
-        """The faults of an event of this kind (``RunEvent``, …), and of those of its facets that have a schema."""
+        """Yield the faults of an event of this kind (``RunEvent``, …), and of its facets that have a schema."""
         yield from self._check(event, f"{self._core}#/$defs/{kind}", "")
         for at, container, key, facet in _facets(event):
             ref = self._facets.get((container, key))
@@ -225,7 +204,7 @@ class Schemas:
     def _check(self, value: Any, ref: str, at: str) -> Faults:
         validator = self._validators.setdefault(ref, self._make(ref))
         for error in validator.iter_errors(value):
-            path = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.absolute_path)
+            path = "".join(f"/{pointer_token(str(step))}" for step in error.absolute_path)
             yield Fault(at + path, error.message[:300])
 
 
@@ -235,9 +214,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _facet_refs(document: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
-    # A facet's file says under which key it stands, and by what it extends where.
-    for key, told in document.get("properties", {}).items():
-        name = str(told.get("$ref", "")).rpartition("/")[2]
+    # A facet's file states its key, and by the class that it extends what it belongs to.
+    for key, property_schema in document.get("properties", {}).items():
+        name = str(property_schema.get("$ref", "")).rpartition("/")[2]
         definition = document.get("$defs", {}).get(name, {})
         for part in definition.get("allOf", ()):
             container = str(part.get("$ref", "")).rpartition("/")[2]
@@ -259,7 +238,7 @@ def _facets(event: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
         for index, dataset in enumerate(listed if isinstance(listed, list) else ()):
             places += [(f"/{side}/{index}/facets", dataset, "facets", "DatasetFacet")]
             places += [(f"/{side}/{index}/{own}", dataset, own, container)]
-    for at, holder, member, container in places:
-        facets = holder.get(member) if isinstance(holder, dict) else None
+    for at, entity, member, container in places:
+        facets = entity.get(member) if isinstance(entity, dict) else None
         for key, facet in facets.items() if isinstance(facets, dict) else ():
-            yield f"{at}/{key.replace('~', '~0').replace('/', '~1')}", container, key, facet
+            yield f"{at}/{pointer_token(key)}", container, key, facet

@@ -1,6 +1,6 @@
 """From an event, in any of its forms, to the key and bytes of a Kafka message; pure.
 
-Forms: openlineage-python's `event_v2` and older `run` objects (attrs classes), and plain dicts with any of their parts
+Forms: openlineage-python's ``event_v2`` and older ``run`` objects (attrs classes), and plain dicts with any of their parts
 inside. Nulls, also in lists, are left out (specification 1.1).
 """
 
@@ -18,17 +18,17 @@ Tree: TypeAlias = dict[str, Any]
 """An event as dicts, lists, strings, numbers and booleans."""
 
 NESTING_LIMIT = 200
-"""Deeper events are `not_decodable` (specification 2.1)."""
+"""Deeper events are ``not_decodable`` (specification 2.1)."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class NotSerialisable(Exception):
-    """The event can't be written as JSON; the message says what and where."""
+    """An event can't be written as JSON; the message says what and where."""
 
 
 def to_tree(event: Any) -> Tree:
-    """The event as plain values; raises NotSerialisable where it is no object or is nested without end."""
+    """Return the event as plain values; raise NotSerialisable if it is not an object or is nested too deeply."""
     tree = _plain(event, 0)
     if not isinstance(tree, dict):
         raise NotSerialisable(f"an event is an object, not {type(event).__name__}")
@@ -36,15 +36,20 @@ def to_tree(event: Any) -> Tree:
 
 
 def to_json(tree: Tree) -> bytes:
-    """Compact UTF-8 JSON; a lone surrogate becomes U+FFFD, as its readers would take it (specification 2.1)."""
+    """Return compact UTF-8 JSON; a lone surrogate becomes U+FFFD, as readers treat it (specification 2.1)."""
     try:
         return _encode(tree)
     except UnicodeEncodeError:
-        return _encode(_mend(tree))
+        return _encode(_replace_surrogates(tree))
+
+
+def pointer_token(name: str) -> str:
+    """Return a member's name as a token of a JSON pointer (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
 
 
 def key_of(tree: Tree) -> bytes | None:
-    """The message key: the runId, or ``job:namespace/name``, ``dataset:namespace/name``; None where there is none."""
+    """Return the message key: the runId, ``job:namespace/name`` or ``dataset:namespace/name``; None without any of them."""
     match tree:
         case {"run": {"runId": str(run_id)}}:
             key = run_id
@@ -93,7 +98,7 @@ def _attribute_names(kind: type) -> tuple[str, ...] | None:
     except KeyError:
         attributes = getattr(kind, "__attrs_attrs__", None)
         names = None if attributes is None else tuple(attribute.name for attribute in attributes)
-        # Classes made at run time (facets with additional properties) would fill this for ever.
+        # Classes created at run time (facets with additional properties) would grow this without limit.
         if len(_NAMES) < 1_000:
             _NAMES[kind] = names
         return names
@@ -122,18 +127,18 @@ def _scalar(value: Any, depth: int) -> Any:
 
 
 def _foreign(value: Any, depth: int) -> Any:
-    # numpy and pandas scalars know their Python value; anything else is named, as openlineage-python does.
+    # numpy and pandas scalars have a Python value; of others the type is named, as openlineage-python does.
     item = getattr(value, "item", None)
     if callable(item) and type(value).__module__.partition(".")[0] in ("numpy", "pandas"):
         return _plain(item(), depth + 1)
     return f"<<non-serializable: {type(value).__qualname__}>>"
 
 
-def _mend(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_mend(key): _mend(item) for key, item in value.items()}
+        return {_replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_mend(item) for item in value]
+        return [_replace_surrogates(item) for item in value]
     return value

@@ -1,8 +1,8 @@
-"""Secrets found in a text; pure, and linear in the text's length.
+"""The search for secrets in a text; pure, and linear in the length of the text.
 
-Every rule has a literal (its *hint*) that must be there, and is tried where that literal is, over a bounded stretch; what
-was found to be a secret is not searched again. No step is longer than a few thousand characters, so that other threads
-come to run meanwhile however long the text is.
+Each rule has a literal (its *hint*) and is tried where that literal occurs, over a bounded number of characters; a secret
+that was found is not searched again. No step covers more than a few thousand characters, so other threads can run in
+between however long the text is.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from headwater.transport.secret_forms import FORMS, LONGEST_PRIVATE_KEY, PRIVATE_KEY, PRIVATE_KEY_END
-from headwater.transport.secret_names import Secrecy, secrecy
+from .forms import FORMS, LONGEST_PRIVATE_KEY, PRIVATE_KEY, PRIVATE_KEY_END
+from .names import Secrecy, secrecy
 
 Span: TypeAlias = tuple[int, int]
 """Where a secret begins and ends."""
 Rule: TypeAlias = Callable[[str, int], Iterator[Span]]
-"""The secrets around a hint at that place of a text."""
+"""Yields the secrets around a hint at a position of a text."""
 
 LONGEST_NAME = 64
 LONGEST_VALUE = 4_000
@@ -42,7 +42,7 @@ _COMMANDS: dict[str, re.Pattern[str]] = {
 _COMMAND_END = re.compile(r"[^\\]\n|[|;]|&&|\Z", re.DOTALL)
 _LONGEST_COMMAND = 1_000
 
-_NAME_AHEAD = re.compile(rf"[\w.-]{{0,{LONGEST_NAME}}}")
+_NAME = re.compile(rf"[\w.-]{{0,{LONGEST_NAME}}}")
 _SCHEME_BEHIND = re.compile(r"[A-Za-z0-9+.-]{1,31}")
 _USER_AND_PASSWORD = re.compile(r"://[^\s:/?#@\"'<>`]{0,200}:(?P<s>[^\s/\"'<>`]{1,500})@")
 _USER_ALONE = re.compile(r"://(?P<s>[^\s:/?#@\"'<>`]{5,500})@")
@@ -69,20 +69,7 @@ _NO_VALUE = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_ROOTS = (
-    "os.",
-    "self.",
-    "this.",
-    "cls.",
-    "config.",
-    "conf.",
-    "settings.",
-    "args.",
-    "env.",
-    "process.",
-    "sys.",
-    "dbutils.",
-)
+_ROOTS = tuple("os. self. this. cls. config. conf. settings. args. env. process. sys. dbutils.".split())  # noqa: SIM905
 _CODE_BEHIND = frozenset("signature sig auth authorization sas".split())  # noqa: SIM905
 
 _HEADER = re.compile(
@@ -95,11 +82,11 @@ _IDENTIFIED = re.compile(
     r"identified\s{1,10}(?:with\s{1,10}\S{1,100}\s{1,10}(?:by|as)|by)\s{1,10}(?:password\s{1,10}|values\s{1,10})?",
     re.IGNORECASE,
 )
-_BARE_WORD = re.compile(r"[^\s'\";,$]{1,200}")
+_UNQUOTED_WORD = re.compile(r"[^\s'\";,$]{1,200}")
 
 
 def secrets_in(text: str) -> list[Span]:
-    """Where the text has secrets: in order, without overlaps."""
+    """Return where the text has secrets: in order, without overlaps."""
     lower = _lower(text)
     found: list[Span] = []
     done = 0
@@ -114,13 +101,13 @@ def secrets_in(text: str) -> list[Span]:
 
 
 def may_have_secrets(text: str) -> bool:
-    """Whether a text has a hint; many times quicker than `secrets_in`."""
+    """Return whether a text has a hint; much faster than ``secrets_in``."""
     lower = text.lower()
     return (
-        any(hint in lower for hint in _LOOKED_FOR)
-        or any(hint in text for hint in _FORMS_LOOKED_FOR)
-        or _has_longer(lower, _LOOKED_FOR_WITH)
-        or _has_longer(text, _FORMS_LOOKED_FOR_WITH)
+        any(hint in lower for hint in _HINTS)
+        or any(hint in text for hint in _FORM_HINTS)
+        or _has_longer(lower, _HINTS_BY_PART)
+        or _has_longer(text, _FORM_HINTS_BY_PART)
     )
 
 
@@ -129,17 +116,16 @@ def _has_longer(text: str, hints: Mapping[str, tuple[str, ...]]) -> bool:
 
 
 def url_passwords_in(text: str) -> list[Span]:
-    """As `secrets_in`, but only what stands before the host in a URL."""
-    places = sorted(_find(text, "://"))
+    """Return the secrets before the host in URLs, in order."""
     found: list[Span] = []
-    for at in places:
+    for at in _find(text, "://"):
         if not found or at >= found[-1][1]:
             found += _url(text, at)
     return found
 
 
 def _lower(text: str) -> str:
-    # A few letters grow when they are lowered; places have to stay.
+    # A few letters become longer in lower case; positions must stay.
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
 
@@ -158,35 +144,34 @@ def _places(text: str, lower: str) -> Iterator[tuple[int, Rule]]:
     for hint, pattern in _COMMANDS.items():
         commands = _Commands(pattern)
         for at in _find(lower, hint):
-            yield at, commands.around
+            yield at, commands.secrets_around
     names = _Names()
     for hint in NAME_HINTS:
         for at in _find(lower, hint):
-            yield at, names.around
+            yield at, names.secrets_around
 
 
 class _Names:
-    """The rule of named values; a name with two hints is looked at once."""
+    """The rule of named values; a name with two hints is examined once."""
 
     def __init__(self) -> None:
         self._end = -1
 
-    def around(self, text: str, at: int) -> Iterator[Span]:
+    def secrets_around(self, text: str, at: int) -> Iterator[Span]:
         if at >= self._end:
-            behind = _NAME_AHEAD.match(text[max(0, at - LONGEST_NAME) : at][::-1])
-            ahead = _NAME_AHEAD.match(text, at)
+            behind = _NAME.match(text[max(0, at - LONGEST_NAME) : at][::-1])
+            ahead = _NAME.match(text, at)
             assert behind is not None
             assert ahead is not None
-            start = at - behind.end()
             self._end = ahead.end()
-            yield from _named(text, start, self._end)
+            yield from _named(text, at - behind.end(), self._end)
 
 
 def _named(text: str, start: int, end: int) -> Iterator[Span]:
     name = text[start:end]
     sure = secrecy(name)
     if sure is Secrecy.NONE or (name.lower().endswith("authorization") and _HEADER.match(text, end - 13) is not None):
-        return  # of a header only the credentials are secret, not their kind
+        return  # in a header the credentials are secret, not their scheme
     if (literal := _LITERAL.match(text, end)) is not None and name.lower() in _LITERAL_NAMES:
         yield from _quoted(text, literal.end())
     elif (operator := _OPERATOR.match(text, end)) is not None:
@@ -221,7 +206,7 @@ def _is_value(text: str, start: int, name: str, sure: Secrecy, value: re.Match[s
     if _is_code(name, value):
         return False
     if sure is Secrecy.LIKELY and not tight:
-        # "unexpected token: SELECT" and the like.
+        # Text such as "unexpected token: SELECT".
         if _CODE_BEHIND & {name.lower().split(".")[-1]}:
             return False
         return _begins_line(text, start) or (len(word) >= 8 and any(map(str.isdigit, word)))
@@ -229,7 +214,7 @@ def _is_value(text: str, start: int, name: str, sure: Secrecy, value: re.Match[s
 
 
 def _is_code(name: str, value: re.Match[str]) -> bool:
-    """Whether a value is an expression: a call, a member, or a column that is compared with one."""
+    """Return whether a value is an expression: a call, a member, or a column that is compared with one."""
     code = _CODE.match(value[0])
     if code is None:
         return False
@@ -264,7 +249,7 @@ def _quoted(text: str, at: int) -> Iterator[Span]:
 
 
 def _closing(text: str, at: int, quote: str) -> int:
-    """Where a quoted value ends: at its quote, neither escaped nor doubled; else at the end of the line."""
+    """Return the end of a quoted value: its quote, neither escaped nor doubled; else the end of the line."""
     limit = min(len(text), at + LONGEST_VALUE)
     search = at
     while (found := text.find(quote, search, limit)) >= 0:
@@ -321,8 +306,8 @@ def _header(text: str, at: int) -> Iterator[Span]:
 
 def _identified(text: str, at: int) -> Iterator[Span]:
     if (match := _IDENTIFIED.match(text, at)) is not None:
-        if (bare := _BARE_WORD.match(text, match.end())) is not None:
-            yield bare.span()
+        if (unquoted := _UNQUOTED_WORD.match(text, match.end())) is not None:
+            yield unquoted.span()
         else:
             yield from _quoted(text, match.end())
 
@@ -336,13 +321,13 @@ def _private_key(text: str, at: int) -> Iterator[Span]:
 
 
 class _Commands:
-    """The rule of passwords in commands; a command line is looked at once for each kind of command."""
+    """The rule of passwords in commands; a command line is examined once for each kind of command."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
         self._end = -1
 
-    def around(self, text: str, at: int) -> Iterator[Span]:
+    def secrets_around(self, text: str, at: int) -> Iterator[Span]:
         if at >= self._end:
             end = _COMMAND_END.search(text, at, min(len(text), at + _LONGEST_COMMAND))
             assert end is not None
@@ -360,35 +345,19 @@ _RULES: tuple[tuple[str, Rule, bool], ...] = (
     ("-----BEGIN ", _private_key, False),
     *((form.hint, _pattern(form.pattern), False) for form in FORMS),
 )
-# Looking for a literal costs more than all else that is done to most events: what has a rare part in common is looked for by
-# that part first.
-_LOOKED_FOR = (
-    *(
-        "pass",
-        "secret",
-        "cred",
-        "jaas",
-        "token",
-        "auth",
-        "sig",
-        "sas",
-        "bearer",
-        "identified",
-        "oracle:thin:",
-        "sqlplus",
-        "@",
-    ),
-)
-_LOOKED_FOR_WITH: dict[str, tuple[str, ...]] = {
+# For most events the search for literals costs more than everything else: hints that share a rare part are searched by that
+# part first.
+_HINTS = tuple("pass secret cred jaas token auth sig sas bearer identified oracle:thin: sqlplus @".split())  # noqa: SIM905
+_HINTS_BY_PART: dict[str, tuple[str, ...]] = {
     "key": tuple(hint for hint in NAME_HINTS if "key" in hint),
     "wd": ("pwd", "pswd"),
-    " -": tuple(hint for hint in _COMMANDS if hint not in _LOOKED_FOR),
+    " -": tuple(hint for hint in _COMMANDS if hint not in _HINTS),
 }
 _FORM_PARTS = ("IA", "t-", "gh", "hooks")
-_FORMS_LOOKED_FOR_WITH: dict[str, tuple[str, ...]] = {
+_FORM_HINTS_BY_PART: dict[str, tuple[str, ...]] = {
     part: tuple(form.hint for form in FORMS if part in form.hint) for part in _FORM_PARTS
 }
-_FORMS_LOOKED_FOR = (
+_FORM_HINTS = (
     "-----BEGIN ",
     *(form.hint for form in FORMS if not any(part in form.hint for part in _FORM_PARTS)),
 )

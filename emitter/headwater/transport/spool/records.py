@@ -1,7 +1,7 @@
 """The records of a spool segment as bytes; pure.
 
-A record is its body's length, the CRC-32 of the rest, the key's length (FFFF: no key), key and value. There is no mark
-between records: after a damaged one the next is found by its checksum.
+A record is the length of its body, the CRC-32 of the rest, the length of the key (FFFF: no key), key and value. Nothing
+separates records: after a damaged one, the next is found by its checksum.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headwater.transport.broker import Message
+from ..broker import Message
 
 _RECORD = struct.Struct("<IIH")
 _NO_KEY = 0xFFFF
 _LONGEST = 64 * 1024 * 1024
 
-# Where a record could begin: a length below 64 MB. Runs of zeros, which file systems leave after a power failure, can't.
+# Where a record can begin: a length below 64 MB. Runs of zeros, which file systems leave after a power failure, can't.
 _BEGINNING = re.compile(rb"(?=.{3}[\x00-\x03].{6})(?!\x00{10})", re.DOTALL)
 _ATTEMPT_COST = 128
 _BUDGET, _LEAST_BUDGET = 32, 1024 * 1024
-"""How many bytes' worth of checksums a search may cost for each byte searched."""
+"""How many bytes of checksums a search may compute for each byte searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Gap:
 
 
 def pack(message: Message) -> bytes:
-    """The message as a record."""
+    """Return the message as a record."""
     key = message.key or b""
     length = _NO_KEY if message.key is None else min(len(key), _NO_KEY - 1)
     body = struct.pack("<H", length) + key[:length] + message.value
@@ -43,7 +43,7 @@ def pack(message: Message) -> bytes:
 
 
 def unpack(data: bytes, start: int) -> Iterator[Message | Gap]:
-    """The records from ``start`` on, and what stands between them where something is damaged."""
+    """Yield the records from ``start`` on, and a gap for each damaged place between them."""
     at = start
     while at < len(data):
         end = _end_of_record(data, at)
@@ -62,7 +62,7 @@ def _end_of_record(data: bytes, at: int) -> int | None:
     end = at + _RECORD.size + size
     if size > _LONGEST or end > len(data) or (key_length != _NO_KEY and key_length > size):
         return None
-    # The checksum covers the key's length, which stands right before the body.
+    # The checksum covers the length of the key, which precedes the body.
     return end if zlib.crc32(memoryview(data)[at + 8 : end]) == checksum else None
 
 
@@ -75,14 +75,14 @@ def _message(data: bytes, at: int, end: int) -> Message:
 
 
 def _next_record(data: bytes, at: int) -> int:
-    """Where the next whole record begins; the end of the data if there is none, or if the search costs too much."""
+    """Return where the next whole record begins; the end of the data if there is none or the search costs too much."""
     budget = _LEAST_BUDGET + _BUDGET * (len(data) - at)
     for beginning in _BEGINNING.finditer(data, at):
-        found = beginning.start()
-        if _end_of_record(data, found) is not None:
-            return found
-        size = _RECORD.unpack_from(data, found)[0]
-        budget -= _ATTEMPT_COST + (size if found + size <= len(data) else 0)
+        start = beginning.start()
+        if _end_of_record(data, start) is not None:
+            return start
+        size = _RECORD.unpack_from(data, start)[0]
+        budget -= _ATTEMPT_COST + (size if start + size <= len(data) else 0)
         if budget < 0:
             break
     return len(data)

@@ -1,7 +1,7 @@
-"""Imports and connections of the emitter's thread are not cut in two by a fork.
+"""A lock that keeps forks out of the imports and connections of the emitter's thread.
 
-A child that is forked while a thread of its parent imports a module finds the module half made, or its lock held for
-ever.
+A child that is forked while another thread of its parent imports a module finds the module half initialised, or its lock
+held forever.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _LONGEST_WAIT = 10.0
-"""A fork is not held up for longer."""
+"""A fork does not wait longer, in seconds."""
 
-# Reentrant: what is imported may fork.
+# Reentrant: an imported module may fork.
 _lock = threading.RLock()
 _held = threading.local()
 
 
 @contextmanager
 def without_forks() -> Iterator[None]:
-    """Let other threads' forks wait for the end of the block."""
+    """Make the forks of other threads wait for the end of the block."""
     with _lock:
         yield
 

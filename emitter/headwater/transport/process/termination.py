@@ -1,13 +1,13 @@
-"""SIGTERM where nobody handles it: the events are settled before the process dies of it.
+"""SIGTERM without a handler of the host: the events are delivered or spooled before the process dies.
 
-The default disposition ends a process without its exit functions, and the queue with it. `settle_at_sigterm` sets a
-handler that settles the events (bounded by ``close_timeout``), restores the default and sends the signal again, so that
+The default disposition ends a process without its exit functions, and the queue with it. ``close_at_sigterm`` sets a
+handler that closes the transports (bounded by ``close_timeout``), restores the default and sends the signal again, so that
 the exit status stays "killed by SIGTERM". A handler of the host is never replaced; one that the host sets later
 replaces this one. A forked child starts with the default again.
 
-Python runs its handlers in the main thread, and only between two of its instructions: a main thread inside a long call
-of a C library would make SIGTERM wait for the end of that call. On Linux a thread therefore listens to the descriptor
-of `signal.set_wakeup_fd` and does the handler's work if the main thread does not begin with it.
+Python runs its handlers in the main thread, between two bytecode instructions: a main thread inside a long call of a C
+library delays SIGTERM until the end of that call. On Linux a thread therefore listens to the descriptor of
+``signal.set_wakeup_fd`` and does the handler's work if the main thread does not begin with it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from types import FrameType
 logger = logging.getLogger("headwater.transport")
 
 MAIN_THREAD_SECONDS = 0.5
-"""How long the main thread has to begin, before the listening thread settles in its place."""
+"""How long the main thread has to begin, before the listening thread closes the transports instead."""
 
 _CREDENTIALS = struct.Struct("3i")
 
@@ -37,41 +37,41 @@ _CREDENTIALS = struct.Struct("3i")
 class _Termination:
     """What SIGTERM does in one process."""
 
-    def __init__(self, settle: Callable[[], None], resume: Callable[[], None]) -> None:
-        self._settle = settle
-        self._resume = resume
+    def __init__(self, close: Callable[[], None], restart: Callable[[], None]) -> None:
+        self._close = close
+        self._restart = restart
         self._process = os.getpid()
-        self._turns: Iterator[int] = itertools.count()
-        self._settling_thread: int | None = None
+        self._starts: Iterator[int] = itertools.count()
+        self._closing_thread: int | None = None
         self._sockets: tuple[socket.socket, socket.socket] | None = None
 
     def handle(self, _number: int, _frame: FrameType | None) -> None:
-        """Settle, and die of the signal; in the main thread."""
-        if next(self._turns) == 0:
+        """Close the transports and die of the signal; in the main thread."""
+        if next(self._starts) == 0:
             self._end_process()
-        # A second signal in the same thread interrupts the settling, which goes on when this returns.
-        while self._settling_thread not in (None, threading.get_ident()):
+        # A second signal in the same thread interrupts the closing, which continues when this returns.
+        while self._closing_thread not in (None, threading.get_ident()):
             time.sleep(0.01)
 
     def _end_process(self) -> None:
-        self._settling_thread = threading.get_ident()
+        self._closing_thread = threading.get_ident()
         try:
             # A child forked by C code still has its parent's handler.
             if os.getpid() == self._process:
-                self._settle()
+                self._close()
         except Exception:  # the process must die, whatever happens to its lineage
-            logger.exception("the lineage emitter's events could not be settled")
+            logger.exception("the lineage emitter's transports could not be closed")
         finally:
             if os.getpid() == 1:
-                # The kernel ignores a default SIGTERM for the first process of a container: the program goes on.
-                self._resume()
-                self._settling_thread, self._turns = None, itertools.count()
+                # The kernel ignores a default SIGTERM for the first process of a container: the program continues.
+                self._restart()
+                self._closing_thread, self._starts = None, itertools.count()
             else:
                 _restore_default()
                 os.kill(os.getpid(), signal.SIGTERM)
 
     def listen(self) -> None:
-        """Start the listening thread, where the system can say which process a signal was for."""
+        """Start the listening thread, where the system reports which process a signal was sent to."""
         if not hasattr(socket, "SO_PASSCRED"):
             return
         receiver, sender = self._sockets = socket.socketpair()
@@ -79,7 +79,7 @@ class _Termination:
         sender.setblocking(False)
         previous = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
         if previous != -1:
-            # An event loop's: it runs in the main thread, which is seldom elsewhere for long.
+            # An event loop's: it runs in the main thread, which is seldom busy elsewhere for long.
             signal.set_wakeup_fd(previous, warn_on_full_buffer=False)
             _forward(receiver, previous)
             self._close_sockets()
@@ -101,16 +101,16 @@ class _Termination:
                 return
             # A child forked by C code writes to the same socket until it starts a program: the signal was the child's.
             if number[0] == signal.SIGTERM and _sender(ancillary) == self._process:
-                self._stand_in()
+                self._replace_main_thread()
 
-    def _stand_in(self) -> None:
+    def _replace_main_thread(self) -> None:
         time.sleep(MAIN_THREAD_SECONDS)
-        # The descriptor tells of signals that the host handles, too.
-        if signal.getsignal(signal.SIGTERM) == self.handle and next(self._turns) == 0:
+        # The descriptor reports signals that the host handles, too.
+        if signal.getsignal(signal.SIGTERM) == self.handle and next(self._starts) == 0:
             self._end_process()
 
     def stop_listening(self) -> None:
-        """Take the descriptor back; the thread, if there is one, ends."""
+        """Restore the descriptor; the thread, if there is one, ends."""
         if self._sockets is not None:
             previous = signal.set_wakeup_fd(-1)
             if previous not in (-1, self._sockets[1].fileno()):
@@ -119,24 +119,24 @@ class _Termination:
 
     def _close_sockets(self) -> None:
         sockets, self._sockets = self._sockets, None
-        for one in sockets or ():
-            one.close()
+        for end in sockets or ():
+            end.close()
 
 
 _current: _Termination | None = None
 
 
-def settle_at_sigterm(settle: Callable[[], None], resume: Callable[[], None]) -> bool:
-    """Have ``settle`` called before SIGTERM ends the process, unless the host handles that signal; once in a process.
+def close_at_sigterm(close: Callable[[], None], restart: Callable[[], None]) -> bool:
+    """Call ``close`` before SIGTERM ends the process, unless the host handles that signal; once in a process.
 
-    ``resume`` is called after it in a process that SIGTERM does not end.
-    Return False in other threads than the main one, which alone may set handlers: to be called again from there.
+    ``restart`` is called afterwards in a process that SIGTERM does not end. Return False outside the main thread, which
+    alone may set handlers: the caller has to call again from there.
     """
     global _current  # a process has one disposition
     if threading.get_ident() != threading.main_thread().ident:
         return False
     if _current is None and sys.platform != "win32" and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        termination = _Termination(settle, resume)
+        termination = _Termination(close, restart)
         try:
             signal.signal(signal.SIGTERM, termination.handle)
         except ValueError:  # the main thread of a subinterpreter, which has no signals
@@ -150,7 +150,7 @@ def _restore_default() -> None:
     if threading.get_ident() == threading.main_thread().ident:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         return
-    # Python sets dispositions in the main thread only, which is not to be had here.
+    # Python sets dispositions in the main thread only, which is not available here.
     libc = ctypes.CDLL(None)
     libc.signal.argtypes, libc.signal.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
     libc.signal(signal.SIGTERM, None)
@@ -174,7 +174,7 @@ _masks = threading.local()
 
 
 def _before_fork() -> None:
-    # Python drops signals that come to a child before its fork is complete: they have to wait.
+    # Python drops signals that come to a child before its fork is complete: they are blocked until then.
     if _current is not None:
         _masks.previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 
@@ -185,7 +185,7 @@ def _after_fork() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
-def _start_anew_in_child() -> None:
+def _reset_in_child() -> None:
     global _current
     termination, _current = _current, None
     if termination is not None:
@@ -196,4 +196,4 @@ def _start_anew_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_start_anew_in_child)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_reset_in_child)

@@ -1,4 +1,4 @@
-"""Secrets that are known by their own form, whatever stands around them; pure."""
+"""Secrets that are recognised by their own form, in any context; pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of secret: where ``hint`` is, ``pattern`` is tried; its group ``s`` (else all of it) is the secret."""
+    """A form of secret: ``pattern`` is tried where ``hint`` occurs; its group ``s``, or else the match, is the secret."""
 
     hint: str
     pattern: re.Pattern[str]
@@ -27,7 +27,7 @@ FORMS: tuple[Form, ...] = (
     *(_form(f"gh{kind}_", rf"(?<![A-Za-z0-9])gh{kind}_{_GITHUB}") for kind in "pousr"),
     _form("github_pat_", r"github_pat_\w{16,255}"),
     *(_form(f"gl{kind}-", rf"(?<!\w)gl{kind}-[\w-]{{16,255}}") for kind in ("pat", "ptt", "dt", "rt")),
-    # A digit tells a key from words with hyphens.
+    # A digit distinguishes a key from words with hyphens.
     _form("sk-", r"(?<![\w-])sk-(?=[\w-]{0,200}\d)[\w-]{20,255}"),
     _form("_live_", r"(?<=[srp]k)_live_[0-9A-Za-z]{16,255}"),
     _form("_test_", r"(?<=[sr]k)_test_[0-9A-Za-z]{16,255}"),
@@ -47,6 +47,6 @@ FORMS: tuple[Form, ...] = (
 )
 
 PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-"""The beginning of a private key; it reaches to the line that begins with ``-----END``."""
+"""The beginning of a private key, which extends to the line that begins with ``-----END``."""
 PRIVATE_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 LONGEST_PRIVATE_KEY = 20_000

@@ -1,21 +1,21 @@
-"""Secrets taken out of events, and out of what headwater shows, before they leave the process; pure.
+"""Redaction of secrets in events, and in what headwater shows; pure.
 
 What counts as a secret, each replaced by ``***``:
 
 1. the password in a URL (``scheme://user:password@host``), a token that is alone before the host, and the secret part of
    a webhook's address;
-2. ``user/password@`` in Oracle's JDBC URLs;
-3. values of secret-like names (`headwater.transport.secret_names`): ``name=value``, ``name: value``, ``name = 'value'``,
+2. the password in Oracle's JDBC URLs (``user/password@``);
+3. values of secret-like names (``names``): ``name=value``, ``name: value``, ``name = 'value'``,
    ``"name": "value"``, ``--name value``, ``.option("name", "value")``, ``<name>value</name>``;
 4. SQL literals, dollar-quoted ones too, after ``PASSWORD``, ``IDENTIFIED BY``, ``SECRET``, ``TOKEN``, ``CREDENTIALS``;
 5. passwords of well-known commands: ``curl -u user:password``, ``mysql -ppassword``;
-6. tokens known by their form (`headwater.transport.secret_forms`), bearer tokens, private keys;
+6. tokens known by their form (``forms``), bearer tokens, private keys;
 7. members with a secret-like name, and the ``value`` beside a ``name`` or ``key`` that is secret-like (environment
    variables, execution parameters, tags);
 8. what the user's own patterns match.
 
-The names of jobs, datasets and fields keep all but the passwords and tokens of URLs: lineage hangs on them. Replacing is
-a function of the text alone, so equal names stay equal.
+In the names of jobs, datasets and fields only passwords and tokens of URLs are replaced, because lineage depends on these
+names. The replacement depends on the text alone, so equal names stay equal.
 """
 
 from __future__ import annotations
@@ -23,51 +23,51 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from headwater.transport.secret_names import Secrecy, secrecy
-from headwater.transport.secret_text import Span, may_have_secrets, secrets_in, url_passwords_in
-from headwater.transport.wire import Tree
+from ..wire import Tree
+from .names import Secrecy, secrecy
+from .text import Span, may_have_secrets, secrets_in, url_passwords_in
 
 MASK = "***"
 
-_LEFT_ALONE = frozenset({"runId", "eventTime", "eventType", "producer", "schemaURL", "_producer", "_schemaURL"})
+_NEVER_REDACTED = frozenset({"runId", "eventTime", "eventType", "producer", "schemaURL", "_producer", "_schemaURL"})
 _IDENTITY = frozenset({"namespace", "name", "field"})
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what has this name is a secret."""
+    """Return whether values with this name are secrets."""
     return secrecy(name) is not Secrecy.NONE
 
 
 class Redaction:
-    """The rules above with the user's ``patterns``; raises re.error for a pattern that is none."""
+    """The rules above with the user's ``patterns``; raises re.error for an invalid pattern."""
 
     def __init__(self, patterns: tuple[str, ...] = ()) -> None:
-        self._own = tuple(re.compile(pattern) for pattern in patterns)
+        self._patterns = tuple(re.compile(pattern) for pattern in patterns)
 
     def suspects(self, json_text: bytes) -> bool:
-        """Whether there may be a secret in the event; most have none, and one look at their bytes tells."""
-        return bool(self._own) or may_have_secrets(json_text.decode("utf-8", "replace"))
+        """Return whether the event may have a secret; most have none, which a search of their bytes shows quickly."""
+        return bool(self._patterns) or may_have_secrets(json_text.decode("utf-8", "replace"))
 
     def redact(self, tree: Tree) -> tuple[Tree, int]:
-        """The event without its secrets, and in how many texts there were any."""
-        redacting = _Pass(self)
-        return redacting.members(tree), redacting.count
+        """Return the event without its secrets, and the number of texts that had any."""
+        event = _EventRedaction(self)
+        return event.members(tree), event.count
 
     def text(self, text: str) -> str:
-        """A text without its secrets."""
+        """Return the text without its secrets."""
         if may_have_secrets(text):
             text = _replaced(text, secrets_in(text))
-        for pattern in self._own:
+        for pattern in self._patterns:
             text = pattern.sub(_mask, text)
         return text
 
     def identity(self, text: str) -> str:
-        """A name or namespace without the passwords of URLs."""
+        """Return a name or namespace without the passwords of URLs."""
         return _replaced(text, url_passwords_in(text)) if "://" in text and "@" in text else text
 
 
-class _Pass:
-    """One walk through one event."""
+class _EventRedaction:
+    """The redaction of one event."""
 
     def __init__(self, rules: Redaction) -> None:
         self._rules = rules
@@ -83,7 +83,7 @@ class _Pass:
 
     def _member(self, key: str, value: Any) -> Any:
         if isinstance(value, str):
-            if key in _LEFT_ALONE:
+            if key in _NEVER_REDACTED:
                 return value
             return self._changed(value, self._rules.identity(value) if key in _IDENTITY else self._rules.text(value))
         return self._value(value)
@@ -96,12 +96,12 @@ class _Pass:
         return self._changed(value, self._rules.text(value)) if isinstance(value, str) else value
 
     def _hidden(self, value: Any, sure: Secrecy) -> Any:
-        # What has members of its own is no secret but something named like one, such as a column.
+        # A value with members of its own is not a secret but something with such a name, such as a column.
         if isinstance(value, dict):
             return self.members(value)
         if isinstance(value, list):
             return [self._hidden(item, sure) for item in value]
-        # Counts of passed checks are named ``pass``, too.
+        # Numbers of passed checks are named ``pass`` too.
         is_plain = isinstance(value, bool) or (sure is Secrecy.LIKELY and isinstance(value, int | float))
         return value if is_plain else self._changed(value, MASK)
 

@@ -1,18 +1,18 @@
-"""Events that are too large, made to fit; pure.
+"""Reducing events that are too large; pure.
 
-In this order, each step only as long as the event is too large:
+In this order, each step only while the event is too large:
 
-1. debug facets of the run are removed (`DEBUG`);
+1. debug facets of the run are removed (``DEBUG``);
 2. of a RunEvent, the ``columnLineage`` facets of its outputs and inputs, then whole datasets, move into further events
-   of the same run, type and time. Nothing is lost by that: the events of a run are joined (specification 2.2, 2.3, 2.7);
-3. long texts are shortened (`TEXTS`): the end of a stack trace is kept, the beginning of all else;
-4. bags of properties are removed (`BAGS`), then column metrics;
-5. a ``columnLineage`` that is too large by itself is put in its compact form: what is the same for every field moves into
-   its ``dataset`` list (specification 6.5: the same graph); then its descriptions go; then its last fields;
-6. facets that OpenLineage doesn't know are removed, the largest first; then all others but ``parent``.
+   of the same run, type and time. This loses nothing: the events of a run are merged (specification 2.2, 2.3, 2.7);
+3. long texts are shortened (``TEXTS``): a stack trace to its end, others to their beginning;
+4. facets of properties are removed (``PROPERTIES``), then column metrics;
+5. a ``columnLineage`` that is too large by itself is changed to its compact form: what is the same for every field moves
+   into its ``dataset`` list (specification 6.5: the same graph); then its descriptions are removed; then its last fields;
+6. facets that OpenLineage doesn't define are removed, the largest first; then all others but ``parent``.
 
-What was done is told in the facet ``headwater_cut`` (of the run; of the job or dataset in events without a run). What
-has no facets left and is still too large is sent as it is: Kafka refuses it, and the spool keeps it.
+The facet ``headwater_cut`` (of the run; of the job or dataset in events without a run) lists what was done. An event
+without facets that is still too large is sent as it is: Kafka refuses it, and the spool stores it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from headwater.transport.columns import thin_columns
-from headwater.transport.wire import Tree, to_json
+from ..wire import Tree, pointer_token, to_json
+from .columns import reduce_columns
 
 REPORT_BYTES = 16_000
 REPORT_ENTRIES = 100
@@ -35,7 +35,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "sql": ("query",),
     "documentation": ("description",),
 }
-BAGS = ("environment-properties", "spark_properties", "environmentVariables", "executionParameters")
+PROPERTIES = ("environment-properties", "spark_properties", "environmentVariables", "executionParameters")
 METRICS = ("dataQualityMetrics", "dataQualityAssertions")
 KNOWN = frozenset(
     "parent parentRun nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "  # noqa: SIM905
@@ -57,36 +57,36 @@ class Report:
         self.entries.append({"path": path, "done": done, "bytes": size})
 
     def facet(self, limit: int) -> Tree:
-        """The facet ``headwater_cut``."""
-        told: Tree = {
+        """Return the facet ``headwater_cut``."""
+        facet: Tree = {
             "_producer": "urn:headwater:emitter",
             "_schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunFacet",
             "limit": limit,
             "cut": self.entries[:REPORT_ENTRIES],
         }
         more = len(self.entries) - REPORT_ENTRIES
-        return told | ({"more": more} if more > 0 else {})
+        return facet | ({"more": more} if more > 0 else {})
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One facet in its place."""
+    """One facet and the object that contains it."""
 
-    holder: Tree
+    container: Tree
     name: str
     path: str
 
     def value(self) -> Any:
-        return self.holder[self.name]
+        return self.container[self.name]
 
     def size(self) -> int:
-        return len(to_json(self.holder[self.name])) + len(self.name) + 4
+        return len(to_json(self.container[self.name])) + len(self.name) + 4
 
 
 def fit(event: Tree, limit: int) -> list[Tree]:
-    """The event, and the further ones it needs, each at most ``limit`` bytes of JSON where that can be reached.
+    """Return the event, and further ones if needed, each at most ``limit`` bytes of JSON where that is possible.
 
-    An event that fits comes back alone and as it is. The given event is used up.
+    An event that fits is returned unchanged. Other events are changed in place.
     """
     if len(to_json(event)) <= limit:
         return [event]
@@ -96,16 +96,27 @@ def fit(event: Tree, limit: int) -> list[Tree]:
     is_run = isinstance(event.get("run"), dict) and isinstance(event.get("job"), dict)
     events = _spread(event, room, report) if is_run else [event]
     for part in events:
-        for step in _CUTS:
+        for step in _STEPS:
             step(part, room, report)
-    subject = event.get("run", event.get("job", event.get("dataset")))
+    subject = _subject(event)
     if report.entries and isinstance(subject, dict):
         subject.setdefault("facets", {})["headwater_cut"] = report.facet(limit)
     return events
 
 
+def is_reduced(event: Tree) -> bool:
+    """Return whether ``fit`` has changed the event."""
+    subject = _subject(event)
+    facets = subject.get("facets") if isinstance(subject, dict) else None
+    return isinstance(facets, dict) and "headwater_cut" in facets
+
+
+def _subject(event: Tree) -> Any:
+    return event.get("run", event.get("job", event.get("dataset")))
+
+
 def _spread(event: Tree, room: int, report: Report) -> list[Tree]:
-    """The event with what fits, and further ones of the same run with its other column lineage and datasets."""
+    """Return the event with what fits, and further ones of the same run with its other column lineage and datasets."""
     if len(to_json(event)) <= room:
         return [event]
     moved = list(_take_columns(event, report))
@@ -162,23 +173,22 @@ def _shorten_texts(event: Tree, room: int, report: Report) -> None:
         for member in TEXTS.get(slot.name, ()) if isinstance(facet, dict) else ():
             text = facet.get(member)
             if isinstance(text, str) and len(text) > TEXT_LIMIT:
-                kept = text[-TEXT_LIMIT:] if member == "stackTrace" else text[:TEXT_LIMIT]
-                facet[member] = kept
+                facet[member] = text[-TEXT_LIMIT:] if member == "stackTrace" else text[:TEXT_LIMIT]
                 report.add(f"{slot.path}/{member}", "shortened", len(text) - TEXT_LIMIT)
 
 
-def _remove_bags(event: Tree, room: int, report: Report) -> None:
-    _remove(event, room, report, lambda slot: slot.name in BAGS)
+def _remove_properties(event: Tree, room: int, report: Report) -> None:
+    _remove(event, room, report, lambda slot: slot.name in PROPERTIES)
     _remove(event, room, report, lambda slot: slot.name in METRICS)
 
 
-def _thin_columns(event: Tree, room: int, report: Report) -> None:
+def _reduce_columns(event: Tree, room: int, report: Report) -> None:
     over = len(to_json(event)) - room
     for slot in _slots(event) if over > 0 else ():
         if over > 0 and slot.name == "columnLineage" and isinstance(slot.value(), dict):
             before = slot.size()
-            thinned, done = thin_columns(slot.value(), max(before - over, 0))
-            slot.holder[slot.name] = thinned
+            reduced, done = reduce_columns(slot.value(), max(before - over, 0))
+            slot.container[slot.name] = reduced
             report.add(slot.path, done, before - slot.size())
             over -= before - slot.size()
 
@@ -188,7 +198,12 @@ def _remove_facets(event: Tree, room: int, report: Report) -> None:
     _remove(event, room, report, lambda slot: slot.name != "parent")
 
 
-_CUTS: tuple[Callable[[Tree, int, Report], None], ...] = (_shorten_texts, _remove_bags, _thin_columns, _remove_facets)
+_STEPS: tuple[Callable[[Tree, int, Report], None], ...] = (
+    _shorten_texts,
+    _remove_properties,
+    _reduce_columns,
+    _remove_facets,
+)
 
 
 def _remove(event: Tree, room: int, report: Report, chosen: Callable[[Slot], bool]) -> None:
@@ -200,7 +215,7 @@ def _remove(event: Tree, room: int, report: Report, chosen: Callable[[Slot], boo
     for size, slot in sized:
         if over <= 0:
             return
-        del slot.holder[slot.name]
+        del slot.container[slot.name]
         report.add(slot.path, "removed", size)
         over -= size
 
@@ -208,11 +223,11 @@ def _remove(event: Tree, room: int, report: Report, chosen: Callable[[Slot], boo
 def _slots(event: Tree) -> Iterator[Slot]:
     places: list[tuple[str, Any]] = [(f"/{name}", event.get(name)) for name in ("run", "job", "dataset")]
     places += [(f"/{side}/{at}", dataset) for side, at, dataset in _datasets(event)]
-    for path, holder in places:
-        for container in CONTAINERS if isinstance(holder, dict) else ():
-            facets = holder.get(container)
+    for path, entity in places:
+        for member in CONTAINERS if isinstance(entity, dict) else ():
+            facets = entity.get(member)
             for name in list(facets) if isinstance(facets, dict) else ():
-                yield Slot(facets, name, f"{path}/{container}/{_escaped(name)}")
+                yield Slot(facets, name, f"{path}/{member}/{pointer_token(name)}")
 
 
 def _datasets(event: Tree) -> Iterator[tuple[str, int, Tree]]:
@@ -221,8 +236,3 @@ def _datasets(event: Tree) -> Iterator[tuple[str, int, Tree]]:
         for at, dataset in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(dataset, dict):
                 yield side, at, dataset
-
-
-def _escaped(name: str) -> str:
-    # RFC 6901
-    return name.replace("~", "~0").replace("/", "~1")

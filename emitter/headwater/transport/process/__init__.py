@@ -1,0 +1,1 @@
+"""The transport in the life of its process: forks, the exit of the interpreter, and SIGTERM."""

@@ -1,0 +1,192 @@
+"""The life of a transport in its process: a new engine in each forked child and after a close, one bounded end at exit."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import logging
+import os
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..counters import Counters, TransportCounters
+from ..engine import DELIVERY_SHARE, Engine
+from ..settings import HeadwaterConfig
+from ..sink import Sink
+from .termination import close_at_sigterm
+
+logger = logging.getLogger("headwater.transport")
+
+
+class Lifecycle:
+    """A transport: one engine in each process, replaced in a forked child and after a close.
+
+    ``make_sink`` must not raise.
+    """
+
+    def __init__(
+        self, make_sink: Callable[[TransportCounters], Sink], config: HeadwaterConfig, has_spool: bool
+    ) -> None:
+        self.config = config
+        self._make_sink = make_sink
+        self._has_spool = has_spool
+        self._earlier_counters = Counters()
+        self._is_forked = _is_fork_without_exec()
+        self._is_prepared = False
+        self._closes_at_sigterm = False
+        self._engine = self._new_engine()
+        _lifecycles.add(self)
+
+    def _new_engine(self) -> Engine:
+        return Engine(self._make_sink, self.config.queue_events, self.config.queue_bytes)
+
+    def emit(self, event: Any) -> None:
+        """Queue an event and return: takes microseconds and never raises, whatever the state of the network."""
+        try:
+            if not self._is_prepared:
+                self._prepare_for_end()
+            self._engine.emit(event)
+            if not self._closes_at_sigterm:
+                self._closes_at_sigterm = close_at_sigterm(_close_all, _restart_all)
+            if self._is_forked and self.config.fork_wait:
+                self._engine.flush(self.config.fork_wait)
+        except Exception:  # the host continues, whatever happens to its lineage
+            logger.exception("a lineage event could not be queued")
+
+    def _prepare_for_end(self) -> None:
+        """Find out how this process will end; called once in each process."""
+        self._is_prepared = True
+        _in_use.add(self)
+        if _is_multiprocessing_child():
+            _hook_multiprocessing()
+        elif self._is_forked and self._has_spool:
+            # Such children mostly end by os._exit, which runs no exit function.
+            self._engine.journal = True
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Return whether all events so far are delivered (acknowledged by Kafka) within ``timeout`` seconds."""
+        return self._engine.flush(timeout)
+
+    def close(self, timeout: float = -1) -> bool:
+        """Deliver what can be delivered within ``timeout`` seconds (negative: ``close_timeout``), write the rest to disk.
+
+        Return whether all was delivered. A later ``emit`` starts again.
+        """
+        limit = self.config.close_timeout if timeout < 0 else timeout
+        engine, self._engine = self._engine, self._new_engine()
+        self._is_prepared = False
+        _in_use.discard(self)
+        if engine.journal:
+            engine.flush(limit * DELIVERY_SHARE)
+        engine.begin_close(limit)
+        delivered = engine.wait_closed(limit)
+        self._earlier_counters += engine.counters.snapshot()
+        return delivered
+
+    def counters(self) -> Counters:
+        """Return the counters of this transport's events in this process."""
+        return self._earlier_counters + self._engine.counters.snapshot()
+
+    def restart_in_child(self) -> None:
+        """Start again after a fork: the thread, the Kafka client and the open files belong to the parent."""
+        _never_free(self._engine)
+        self._earlier_counters = Counters()
+        self._is_forked, self._is_prepared, self._closes_at_sigterm = True, False, False
+        self._engine = self._new_engine()
+
+    def restart(self) -> None:
+        """Start again after ``begin_close``, in a process that continues."""
+        self._earlier_counters += self._engine.counters.snapshot()
+        self._is_prepared = False
+        self._engine = self._new_engine()
+
+    def begin_close(self) -> tuple[Engine, float]:
+        self._engine.begin_close(self.config.close_timeout)
+        return self._engine, self.config.close_timeout
+
+
+_PF_FORKNOEXEC = 0x40
+"""Linux's flag for a process that was forked and has not executed a program of its own."""
+
+
+def _is_fork_without_exec() -> bool:
+    """Return whether this process was forked before its first transport: schedulers fork a child for each event."""
+    try:
+        flags = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[6])
+    except (OSError, ValueError, IndexError):
+        return False  # not Linux: only forks after the first transport are detected
+    return bool(flags & _PF_FORKNOEXEC)
+
+
+_lifecycles: weakref.WeakSet[Lifecycle] = weakref.WeakSet()
+# A host may drop its reference to a transport with undelivered events: it must live until it is closed or the process ends.
+_in_use: set[Lifecycle] = set()
+
+
+_hooked = False
+
+
+def _is_multiprocessing_child() -> bool:
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
+
+
+def _hook_multiprocessing() -> None:
+    # Its children run its own finalizers, but no atexit functions (before Python 3.13).
+    global _hooked  # a process has one end
+    if not _hooked:
+        _hooked = True
+        from multiprocessing import util
+
+        util.Finalize(None, _at_exit, exitpriority=1)
+
+
+def _never_free(value: object) -> None:
+    # Freeing a Kafka client in a forked child waits forever for threads that don't exist there.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
+
+
+def _after_fork_in_child() -> None:
+    global _hooked
+    _hooked = False
+    for lifecycle in list(_lifecycles):
+        lifecycle.restart_in_child()
+    _in_use.clear()
+
+
+def _at_exit() -> None:
+    _close_all()
+    _log_totals()
+
+
+def _close_all() -> None:
+    """Close all transports at the same time: the time limit holds for all together."""
+    begun = time.monotonic()
+    for engine, limit in [lifecycle.begin_close() for lifecycle in list(_lifecycles)]:
+        engine.wait_closed(max(0.0, begun + limit - time.monotonic()))
+
+
+def _restart_all() -> None:
+    for lifecycle in list(_lifecycles):
+        lifecycle.restart()
+
+
+def _log_totals() -> None:
+    total = counters()
+    if total.emitted:
+        level = logging.WARNING if total.lost() else logging.INFO
+        logger.log(level, "lineage: %s", total)
+
+
+def counters() -> Counters:
+    """Return the counters of this process's events, over all its transports."""
+    return sum((lifecycle.counters() for lifecycle in list(_lifecycles)), Counters())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+atexit.register(_at_exit)
