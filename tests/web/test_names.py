@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from headwater_avro.names import MAX_KEY_LENGTH, key_hash
-from headwater_graph.queries import keys
+from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.queries.catalog.finding import NotFound, find
-from headwater_graph.queries.keys import dataset_key, names_in
+from headwater_graph.queries.keys import names_in
 from headwater_graph.queries.reader import GivenAnswers, Row
 from headwater_web import MemorySink, WebSettings, create_app
 
@@ -111,19 +110,9 @@ def test_a_name_longer_than_any_is_refused(path: str) -> None:
     assert (answer.status_code, graph.keys) == (422, 0), answer.text
 
 
-def test_words_of_separators_are_looked_for_within_bounds() -> None:
+def test_names_of_separators_are_searched_within_bounds() -> None:
     graph = Graph()
     for length in (100, 2_000, 4_001, 50_000):
         with pytest.raises(NotFound):
             find(graph.reader, ["#" * length], ["dataset"])
     assert graph.keys <= 5_000
-
-
-def test_keys_of_long_names_are_made_without_being_remembered() -> None:
-    before = key_hash.cache_info().currsize
-    keys._remembered.cache_clear()
-    assert dataset_key("n", "x" * 1_000) == key_hash.__wrapped__("dataset", "n", "x" * 1_000)
-    assert keys._remembered.cache_info().currsize == 0
-    assert dataset_key("n", "short") == key_hash.__wrapped__("dataset", "n", "short")
-    assert keys._remembered.cache_info().currsize == 1
-    assert key_hash.cache_info().currsize == before
