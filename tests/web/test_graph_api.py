@@ -90,7 +90,7 @@ def test_a_parameter_that_is_not_there_is_refused(client: TestClient, stored: Gr
     named = {"namespace": stored.namespace, "name": "orders"}
     refused = client.get(f"{GRAPH}/lineage/upstream", params={**named, "asOf": "2026-01-01T00:00:00Z"})
     assert refused.status_code == 422
-    assert refused.json()["detail"].startswith("no parameter asOf here: there are active_since, as_of, depth, ")
+    assert refused.json()["detail"].startswith("unknown parameter asOf: the parameters are active_since, as_of, depth, ")
     assert client.get(f"{GRAPH}/runs/nothing", params={"facets": "1"}).status_code == 422
     assert client.get(f"{GRAPH}/lineage/upstream", params={**named, "as_of": "2026-01-01T00:00:00Z"}).is_success
 
