@@ -135,7 +135,7 @@ def test_a_release_prepares_its_servers_takes_an_event_through_and_drains(releas
     wait, consumer = containers({"spec": spec})
 
     assert (made := release.job("-topics")).returncode == 0, made.stderr
-    assert "was made" in made.stdout
+    assert "was created" in made.stdout
     assert "is there" in release.job("-topics").stdout
     for _ in range(2):
         assert (schema := release.job("-graph-schema")).returncode == 0, schema.stderr

@@ -134,7 +134,7 @@ def test_the_images_commands_are_put_beside_headwater(tmp_path: Path) -> None:
         [str(tmp_path / "bin" / "entrypoint"), "no-such-program"], capture_output=True, text=True, check=False
     )
     assert failed.returncode == 1
-    assert "no-such-program can't be run" in failed.stderr
+    assert "cannot run no-such-program" in failed.stderr
 
 
 EXECUTOR = {
