@@ -77,14 +77,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_values_that_cannot_work_are_refused(name: str) -> None:
-    values, told = WRONG[name]
-    assert told in refusal(merged(SERVERS, values))
+    values, expected = WRONG[name]
+    assert expected in refusal(merged(SERVERS, values))
 
 
 @pytest.mark.parametrize("name", ["unknown key", "no Kafka", "password in the environment"])
 def test_helm_3_refuses_them_too(name: str) -> None:
-    values, told = WRONG[name]
-    assert told.strip("/").split("/")[-1].removesuffix("/0") in refusal(merged(SERVERS, values), major=3)
+    values, expected = WRONG[name]
+    assert expected.strip("/").split("/")[-1].removesuffix("/0") in refusal(merged(SERVERS, values), major=3)
 
 
 def test_a_trial_graph_needs_a_password() -> None:

@@ -280,7 +280,7 @@ def test_requests_need_a_token_if_tokens_are_set() -> None:
 
 
 def test_without_tokens_the_server_listens_on_loopback_only() -> None:
-    with pytest.raises(ConfigError, match=r"0\.0\.0\.0 is not loopback"):
+    with pytest.raises(ConfigError, match=r"0\.0\.0\.0 is not a loopback address"):
         web_settings(host="0.0.0.0")
     assert web_settings(host="0.0.0.0", tokens=("t",)).port == 8080
     assert web_settings(host="::1").host == "::1"
