@@ -35,7 +35,7 @@ from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
 from headwater_graph.queries.values import answer_value, impact_value, reference
 
 from .guard import answered
-from .paging import Cursor, cursor_of, position_of, skipped
+from .paging import Cursor, cursor_of, position_of, skipped, unknown_cursor
 from .problems import Problem
 from .settings import WebSettings
 
@@ -257,7 +257,7 @@ def _run_position(cursor: str) -> tuple[datetime, str]:
     try:
         return datetime_of(parse_time(time)), run_id
     except (ValueError, OverflowError) as fault:
-        raise Problem(400, "this server did not create the cursor: use `next` of the previous page") from fault
+        raise unknown_cursor() from fault
 
 
 @routes.get("/runs/{run_id:path}/lineage/{direction}")
@@ -334,8 +334,8 @@ def _job_versions(reader: GraphReader, job: Node, limit: int, cursor: str | None
 
 
 def _dataset_versions(reader: GraphReader, dataset: Node, limit: int, cursor: str | None) -> dict[str, Any]:
-    before = NEWEST if cursor is None else (position_of(cursor, int, str)[0], position_of(cursor, int, str)[1])
-    lines = dataset_versions(reader, dataset, limit + 1, before)
+    moment, version = NEWEST if cursor is None else position_of(cursor, int, str)
+    lines = dataset_versions(reader, dataset, limit + 1, (moment, version))
     more, shown = len(lines) > limit, lines[:limit]
     return {"versions": [line.value() for line in shown]} | _next_if(more, *(shown[-1].place if more else ()))
 

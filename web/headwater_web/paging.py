@@ -26,9 +26,9 @@ def position_of(cursor: str, *kinds: type) -> list[Any]:
     try:
         position = json.loads(base64.b64decode(cursor.encode(), b"-_", validate=True))
     except (binascii.Error, ValueError) as fault:
-        raise _unknown_cursor() from fault
+        raise unknown_cursor() from fault
     if not isinstance(position, list) or [type(value) for value in position] != list(kinds):
-        raise _unknown_cursor()
+        raise unknown_cursor()
     return position
 
 
@@ -38,9 +38,10 @@ def skipped(cursor: str | None) -> int:
         return 0
     (number,) = position_of(cursor, int)
     if not 0 <= number <= MOST:
-        raise _unknown_cursor()
+        raise unknown_cursor()
     return int(number)
 
 
-def _unknown_cursor() -> Problem:
+def unknown_cursor() -> Problem:
+    """Return the error for a cursor that this server did not create."""
     return Problem(400, "this server did not create the cursor: use `next` of the previous page")
