@@ -1,10 +1,10 @@
-"""What `emit()` costs a job, with Kafka up, down and hanging, beside openlineage-python's own Kafka transport.
+"""The cost of `emit()` for a job, with Kafka up, down and hanging, compared with openlineage-python's own Kafka transport.
 
     python bench/emit.py [--kafka HOST:PORT] [--events N]
 
-Real event objects of about 3 kB, made before the clock starts; every case in a process of its own. Without --kafka (or
+Real event objects of about 3 kB, created before the clock starts; every case runs in its own process. Without --kafka (or
 HEADWATER_KAFKA_BOOTSTRAP_SERVERS) the broker is the mock in librdkafka. The reference transport waits for each event's
-delivery or time-out, by its default; its time-out is set to 2 s, and it gets few events where it would wait for each.
+delivery or timeout, by its default; its timeout is set to 2 s, and it gets few events if it would wait for each.
 Times are medians and 99.9th percentiles of single calls; ratios are the reference's over ours.
 """
 
@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from keeping import keep
+from record import append
 
 CASES = ("up", "down", "hanging")
 REFERENCE_TIMEOUT_MS = 2_000
@@ -50,7 +50,7 @@ def events(count: int) -> list[Any]:
         }
         return column_lineage_dataset.ColumnLineageDatasetFacet(fields=fields)
 
-    def one(n: int) -> Any:
+    def event(n: int) -> Any:
         parent = parent_run.ParentRunFacet(run=parent_run.Run(str(uuid.uuid4())), job=parent_run.Job("airflow", "dag"))
         job = event_v2.Job(
             "spark", f"job_{n % 100}", facets={"sql": sql_job.SQLJobFacet("SELECT * FROM orders WHERE id > 7")}
@@ -68,7 +68,7 @@ def events(count: int) -> list[Any]:
             ],
         )
 
-    return [one(n) for n in range(count)]
+    return [event(n) for n in range(count)]
 
 
 def ours(address: str, spool: str) -> Any:
@@ -84,16 +84,16 @@ def reference(address: str) -> Any:
     return KafkaTransport(KafkaConfig(config={"bootstrap.servers": address} | timeout, topic="bench.emit"))
 
 
-def measure(transport: Any, told: list[Any], pause: float) -> dict[str, float]:
+def measure(transport: Any, workload: list[Any], pause: float) -> dict[str, float]:
     calls = []
-    begun = time.perf_counter()
-    for event in told:
+    started = time.perf_counter()
+    for event in workload:
         at = time.perf_counter()
         transport.emit(event)
         calls.append(time.perf_counter() - at)
         if pause:
             time.sleep(pause)
-    emitted = time.perf_counter() - begun
+    emit_seconds = time.perf_counter() - started
     flushed = getattr(transport, "flush", None)
     if callable(flushed):
         flushed(30.0 if pause == 0 else 5.0)
@@ -101,18 +101,18 @@ def measure(transport: Any, told: list[Any], pause: float) -> dict[str, float]:
         "p50_us": statistics.median(calls) * 1e6,
         "p999_us": sorted(calls)[min(len(calls) - 1, int(len(calls) * 0.999))] * 1e6,
         "max_us": max(calls) * 1e6,
-        "events_per_s": len(told) / (time.perf_counter() - begun),
-        "emitted_per_s": len(told) / emitted,
+        "events_per_s": len(workload) / (time.perf_counter() - started),
+        "emitted_per_s": len(workload) / emit_seconds,
     }
 
 
 def child(case: dict[str, Any]) -> None:
-    """One case, in this process; its numbers go to standard output as JSON."""
-    told = events(case["events"])
+    """Run a case in this process; print its numbers to standard output as JSON."""
+    workload = events(case["events"])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with tempfile.TemporaryDirectory() as spool:
         transport = ours(case["address"], spool) if case["who"] == "ours" else reference(case["address"])
-        numbers = measure(transport, told, case["pause"])
+        numbers = measure(transport, workload, case["pause"])
         transport.close(2.0)
         numbers["spool_mb"] = sum(path.stat().st_size for path in Path(spool).iterdir()) / 1e6
     numbers["grown_mb"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3
@@ -121,19 +121,19 @@ def child(case: dict[str, Any]) -> None:
 
 
 def hour(case: dict[str, Any]) -> None:
-    """An hour of a busy job's events (10 a second) with Kafka down, as fast as they go: how much memory that takes."""
+    """Emit an hour of a busy job's events (10 per second) with Kafka down as fast as possible, and measure the memory."""
     from headwater.transport import counters
 
-    told = events(200)
+    workload = events(200)
     with tempfile.TemporaryDirectory() as spool:
         transport = ours("127.0.0.1:1", spool)
-        for event in told:
+        for event in workload:
             transport.emit(event)
         time.sleep(1)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for n in range(case["events"]):
-            transport.emit(told[n % len(told)])
-            # Three times real time's hundredfold: the queue never fills, as in the hour itself.
+            transport.emit(workload[n % len(workload)])
+            # At most a hundred times real time: the queue never fills, as it would not in a real hour.
             time.sleep(0.001)
         transport.close(30.0)
         numbers = {
@@ -203,7 +203,7 @@ def report(count: int, given: str | None) -> dict[str, Any]:
 
 def show(case: str, paced: dict[str, float], burst: dict[str, float], theirs: dict[str, float]) -> None:
     print(f"Kafka {case}")
-    for name, numbers in (("every 2 ms", paced), ("as fast as it goes", burst), ("openlineage-python's", theirs)):
+    for name, numbers in (("every 2 ms", paced), ("at full speed", burst), ("openlineage-python's", theirs)):
         print(
             f"  {name:22}p50 {numbers['p50_us']:10.1f} us   p99.9 {numbers['p999_us']:10.1f} us   "
             f"max {numbers['max_us']:10.1f} us   {numbers['events_per_s']:8.0f} events/s to the end"
@@ -222,7 +222,7 @@ def main() -> None:
         (hour if arguments.child["who"] == "hour" else child)(arguments.child)
         return
     result = report(arguments.events, arguments.kafka)
-    keep({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())} | result, "emit")
+    append({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())} | result, "emit")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long field lineage takes to resolve: prints seconds of CPU, and ratios to reading the same operations from JSON.
+"""CPU seconds to resolve field lineage, and ratios to reading the same operations from JSON.
 
 Run it: ``python bench/fields.py [--append]``; with ``--append`` the rows go to ``bench/results/fields.jsonl``.
 """
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from keeping import keep
+from record import append
 
 from headwater.fields import DatasetRef, Operation, columns, resolve_operations
 from headwater.fields.cases.notation import wired_json, wired_operation
@@ -22,7 +22,7 @@ START, DEST = DatasetRef("bench", "start"), DatasetRef("bench", "dest")
 
 
 def rounds(fields: int, times: int) -> Iterator[Operation]:
-    """Rounds of one identity per field, then one all-to-all."""
+    """Yield rounds of an identity per field, then an all-to-all operation."""
     names = [f"num{number}" for number in range(fields)]
     yield Operation.read("read", START, names)
     links = [("read", name) for name in names]
@@ -36,7 +36,7 @@ def rounds(fields: int, times: int) -> Iterator[Operation]:
 
 
 def all_to_all(fields: int, operations: int) -> Iterator[Operation]:
-    """A chain of operations each of which takes and makes every field."""
+    """Yield a chain of operations, each of which reads and writes every field."""
     names = [f"num{number}" for number in range(fields)]
     yield Operation.read("read", START, names)
     before = "read"
@@ -62,18 +62,18 @@ def seconds(work: Callable[[], object]) -> float:
 
 def measure(name: str) -> dict[str, Any]:
     operations = list(CASES[name]())
-    text = json.dumps([wired_json(one) for one in operations])
-    reading = seconds(lambda: [wired_operation(one) for one in json.loads(text)])
+    text = json.dumps([wired_json(operation) for operation in operations])
+    reading = seconds(lambda: [wired_operation(operation) for operation in json.loads(text)])
     resolving = seconds(lambda: resolve_operations(operations))
     lineage = resolve_operations(operations)
-    touching = seconds(lambda: (lineage.operation_index.by_source, lineage.operation_index.by_destination))
+    index = seconds(lambda: (lineage.operation_index.by_source, lineage.operation_index.by_destination))
     kinds = seconds(lambda: columns(lineage, DEST))
     facet = seconds(lambda: column_lineage_facet(lineage, DEST, "bench"))
     row = {
         "case": name,
         "reading": reading,
         "resolving": resolving,
-        "touches": touching,
+        "touches": index,
         "columns": kinds,
         "facet": facet,
     }
@@ -83,7 +83,7 @@ def measure(name: str) -> dict[str, Any]:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--append", action="store_true")
-    append = arguments.parse_args().append
+    is_recorded = arguments.parse_args().append
     for name in CASES:
         row = measure(name)
         ratio = row["resolving"] / row["reading"]
@@ -91,8 +91,8 @@ def main() -> None:
         sys.stdout.write(
             f" touches {row['touches']:6.3f} s, columns {row['columns']:6.3f} s, facet {row['facet']:6.3f} s\n"
         )
-        if append:
-            keep(row, "fields")
+        if is_recorded:
+            append(row, "fields")
 
 
 if __name__ == "__main__":

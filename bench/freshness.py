@@ -1,7 +1,7 @@
-"""From a run's end to the answer of a question, on an idle system: ``python bench/freshness.py --runs 100``.
+"""Time from the end of a run until a query returns it, on an idle system: ``python bench/freshness.py --runs 100``.
 
-Starts servers of its own and a `headwater consume`; then ends one run at a time with `headwater.lineage` and asks the
-graph for its outputs until it answers. The reference, taken in the same run, is how long a message takes to a plain
+Starts its own servers and a `headwater consume`; then ends one run at a time with `headwater.lineage` and queries the
+graph for its outputs until they appear. The reference, measured in the same run, is the time of a message to a plain
 Kafka consumer. Times are milliseconds; the result is appended to bench/results/freshness.jsonl.
 """
 
@@ -22,7 +22,7 @@ from statistics import quantiles
 import neo4j
 from confluent_kafka import Consumer, Producer, TopicPartition
 from ingest import empty
-from keeping import show
+from record import show
 
 import headwater_stack
 from headwater_stack.kafka_broker import make_topics
@@ -30,15 +30,15 @@ from headwater_stack.kafka_broker import make_topics
 TOPIC = "bench.reference"
 
 GIVE_UP = 300.0
-"""Seconds after which an answer is no longer waited for."""
+"""Seconds after which the benchmark fails."""
 
-LOOK = 0.005
-"""Seconds between two questions."""
+POLL_SECONDS = 0.005
+"""Seconds between two queries."""
 
 PAUSE = 0.3
 """Seconds between two runs: the system is idle when each begins."""
 
-ASKED = """
+QUERY = """
 MATCH (r:Run {id: $run, state: 'COMPLETE'})-[:WROTE]->(:DatasetVersion)<-[:HAS_VERSION]-(d:Dataset)
 MATCH (:Dataset {name: 'orders'})-[:FEEDS]->(:Job)-[:PRODUCES]->(d) RETURN d.name AS name
 """
@@ -46,7 +46,7 @@ MATCH (:Dataset {name: 'orders'})-[:FEEDS]->(:Job)-[:PRODUCES]->(d) RETURN d.nam
 
 @contextmanager
 def consuming(home: Path) -> Iterator[None]:
-    """Keep a consumer running, as `headwater consume` starts it."""
+    """Run a consumer, as `headwater consume` starts it, during the block."""
     command = [sys.executable, "-c", "from headwater_cli.main import main; main()", "consume"]
     with (home / "consume.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as consumer:
         try:
@@ -55,18 +55,18 @@ def consuming(home: Path) -> Iterator[None]:
             consumer.terminate()
 
 
-def answered(ask: Callable[[], bool]) -> float:
-    """Return the seconds until a question is answered."""
+def answered(answers: Callable[[], bool]) -> float:
+    """Return the seconds until ``answers`` returns true."""
     began = time.perf_counter()
-    while not ask():
+    while not answers():
         if time.perf_counter() - began > GIVE_UP:
             raise SystemExit(f"no answer after {GIVE_UP:.0f} s")
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
     return time.perf_counter() - began
 
 
 def ended_run(number: int) -> str:
-    """Tell of a run from its start to its end; return its id."""
+    """Emit the events of a run; return its id."""
     from headwater import lineage
 
     with lineage.run("bench", f"job_{number % 10}") as run:
@@ -79,7 +79,7 @@ def through_headwater(driver: neo4j.Driver, runs: int) -> list[float]:
     times = []
     for number in range(runs + 1):
         run_id = ended_run(number)
-        seconds = answered(lambda run_id=run_id: bool(driver.execute_query(ASKED, run=run_id).records))  # type: ignore[misc]
+        seconds = answered(lambda run_id=run_id: bool(driver.execute_query(QUERY, run=run_id).records))  # type: ignore[misc]
         # The first waits for Spark to start.
         times += [seconds] if number else []
         time.sleep(PAUSE)
@@ -89,7 +89,7 @@ def through_headwater(driver: neo4j.Driver, runs: int) -> list[float]:
 def through_kafka(bootstrap_servers: str, messages: int) -> list[float]:
     settings = {"bootstrap.servers": bootstrap_servers}
     producer = Producer(settings)
-    # A consumer that asks for a topic before it is made looks again after five minutes.
+    # A consumer that requests a topic before it is created retries after five minutes.
     make_topics(bootstrap_servers, {TOPIC: 1})
     consumer = Consumer(settings | {"group.id": "bench", "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
@@ -105,14 +105,14 @@ def through_kafka(bootstrap_servers: str, messages: int) -> list[float]:
 
 
 def graph_driver(at: headwater_stack.Addresses) -> neo4j.Driver:
-    """Open a driver that is silent about names which an empty graph does not have yet."""
+    """Return a driver without warnings about names that an empty graph does not have yet."""
     account = (at.neo4j_user, at.neo4j_password)
     return neo4j.GraphDatabase.driver(at.neo4j_uri, auth=account, notifications_min_severity="OFF")
 
 
 def shown(times: list[float]) -> dict[str, float]:
-    cuts = quantiles(times, n=100, method="inclusive")
-    return {name: round(cuts[at - 1] * 1_000, 1) for name, at in (("p50", 50), ("p95", 95), ("p99", 99))}
+    percentiles = quantiles(times, n=100, method="inclusive")
+    return {name: round(percentiles[at - 1] * 1_000, 1) for name, at in (("p50", 50), ("p95", 95), ("p99", 99))}
 
 
 def main() -> None:
@@ -126,7 +126,7 @@ def main() -> None:
         try:
             at = empty(home)
             with consuming(home), graph_driver(at) as driver:
-                # Not before: the consumer finds the servers by the home, and one address of two would not do.
+                # Not before: the consumer finds the servers by HEADWATER_HOME, which a single address would override.
                 os.environ["HEADWATER_KAFKA_BOOTSTRAP_SERVERS"] = at.kafka_bootstrap_servers
                 ours = through_headwater(driver, given.runs)
             reference = through_kafka(at.kafka_bootstrap_servers, given.runs)

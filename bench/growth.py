@@ -1,9 +1,9 @@
-"""What an event costs as the graph grows: ``python bench/growth.py --runs 1000000``.
+"""The cost of an event as the graph grows: ``python bench/growth.py --runs 1000000``.
 
-The real writer fills a Neo4j of its own with runs of 2,000 jobs, each told by one brief event, without Kafka and Spark,
-which know nothing of what is stored. CPU seconds of writer and server for an event are taken in two windows of 20,000
-events: after the first 10,000 and at the end; before the first, the servers are warmed on a graph that is thrown away.
-Then `headwater graph dump` prints the whole graph, watched for its memory. The result is appended to
+The real writer fills its own Neo4j with runs of 2,000 jobs, each of one brief event, without Kafka and Spark,
+which do not depend on the stored graph. CPU seconds of writer and server per event are measured in two windows of 20,000
+events: after the first 10,000 and at the end; before the first, the servers are warmed up with a graph that is deleted.
+Then `headwater graph dump` prints the whole graph, and its memory is measured. The result is appended to
 bench/results/growth.jsonl.
 """
 
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from ingest import MEGABYTE, empty, graph_of
-from keeping import show
 from processes import watched
+from record import show
 from workload import BriefWorkload, Workload
 
 import headwater_stack
@@ -41,11 +41,11 @@ BATCH = 10_000
 """Events in a batch."""
 
 WARMING = 150_000
-"""Events before the graph is emptied: the server's Java has compiled by then what it will."""
+"""Events before the graph is emptied: by then the server's JIT compiler has done its work."""
 
 
 class Filler:
-    """Writes a workload on and on, batch by batch; ``events`` counts them."""
+    """Writes a workload batch by batch; ``events`` counts the written events."""
 
     def __init__(self, home: Path, workload: Workload) -> None:
         addresses = headwater_stack.addresses(home)
@@ -54,11 +54,11 @@ class Filler:
         self.writer = GraphWriter(self.store)
         self._messages = (event for _, event in workload.messages())
         servers = headwater_stack.status(home).servers
-        self._server = [one.pid for one in servers if one.name == "neo4j" and one.pid]
+        self._server = [server.pid for server in servers if server.name == "neo4j" and server.pid]
         self.events = 0
 
     def batches(self, left: int) -> Iterator[int]:
-        """Write so many events more; yields the number of each batch's."""
+        """Write ``left`` further events; yield the number of events of each batch."""
         while left > 0:
             coalescer, count = Coalescer(), 0
             for message in islice(self._messages, min(left, BATCH)):
@@ -72,7 +72,7 @@ class Filler:
             yield count
 
     def window(self) -> dict[str, float]:
-        """Write a window of runs; return CPU microseconds an event of writer and server, and seconds it took."""
+        """Write a window of runs; return CPU microseconds per event of writer and server, and the elapsed seconds."""
         began, events = time.perf_counter(), self.events
         with watched(lambda: {"writer": [os.getpid()], "neo4j": self._server}) as usage:
             for _ in self.batches(WINDOW):
@@ -83,7 +83,7 @@ class Filler:
 
 
 def dumped(home: Path) -> dict[str, float]:
-    """Print the dump to nowhere; return its lines, seconds and the peak megabytes of the process."""
+    """Dump the graph and discard it; return its lines, the seconds and the peak megabytes of the process."""
     command = [sys.executable, "-c", "from headwater_cli.main import main; main()", "graph", "dump"]
     began, lines = time.perf_counter(), 0
     with subprocess.Popen(command, env=os.environ | {"HEADWATER_HOME": str(home)}, stdout=subprocess.PIPE) as process:
@@ -98,7 +98,7 @@ def dumped(home: Path) -> dict[str, float]:
 
 
 def measure(home: Path, runs: int) -> dict[str, Any]:
-    """Fill, measure, dump; return what is printed."""
+    """Fill, measure and dump the graph; return the result."""
     empty(home)
     warm = Filler(home, BriefWorkload(events=WARMING))
     for _ in warm.batches(WARMING):

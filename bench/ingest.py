@@ -1,12 +1,12 @@
 """From Kafka to committed in Neo4j: ``make bench-ingest``, or ``python bench/ingest.py --events 300000``.
 
-Starts servers of its own, puts the workload on the topic, and lets a `headwater consume --available-now` read it. What is
-sustained is measured behind a warm-up: in a new server's first minutes its compiler takes as much CPU as its queries, and a
-pipeline that runs for weeks has no first minute. What the first events take from cold servers is told too.
+Starts its own servers, produces the workload to the topic, and lets a `headwater consume --available-now` read it. The
+sustained rate is measured after a warm-up: in a new server's first minutes its compiler takes as much CPU as its queries, but a
+pipeline runs for weeks. The rate of the first events on cold servers is reported too.
 
-In the same run it measures two references: a raw Spark read of the topic, which is what reading costs alone, and a bare
-write of the graph's rows to an empty Neo4j, which is what writing costs alone; both from cold, as the whole run. Prints all
-of it, and appends it as one JSON line to bench/results/ingest.jsonl.
+In the same run it measures two references: a raw Spark read of the topic, the cost of reading alone, and a plain
+write of the graph's rows to an empty Neo4j, the cost of writing alone; both on cold servers, as the whole run. Prints all
+results, and appends them as a JSON line to bench/results/ingest.jsonl.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Producer
-from keeping import show
 from machine import pace
 from processes import Usage, tree, watched
+from record import show
 from references import raw_read, read_rows, write_rows
 from workload import Workload
 
@@ -39,12 +39,12 @@ TOPIC = "lineage.events"
 MEGABYTE = 1_000_000
 
 BEHIND = 60_000
-"""Events behind those measured, some two batches: the one that is measured last has the next one read beside it, as all have."""
+"""Events after the measured ones, about two batches: so the last measured batch, as all others, overlaps with the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetRanges:
-    """Some batches one after the other: messages, seconds, and CPU seconds by group of processes."""
+    """Consecutive batches: messages, seconds, and CPU seconds by group of processes."""
 
     messages: int
     seconds: float
@@ -52,18 +52,18 @@ class OffsetRanges:
 
     @property
     def rate(self) -> float:
-        """Messages a second."""
+        """Messages per second."""
         return self.messages / self.seconds
 
     @property
     def cost(self) -> dict[str, int]:
-        """Microseconds of CPU a message, by group of processes."""
+        """Microseconds of CPU per message, by group of processes."""
         return {name: round(seconds / self.messages * 1e6) for name, seconds in self.cpu.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """What the consumer did: the whole, what came first from cold servers, and what came behind the warm-up."""
+    """Measurements of a consumer: the whole run, the first events on cold servers, and the events after the warm-up."""
 
     whole: OffsetRanges
     cold: OffsetRanges
@@ -74,20 +74,20 @@ class Ingest:
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffsets:
-    """How far a consumer has come: messages, the time in seconds, CPU seconds by group of processes."""
+    """The progress of a consumer: messages, the time in seconds, CPU seconds by group of processes."""
 
     messages: int
     time: float
     cpu: dict[str, float]
 
     def until(self, end: CommittedOffsets) -> OffsetRanges:
-        """Return what lies between this and a later mark."""
+        """Return the difference between this and a later progress."""
         cpu = {name: seconds - self.cpu.get(name, 0) for name, seconds in end.cpu.items()}
         return OffsetRanges(end.messages - self.messages, end.time - self.time, cpu)
 
 
 def fill(bootstrap_servers: str, workload: Workload) -> float:
-    """Put the workload on the topic; return the megabytes."""
+    """Produce the workload to the topic; return its megabytes."""
     settings = {"bootstrap.servers": bootstrap_servers, "linger.ms": 20, "compression.type": "zstd"}
     producer, size = Producer(settings | {"partitioner": "murmur2_random"}), 0
     for key, value in workload.messages():
@@ -104,7 +104,7 @@ def fill(bootstrap_servers: str, workload: Workload) -> float:
 
 
 def consume(home: Path, warm_up: int, events: int) -> Ingest:
-    """Let the consumer read all of the topic, and watch it."""
+    """Run the consumer over the whole topic and measure it."""
     environ = os.environ | {"HEADWATER_HOME": str(home), "HEADWATER_LOG_FORMAT": "json"}
     command = [sys.executable, "-c", "from headwater_cli.main import main; main()", "consume", "--available-now"]
     servers = {server.name: server.pid for server in headwater_stack.status(home).servers}
@@ -115,14 +115,14 @@ def consume(home: Path, warm_up: int, events: int) -> Ingest:
             return tree(consumer.pid) | {name: [pid] for name, pid in servers.items() if pid}
 
         with watched(groups) as usage:
-            lines, batches, marks = _followed(consumer.stderr, usage)
+            lines, batches, offsets = _followed(consumer.stderr, usage)
     if consumer.returncode:
         raise SystemExit(f"the consumer ended with {consumer.returncode}: {lines[-3:]}")
 
     def reached(messages: int) -> CommittedOffsets:
-        return next(mark for mark in marks if mark.messages >= messages)
+        return next(offset for offset in offsets if offset.messages >= messages)
 
-    first, end = marks[0], marks[-1]
+    first, end = offsets[0], offsets[-1]
     sustained = reached(warm_up).until(reached(warm_up + events))
     return Ingest(first.until(end), first.until(reached(events)), sustained, usage, batches[-1])
 
@@ -130,27 +130,27 @@ def consume(home: Path, warm_up: int, events: int) -> Ingest:
 def _followed(
     log: Iterable[str], usage: dict[str, Usage]
 ) -> tuple[list[str], list[dict[str, Any]], list[CommittedOffsets]]:
-    """Follow a consumer's log: all lines, what is told of each batch, and a mark before the first and at the end of each."""
+    """Follow a log; return all lines, the log entry of each batch, and the progress at the start and after each."""
     lines: list[str] = []
     batches: list[dict[str, Any]] = []
-    marks: list[CommittedOffsets] = []
+    offsets: list[CommittedOffsets] = []
     for line in log:
         lines.append(line)
-        told: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
-        if told.get("event") != "batch written":
+        report: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
+        if report.get("event") != "batch written":
             continue
-        seconds, ended = told["seconds"], datetime.fromisoformat(told["time"]).timestamp()
-        if not marks:
-            marks.append(CommittedOffsets(0, ended - seconds["read"] - seconds["total"], {}))
-        batches.append(told)
+        seconds, ended = report["seconds"], datetime.fromisoformat(report["time"]).timestamp()
+        if not offsets:
+            offsets.append(CommittedOffsets(0, ended - seconds["read"] - seconds["total"], {}))
+        batches.append(report)
         cpu = {name: used.seconds for name, used in usage.items()}
-        marks.append(CommittedOffsets(marks[-1].messages + told["messages"], ended, cpu))
-        print(f"  batch {told['batch']}: {told['messages']} messages in {seconds['total']:.1f} s", flush=True)
-    return lines, batches, marks
+        offsets.append(CommittedOffsets(offsets[-1].messages + report["messages"], ended, cpu))
+        print(f"  batch {report['batch']}: {report['messages']} messages in {seconds['total']:.1f} s", flush=True)
+    return lines, batches, offsets
 
 
 def empty(home: Path) -> headwater_stack.Addresses:
-    """Return servers with nothing on them but the topics and the graph's schema."""
+    """Return empty servers with the topics and the graph's schema only."""
     addresses = headwater_stack.up(home, reset=True)
     schema.init(graph_of(addresses))
     return addresses
@@ -163,10 +163,10 @@ def graph_of(addresses: headwater_stack.Addresses) -> Any:
 
 
 def measure(home: Path, warm_up: int, events: int, jobs: int) -> dict[str, Any]:
-    """Run everything; return what is printed."""
+    """Run all measurements; return the result."""
     workload, before = Workload(events=warm_up + events + BEHIND, jobs=jobs), pace()
     addresses = empty(home)
-    print(f"putting {workload.events} events on the topic", flush=True)
+    print(f"producing {workload.events} events to the topic", flush=True)
     megabytes = fill(addresses.kafka_bootstrap_servers, workload)
     ingest = consume(home, warm_up, events)
     print("reading the topic with Spark alone", flush=True)
@@ -201,7 +201,7 @@ def measure(home: Path, warm_up: int, events: int, jobs: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, default=300_000, help="behind the warm-up [300000]")
+    parser.add_argument("--events", type=int, default=300_000, help="events after the warm-up [300000]")
     parser.add_argument("--warm-up", type=int, default=300_000, help="events before the clock runs [300000]")
     parser.add_argument("--jobs", type=int, default=Workload().jobs)
     parser.add_argument("--home", type=Path, help="keep the servers' data here [a temporary folder]")

@@ -1,7 +1,7 @@
-"""How fast this machine is just now: what other figures of the same run are to be read by.
+"""The current speed of this machine, to interpret other results of the same run.
 
-Machines are shared: the same work may take half as much time again an hour later, and two processors that are threads of
-one core do little more together than one.
+Machines are shared: the same work may take 50 % longer an hour later, and two processors that are threads of
+one core are together hardly faster than one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STEPS = 1_000_000
 
 
 def pace() -> dict[str, float]:
-    """Return how many milliseconds a fixed piece of Python takes: one process ``alone``, one a CPU ``together``."""
+    """Return the milliseconds of a fixed piece of Python: in one process ``alone``, and in a process per CPU ``together``."""
     each = range(os.cpu_count() or 1)
     with multiprocessing.get_context("spawn").Pool(len(each)) as pool:
         # The first round waits for the processes to start.

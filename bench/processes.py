@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EVERY = 0.5
-"""Seconds between two samples: a process that lives shorter than that may be missed."""
+"""Seconds between two samples: processes with shorter lives may be missed."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ Groups = Callable[[], dict[str, list[int]]]
 
 @contextmanager
 def watched(groups: Groups) -> Iterator[dict[str, Usage]]:
-    """Watch groups of processes, found anew for every sample, while the block runs."""
+    """Measure groups of processes, which are determined for every sample, while the block runs."""
     usage: dict[str, Usage] = {}
     over = threading.Event()
 
@@ -77,7 +77,7 @@ def tree(pid: int) -> dict[str, list[int]]:
 
 
 def used(pid: int) -> tuple[float, int]:
-    """Return CPU seconds and resident bytes; raises FileNotFoundError, ProcessLookupError where it has ended."""
+    """Return CPU seconds and resident bytes; raises FileNotFoundError, ProcessLookupError if the process has ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     ticks = int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK"), int(fields[21]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,10 +1,10 @@
-"""How long lineage takes by depth, in graphs of 1,000 to 100,000 jobs that the real writer made.
+"""Duration of lineage queries by depth, in graphs of 1,000 to 100,000 jobs created by the real writer.
 
     python bench/questions.py --uri bolt://127.0.0.1:7687 --jobs 1000 --jobs 100000
 
-The graph stays, in a namespace of its own, and is used again. The reference in the same run is what one would write by
-hand: one Cypher pattern of bounded length over the same edges, which knows neither aliases nor limits nor marks. Both are
-asked by turns. The walk level by level, which stands in wherever one statement can't tell all, is asked after them.
+The graph stays, in its own namespace, for later runs. The reference in the same run is a query as users would write it by
+hand: one Cypher pattern of bounded length over the same edges, without aliases, limits and status. Both are
+run alternately. The traversal level by level, which replaces the single statement in special cases, is run after them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
-from keeping import keep
 from machine import pace
+from record import append
 
 from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
 from headwater_graph.queries.answers import Node
@@ -35,11 +35,11 @@ from headwater_graph.store import schema
 from headwater_graph.store.neo4j_store import Neo4jStore
 
 SPREAD = 70
-"""How far to either side a job looks for its inputs in the layer before: 10 levels of 100,000 jobs reach 1,500 datasets."""
+"""Maximum distance of a job's inputs in the previous layer: 10 levels of 100,000 jobs reach 1,500 datasets."""
 
 BATCH = 2_000
 WARM = 20
-"""How many questions of each kind are asked before the clock runs."""
+"""How many queries of each kind run before the clock starts."""
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 BY_HAND = """
@@ -50,12 +50,12 @@ RETURN DISTINCT source.namespace AS namespace, source.name AS name
 
 
 def events(namespace: str, jobs: int, choose: random.Random) -> Iterator[dict[str, Any]]:
-    """One COMPLETE event a job: layers of datasets, each made from two or three of the layer before."""
+    """Yield a COMPLETE event per job: layers of datasets, each derived from two or three of the previous layer."""
     width = max(50, jobs // 20)
     for number in range(jobs):
         layer, place = divmod(number, width)
         near = [(place + choose.randint(-SPREAD, SPREAD)) % width for _ in range(choose.choice((2, 2, 3)))]
-        sources = sorted({f"layer{layer}.table{each}" for each in near})
+        sources = sorted({f"layer{layer}.table{source}" for source in near})
         yield {
             "eventTime": (START + timedelta(seconds=number)).isoformat(),
             "eventType": "COMPLETE",
@@ -67,7 +67,7 @@ def events(namespace: str, jobs: int, choose: random.Random) -> Iterator[dict[st
 
 
 def build(settings: GraphSettings, namespace: str, jobs: int) -> None:
-    """Write the graph with the consumer's own writer, unless it is there."""
+    """Write the graph with the consumer's writer, unless it exists."""
     schema.init(settings)
     with Neo4jReader(settings) as reader:
         rows = reader.run("MATCH (j:Job {namespace: $ns}) RETURN count(j) AS jobs", {"ns": namespace})
@@ -84,19 +84,19 @@ def build(settings: GraphSettings, namespace: str, jobs: int) -> None:
 
 
 def measured(kinds: dict[str, Callable[[Node], int]], starts: list[Node]) -> dict[str, tuple[list[float], float]]:
-    """Ask of each start in every kind, one after the other, so that whatever else the machine does is the same for all.
+    """Run every kind of query from each start alternately, so that other load on the machine affects all kinds equally.
 
-    Returns per kind the milliseconds, sorted, and how many nodes an answer has on average.
+    Return per kind the sorted milliseconds, and the average number of nodes of a result.
     """
     for start in starts[:WARM]:
-        for ask in kinds.values():
-            ask(start)
+        for run_query in kinds.values():
+            run_query(start)
     times: dict[str, list[float]] = {kind: [] for kind in kinds}
     sizes: dict[str, list[int]] = {kind: [] for kind in kinds}
     for start in starts:
-        for kind, ask in kinds.items():
+        for kind, run_query in kinds.items():
             began = time.perf_counter()
-            sizes[kind].append(ask(start))
+            sizes[kind].append(run_query(start))
             times[kind].append((time.perf_counter() - began) * 1000)
     return {kind: (sorted(times[kind]), statistics.mean(sizes[kind])) for kind in kinds}
 
@@ -111,8 +111,8 @@ def percentile(times: list[float], share: float) -> float:
 @click.option("--password", default="")
 @click.option("--jobs", "sizes", type=int, multiple=True, default=(1_000, 10_000, 100_000))
 @click.option("--depth", "depths", type=int, multiple=True, default=(1, 3, 5, 10))
-@click.option("--asked", type=int, default=100, help="Questions of each kind.")
-def main(uri: str, user: str, password: str, sizes: tuple[int, ...], depths: tuple[int, ...], asked: int) -> None:
+@click.option("--queries", type=int, default=100, help="Queries of each kind.")
+def main(uri: str, user: str, password: str, sizes: tuple[int, ...], depths: tuple[int, ...], queries: int) -> None:
     """Print p50, p95 and p99 by depth, and the ratio of ours to Cypher written by hand."""
     settings = graph_settings(uri=uri, user=user, password=password)
     for jobs in sizes:
@@ -120,14 +120,14 @@ def main(uri: str, user: str, password: str, sizes: tuple[int, ...], depths: tup
         build(settings, namespace, jobs)
         with Neo4jReader(settings) as reader:
             for depth in depths:
-                report(reader, namespace, jobs, depth, asked)
+                report(reader, namespace, jobs, depth, queries)
 
 
-def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, asked: int) -> None:
+def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, queries: int) -> None:
     width = max(50, jobs // 20)
     layers = jobs // width
     choose = random.Random(depth)
-    names = [f"layer{layers}.table{choose.randrange(width)}" for _ in range(asked)]
+    names = [f"layer{layers}.table{choose.randrange(width)}" for _ in range(queries)]
     starts = [Node(dataset_node_key(namespace, name), "dataset", (namespace, name)) for name in names]
     scope, now = Scope(Limits(depth=depth)), datetime.now(UTC)
     kinds: dict[str, Callable[[Node], int]] = {
@@ -135,19 +135,19 @@ def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, asked: in
     }
     if depth <= 10:
         kinds["by hand"] = lambda start: len(reader.run(BY_HAND % depth, {"key": start.key}))
-    told: dict[str, Any] = {"jobs": jobs, "depth": depth, "load": round(os.getloadavg()[0], 1), "pace": pace()}
-    walks: dict[str, Callable[[Node], int]] = {
+    result: dict[str, Any] = {"jobs": jobs, "depth": depth, "load": round(os.getloadavg()[0], 1), "pace": pace()}
+    level_kinds: dict[str, Callable[[Node], int]] = {
         "level by level": lambda start: len(walked(reader, start, "upstream", scope).nodes)
     }
-    for kind, (times, size) in (measured(kinds, starts) | measured(walks, starts)).items():
-        told[kind] = {f"p{share}": round(percentile(times, share / 100), 1) for share in (50, 95, 99)} | {
+    for kind, (times, size) in (measured(kinds, starts) | measured(level_kinds, starts)).items():
+        result[kind] = {f"p{share}": round(percentile(times, share / 100), 1) for share in (50, 95, 99)} | {
             "nodes": round(size)
         }
-    if "by hand" in told:
-        told["ratio of medians to by hand"] = round(told["lineage"]["p50"] / told["by hand"]["p50"], 2)
-    click.echo(json.dumps(told))
+    if "by hand" in result:
+        result["ratio of medians to by hand"] = round(result["lineage"]["p50"] / result["by hand"]["p50"], 2)
+    click.echo(json.dumps(result))
     machine = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "python": platform.python_version()}
-    keep(machine | told, "questions")
+    append(machine | result, "questions")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What an ingest is compared with: a raw Spark read of the topic, and a bare write of the same rows to Neo4j."""
+"""References for ingest: a raw Spark read of the topic, and a plain write of the same rows to Neo4j."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from headwater_consumer.session import spark_session
 from headwater_stack import Addresses, fetch, spark_java_home
 
 KEYS = {"Job": "key", "Dataset": "key", "Field": "key", "Run": "key", "JobVersion": "id", "DatasetVersion": "id"}
-"""Label -> the property that its constraint makes unique."""
+"""Label -> the property with the unique constraint."""
 
-AT_ONCE = 5_000
+ROWS_PER_STATEMENT = 5_000
 
 
 def raw_read(bootstrap_servers: str, topic: str) -> float:
-    """Return the seconds in which a warm Spark reads all of a topic and throws it away."""
+    """Return the seconds in which a warm Spark reads a whole topic and discards it."""
     settings = load(needs=frozenset()).settings
     options = {"kafka.bootstrap.servers": bootstrap_servers, "subscribe": topic, "startingOffsets": "earliest"}
     with spark_session(settings, fetch(["spark-kafka"]), spark_java_home()) as spark:
@@ -71,7 +71,7 @@ def read_rows(addresses: Addresses) -> Rows:
 
 
 def write_rows(addresses: Addresses, rows: Rows) -> float:
-    """Write rows to an empty graph that has its schema, with nothing read or decided; return the seconds."""
+    """Write rows to an empty graph with its schema, without reads and rules; return the seconds."""
     began = time.perf_counter()
     with driver_of(addresses) as driver, driver.session() as session:
         for label, nodes in rows.nodes.items():
@@ -88,5 +88,5 @@ def write_rows(addresses: Addresses, rows: Rows) -> float:
 
 
 def _parts(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    for at in range(0, len(rows), AT_ONCE):
-        yield rows[at : at + AT_ONCE]
+    for at in range(0, len(rows), ROWS_PER_STATEMENT):
+        yield rows[at : at + ROWS_PER_STATEMENT]

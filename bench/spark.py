@@ -1,10 +1,10 @@
-"""What lineage costs a Spark action: no listener, ours, the official one; same machine, same run, a driver each.
+"""The cost of lineage for a Spark action: no listener, headwater's, the official one; same machine and run, a driver each.
 
 ``python bench/spark.py [--rounds N] [--actions N]`` runs the three kinds in turn, in every round in another order, and prints
-what each listener adds to an action: wall time and CPU (JVM and Python together), cold (from the program's start to the end of
+the overhead of each listener per action: wall time and CPU (JVM and Python), cold (from the program's start to the end of
 its first action: the official listener comes with the session, ours after it) and warm (each later action, up to the last
-delivered event). An addition is taken against "none" of the same round; told
-are the median of the rounds and their spread, and the ratio of the medians. The result is appended to
+delivered event). The overhead is relative to "none" of the same round; the result
+has the median of the rounds and their spread, and the ratio of the medians. It is appended to
 bench/results/spark.jsonl.
 """
 
@@ -25,8 +25,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from keeping import keep
 from processes import used
+from record import append
 
 KINDS = ("none", "headwater", "official")
 FIGURES = ("cold wall", "cold cpu", "warm wall", "warm cpu")
@@ -55,7 +55,7 @@ def _conf(kind: str, folder: Path) -> list[str]:
 
 
 class Clock:
-    """Wall and CPU seconds since the last look; the CPU of a driver's two processes, from their start where there was none."""
+    """Wall and CPU seconds since the last lap; CPU of both processes of a driver, at first since their start."""
 
     def __init__(self, jvm: int, begun: float) -> None:
         self.jvm = jvm
@@ -76,7 +76,7 @@ def _write(spark: Any, folder: Path, number: int) -> None:
 
 
 def measure(kind: str, actions: int) -> Figures:
-    """Run in a process of its own; milliseconds an action, and how many writes were told to their end."""
+    """Run in its own process; return milliseconds per action, and the number of writes with complete lineage."""
     folder = Path(tempfile.mkdtemp())
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(_conf(kind, folder))
     os.environ |= {"OPENLINEAGE__TRANSPORT__TYPE": "file", "OPENLINEAGE__TRANSPORT__APPEND": "true"}
@@ -105,60 +105,63 @@ def measure(kind: str, actions: int) -> Figures:
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
     tail = clock.lap()
     spark.stop()
-    # The median leaves out what a busy machine does to single actions; what is put off stays in: in the CPU, and in the tail.
-    wall = median(one[0] for one in warm) + tail[0] / actions
-    cpu = (sum(one[1] for one in warm) + tail[1]) / actions
+    # The median excludes outliers of a busy machine; deferred work is included, in the CPU and in the tail.
+    wall = median(wall for wall, _ in warm) + tail[0] / actions
+    cpu = (sum(cpu for _, cpu in warm) + tail[1]) / actions
     figures = (cold[0], cold[1], wall, cpu)
-    return {name: seconds * 1000 for name, seconds in zip(FIGURES, figures, strict=True)} | {"told": _told(folder)}
+    return {name: seconds * 1000 for name, seconds in zip(FIGURES, figures, strict=True)} | {
+        "complete": _complete_writes(folder)
+    }
 
 
-def _told(folder: Path) -> int:
-    """How many writes were told to their end."""
+def _complete_writes(folder: Path) -> int:
+    """Return the number of writes with a COMPLETE event that has outputs."""
     events = [json.loads(line) for path in folder.glob("*.jsonl") for line in path.read_text().splitlines()]
     ends = {event["run"]["runId"] for event in events if event["eventType"] == "COMPLETE" and event["outputs"]}
-    written = {event["run"]["runId"] for event in events for one in event["outputs"] if "/out" in one["name"]}
+    written = {event["run"]["runId"] for event in events for output in event["outputs"] if "/out" in output["name"]}
     return len(ends & written)
 
 
 def _driver(kind: str, actions: int) -> Figures:
-    command = [sys.executable, __file__, "--one", kind, "--actions", str(actions)]
+    command = [sys.executable, __file__, "--kind", kind, "--actions", str(actions)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    line = next(one for one in done.stdout.splitlines() if one.startswith("RESULT "))
+    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
     found: Figures = json.loads(line.removeprefix("RESULT "))
-    if kind != "none" and found["told"] != actions + 1:
-        raise SystemExit(f"{kind} told {found['told']} of {actions + 1} writes: there is nothing to compare")
+    if kind != "none" and found["complete"] != actions + 1:
+        raise SystemExit(f"{kind} reported {found['complete']} of {actions + 1} writes: a comparison is not possible")
     print(f"{kind:10}", "  ".join(f"{name} {found[name]:7.1f}" for name in FIGURES), flush=True)
     return found
 
 
 def _compared(rounds: Sequence[dict[str, Figures]], name: str) -> dict[str, Any]:
-    """What each listener adds in each round, and how the medians compare."""
-    told: dict[str, Any] = {"none_ms": median(one["none"][name] for one in rounds)}
+    """Return the overhead of each listener in each round, and the ratio of the medians."""
+    compared: dict[str, Any] = {"none_ms": median(figures["none"][name] for figures in rounds)}
     for kind in KINDS[1:]:
-        added = sorted(one[kind][name] - one["none"][name] for one in rounds)
-        told[kind] = {"median_ms": median(added), "rounds_ms": added}
-    theirs = told["official"]["median_ms"]
-    told["ratio"] = told["headwater"]["median_ms"] / theirs if theirs > 0 else None
-    return told
+        added = sorted(figures[kind][name] - figures["none"][name] for figures in rounds)
+        compared[kind] = {"median_ms": median(added), "rounds_ms": added}
+    theirs = compared["official"]["median_ms"]
+    compared["ratio"] = compared["headwater"]["median_ms"] / theirs if theirs > 0 else None
+    return compared
 
 
-def _say(name: str, told: dict[str, Any]) -> None:
-    ours, theirs = (told[kind] for kind in KINDS[1:])
+def _say(name: str, compared: dict[str, Any]) -> None:
+    ours, theirs = (compared[kind] for kind in KINDS[1:])
     spread = [
-        f"{one['median_ms']:.1f} ms ({one['rounds_ms'][0]:.1f} to {one['rounds_ms'][-1]:.1f})" for one in (ours, theirs)
+        f"{cost['median_ms']:.1f} ms ({cost['rounds_ms'][0]:.1f} to {cost['rounds_ms'][-1]:.1f})"
+        for cost in (ours, theirs)
     ]
-    ratio = "no ratio: the official one adds nothing" if told["ratio"] is None else f"ratio {told['ratio']:.2f}"
-    print(f"{name} of {told['none_ms']:.1f} ms: ours adds {spread[0]}, the official one {spread[1]}, {ratio}")
+    ratio = "no ratio: the official one adds nothing" if compared["ratio"] is None else f"ratio {compared['ratio']:.2f}"
+    print(f"{name} of {compared['none_ms']:.1f} ms: headwater adds {spread[0]}, the official one {spread[1]}, {ratio}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--actions", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--one", choices=KINDS, help=argparse.SUPPRESS)
+    parser.add_argument("--kind", choices=KINDS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.one:
-        print("RESULT " + json.dumps(measure(options.one, options.actions)))
+    if options.kind:
+        print("RESULT " + json.dumps(measure(options.kind, options.actions)))
         return
     rounds, loads = [], []
     for number in range(options.rounds):
@@ -169,7 +172,7 @@ def main() -> None:
     for name in FIGURES:
         _say(name, result[name])
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    keep({"at": at, "actions": options.actions, "loads": loads, **result}, "spark")
+    append({"at": at, "actions": options.actions, "loads": loads, **result}, "spark")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Plans and file lists beyond all measure: how long the job waits for its action, with and without the listener.
+"""Extremely large plans and file lists: the duration of an action with and without the listener.
 
 ``python bench/spark_limits.py`` runs a projection of 8,000 expressions, a few joins with 1,500 columns in sight, a chain of 500
-joins (``--links``), and a read of 10,000 files, each without and with the listener in a driver of its own; it prints the
-action's wall time, what the listener added to it, how long the last event took after it, the CPU of both processes to that
-moment, and what the event says is missing.
+joins (``--links``), and a read of 10,000 files, each without and with the listener in its own driver; it prints the
+action's wall time, the overhead of the listener, the delay of the last event, the CPU of both processes until that
+moment, and what is missing according to the event.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def wide(spark: Any, _folder: Path, _links: int) -> Any:
     return spark.range(10).selectExpr(*(f"id + {n}{' + id' * 6} as c{n}" for n in range(EXPRESSIONS // 8)))
 
 
-def joined(spark: Any, folder: Path, _links: int) -> Any:
+def joins(spark: Any, folder: Path, _links: int) -> Any:
     whole = spark.range(10)
     for number in range(JOINS):
         rows = {"id": range(10), **{f"j{number}_{c}": range(10) for c in range(COLUMNS)}}
@@ -40,7 +40,7 @@ def joined(spark: Any, folder: Path, _links: int) -> Any:
 
 
 def chained(spark: Any, folder: Path, links: int) -> Any:
-    """As many joins as ``links``, each with a file of its own, one column each."""
+    """Return a chain of ``links`` joins, each with its own file of one column."""
     whole = spark.range(10)
     for number in range(links):
         file = folder / f"link{number}.parquet"
@@ -57,11 +57,11 @@ def many(spark: Any, folder: Path, _links: int) -> Any:
     return spark.read.text([str(path) for path in sorted(source.iterdir())]).groupBy("value").count()
 
 
-CASES = {"expressions": wide, "joins": joined, "chain": chained, "files": many}
+CASES = {"expressions": wide, "joins": joins, "chain": chained, "files": many}
 
 
 def measure(case: str, listens: bool, links: int) -> dict[str, Any]:
-    """Run in a process of its own: seconds of the action, and to the last event after it."""
+    """Run in its own process; return the seconds of the action, and those until the last event after it."""
     conf = ("spark.master=local[2]", "spark.ui.enabled=false", "spark.log.level=ERROR", "spark.driver.memory=4g")
     more = (
         "spark.sql.shuffle.partitions=2",
@@ -69,7 +69,7 @@ def measure(case: str, listens: bool, links: int) -> dict[str, Any]:
         "spark.buffer.pageSize=1m",
         "spark.driver.extraJavaOptions=-Xss32m",
     )
-    args = [part for one in (*conf, *more) for part in ("--conf", one)]
+    args = [part for setting in (*conf, *more) for part in ("--conf", setting)]
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*args, "pyspark-shell"])
     from pyspark.sql import SparkSession
 
@@ -91,42 +91,45 @@ def measure(case: str, listens: bool, links: int) -> dict[str, Any]:
     tail, later = clock.lap()
     spark.stop()
     ends = [event for event in transport.events if event["eventType"] == "COMPLETE" and event["outputs"]]
-    told: dict[str, Any] = {"runs": len(ends)}
+    summary: dict[str, Any] = {"runs": len(ends)}
     if ends:
         output = ends[-1]["outputs"][0]["facets"]
-        told |= {"inputs": len(ends[-1]["inputs"]), "columns": len(output.get("columnLineage", {}).get("fields", ()))}
-        told |= {
+        summary |= {
+            "inputs": len(ends[-1]["inputs"]),
+            "columns": len(output.get("columnLineage", {}).get("fields", ())),
+        }
+        summary |= {
             "schema": len(output.get("schema", {}).get("fields", ())),
             "missing": ends[-1]["run"]["facets"].get("headwater_incomplete", {}).get("reason"),
         }
-    return {"action": action, "tail": tail, "cpu": cpu + later, "told": told}
+    return {"action": action, "tail": tail, "cpu": cpu + later, "summary": summary}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", choices=CASES, help=argparse.SUPPRESS)
+    parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--listen", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--links", type=int, default=LINKS, help="joins in the chain")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"some of {', '.join(CASES)}")
     options = parser.parse_args()
-    if options.one:
-        print("RESULT " + json.dumps(measure(options.one, options.listen, options.links)))
+    if options.case:
+        print("RESULT " + json.dumps(measure(options.case, options.listen, options.links)))
         return
     for case in options.cases or CASES:
         found = []
         for extra in ([], ["--listen"]):
-            command = [sys.executable, __file__, "--one", case, "--links", str(options.links), *extra]
+            command = [sys.executable, __file__, "--case", case, "--links", str(options.links), *extra]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"{case} failed:\n{done.stderr[-4000:]}")
-            line = next(one for one in done.stdout.splitlines() if one.startswith("RESULT "))
+            line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
             found.append(json.loads(line.removeprefix("RESULT ")))
-        plain, heard = found
-        added = heard["action"] - plain["action"]
+        plain, with_listener = found
+        added = with_listener["action"] - plain["action"]
         print(
-            f"{case:12} action {plain['action']:6.1f} s, with the listener {heard['action']:6.1f} s ({added:+.1f}),",
-            f"last event {heard['tail']:.1f} s later; CPU {plain['cpu']:.1f} s and {heard['cpu']:.1f} s;",
-            f"told {json.dumps(heard['told'])}",
+            f"{case:12} action {plain['action']:6.1f} s, with the listener {with_listener['action']:6.1f} s ({added:+.1f}),",
+            f"last event {with_listener['tail']:.1f} s later; CPU {plain['cpu']:.1f} s and {with_listener['cpu']:.1f} s;",
+            f"events {json.dumps(with_listener['summary'])}",
             flush=True,
         )
 

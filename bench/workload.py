@@ -1,11 +1,11 @@
 """A deterministic workload of OpenLineage events: ``python bench/workload.py --events 300000 > events.jsonl``.
 
-Jobs stand in layers: each reads outputs of the layer before and writes its own. Every run has three partial events of
-about 3 KB: START tells the job, RUNNING the inputs, COMPLETE the outputs with their columns. Jobs take turns, so that a
-job's runs lie apart in time. Code versions change every 10 runs of a job, inputs every 25.
+Jobs form layers: each reads outputs of the previous layer and writes its own. Every run has three partial events of
+about 3 KB: START has the job, RUNNING the inputs, COMPLETE the outputs with their columns. Jobs alternate, so that a
+job's runs are apart in time. Code versions change every 10 runs of a job, inputs every 25.
 
-Events come nearly in order, as many emitters send them: each is displaced by up to ``window`` places. 5 % come twice. 2 %
-of the runs are late: they come when later runs of their job are there already. The same arguments give the same bytes.
+Events arrive nearly in order, as from many emitters: each is displaced by up to ``window`` positions. 5 % arrive twice. 2 %
+of the runs are late: they arrive after later runs of their job. The same arguments produce the same bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLUMNS = 12
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """How many events, of how many jobs in how many layers; shares are between 0 and 1, ``window`` counts events."""
+    """Numbers of events, jobs and layers; shares are between 0 and 1, ``window`` counts events."""
 
     events: int = 300_000
     jobs: int = 2_000
@@ -65,14 +65,14 @@ class Workload:
     def _events(self, run: int, run_id: str) -> Iterator[bytes]:
         job, turn = run % self.jobs, run // self.jobs
         began = BEGIN + timedelta(milliseconds=50 * run)
-        telling = (("START", 0, self._start), ("RUNNING", 5, self._running), ("COMPLETE", 20, self._complete))
-        for event_type, seconds, tell in telling:
+        parts = (("START", 0, self._start), ("RUNNING", 5, self._running), ("COMPLETE", 20, self._complete))
+        for event_type, seconds, content in parts:
             event = {
                 "eventType": event_type,
                 "eventTime": (began + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z"),
                 "producer": PRODUCER,
                 "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-                **tell(job, turn, run_id),
+                **content(job, turn, run_id),
             }
             yield json.dumps(event, separators=(",", ":")).encode()
 
@@ -84,12 +84,12 @@ class Workload:
             "processing_engine": facet(version="4.2.0", name="spark", openlineageAdapterVersion="1.54.0"),
             "spark_properties": facet(properties=properties),
         }
-        told = {
+        job_facets = {
             "jobType": facet(processingType="BATCH", integration="SPARK", jobType="JOB"),
             "sql": facet(query=sql, dialect="spark"),
             "sourceCodeLocation": facet(type="git", url="https://example.com/jobs.git", version=f"v{turn // 10}"),
         }
-        return {"run": {"runId": run_id, "facets": facets}, "job": self._job(job) | {"facets": told}}
+        return {"run": {"runId": run_id, "facets": facets}, "job": self._job(job) | {"facets": job_facets}}
 
     def _running(self, job: int, turn: int, run_id: str) -> dict[str, object]:
         inputs = [
@@ -123,7 +123,7 @@ class Workload:
 
 
 class BriefWorkload(Workload):
-    """As many runs as there are events (duplicates aside): each is told by one COMPLETE that names inputs and output alone."""
+    """A run per event (except duplicates): a single COMPLETE event with inputs and an output, without facets."""
 
     def _events(self, run: int, run_id: str) -> Iterator[bytes]:
         job, turn = run % self.jobs, run // self.jobs

@@ -1,10 +1,10 @@
 """Real Kafka and real Neo4j for tests.
 
-``servers`` takes the first of these that is there:
+``servers`` uses the first of these that is available:
 
 1. addresses from the environment: HEADWATER_TEST_KAFKA and HEADWATER_TEST_NEO4J_URI (with _USER and _PASSWORD);
-2. testcontainers, if the package is installed, Docker answers and both images are there already;
-3. the local stack, in a home of its own that is stopped and deleted with the session.
+2. testcontainers, if the package is installed, Docker answers and both images exist locally;
+3. the local stack, in its own home, which is stopped and deleted with the session.
 
 Import both fixtures in a conftest: ``from .servers import servers, topic``.
 """
@@ -31,13 +31,13 @@ from headwater_stack.server import Place
 KAFKA_IMAGE = "confluentinc/cp-kafka:7.6.0"
 NEO4J_IMAGE = "neo4j:2026.08.1"
 _PARTITIONS = 4
-_STARTED = 120.0
-"""Seconds that a broker may take to start."""
+_START_TIMEOUT = 120.0
+"""Timeout in seconds for the start of a broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Where the servers of this test session are, and which of the three ways led to them."""
+    """The addresses of the servers of this test session; ``origin`` says where they run."""
 
     kafka_bootstrap_servers: str
     neo4j_uri: str
@@ -48,7 +48,7 @@ class Servers:
 
 @pytest.fixture(scope="session")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    """Real servers, the same ones for the whole session: use a ``topic`` of your own, and clean the graph before use."""
+    """Real servers for the whole session: use your own ``topic``, and clean the graph before use."""
     with ExitStack() as exits:
         if (given := _from_environment()) is not None:
             yield given
@@ -60,7 +60,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 @pytest.fixture
 def topic(servers: Servers) -> Iterator[str]:
-    """A new topic of four partitions; its dead letters go to ``<topic>.dead``, which is there too."""
+    """A new topic of four partitions; its dead letters are sent to ``<topic>.dead``, which exists too."""
     name = f"test-{uuid.uuid4()}"
     names = {name: _PARTITIONS, f"{name}.dead": 1}
     headwater_stack.make_topics(servers.kafka_bootstrap_servers, names)
@@ -72,13 +72,13 @@ def topic(servers: Servers) -> Iterator[str]:
 
 @contextmanager
 def broker_of_its_own(kafka: KafkaBroker, folder: Path, ports: tuple[int, ...]) -> Iterator[str]:
-    """Run a Kafka that differs from the session's, by its settings or its port; its address."""
+    """Run a Kafka that differs from the session's in its settings or its port; yield its address."""
     place, log = Place(folder / "kafka", ports, ""), folder / "kafka.log"
     jars = headwater_stack.fetch(kafka.groups)
     kafka.install(place, jars)
-    with log.open("w") as told, subprocess.Popen(kafka.command(place, jars), stdout=told, stderr=told) as running:
+    with log.open("w") as output, subprocess.Popen(kafka.command(place, jars), stdout=output, stderr=output) as running:
         try:
-            deadline = time.monotonic() + _STARTED
+            deadline = time.monotonic() + _START_TIMEOUT
             while not kafka.answers(place):
                 assert time.monotonic() < deadline, log.read_text()[-2000:]
                 time.sleep(0.2)
@@ -107,7 +107,7 @@ def _containers_are_possible() -> bool:
 
 @contextmanager
 def _in_containers() -> Iterator[Servers]:
-    # Not a dependency: whoever prefers containers has it installed.
+    # Not a dependency: only users who prefer containers install it.
     make_kafka = import_module("testcontainers.community.kafka").KafkaContainer
     make_neo4j = import_module("testcontainers.community.neo4j").Neo4jContainer
     password = uuid.uuid4().hex

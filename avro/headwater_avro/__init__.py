@@ -1,4 +1,4 @@
-"""The wire of headwater: event model, codecs, canonical JSON, names and errors.
+"""Wire formats of headwater: event model, codecs, canonical JSON, names and errors.
 
-A leaf: it imports nothing else of headwater, and does no I/O.
+The package imports no other package of headwater; only ``registry`` does I/O.
 """

@@ -1,7 +1,7 @@
-"""The Avro envelope (specification 15): ``C3 01``, the schema's fingerprint, then the record; facets pass as their JSON texts.
+"""The Avro envelope (specification 15): ``C3 01``, the schema's fingerprint, then the record; facets are their JSON texts.
 
-The envelope is a form of the JSON event, no second model: :func:`to_json` gives the event's text back, and that is read
-as any other. What an envelope can't hold (an eventType that is no text, say) stays JSON.
+The envelope is an encoding of the JSON event, not a second model: ``to_json`` restores the event's JSON, which is then read
+as any other. An event that the envelope cannot represent (for instance, one whose eventType is not a string) stays JSON.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _TEXTS = ("eventTime", "eventType", "producer", "schemaURL")
 
 @cache
 def _schemas() -> dict[bytes, Any]:
-    """Every schema ever released, under its fingerprint."""
+    """Return every released schema, as (file name, schema), by its fingerprint."""
     from fastavro.schema import fingerprint, to_parsing_canonical_form
 
-    known = {}
+    released = {}
     folder = resources.files("headwater_avro") / "schemas"
     for file in folder.iterdir():
         if file.name.startswith("event") and file.name.endswith(".avsc"):
             schema = parse_schema(file.read_text())
-            print_ = fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO")
-            known[bytes.fromhex(print_)] = (file.name, schema)
-    return known
+            digest = fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO")
+            released[bytes.fromhex(digest)] = (file.name, schema)
+    return released
 
 
 def parse_schema(text: str) -> Any:
-    """Return an Avro schema parsed; ValueError for text that is none."""
+    """Return the parsed form of an Avro schema; raises ValueError if the text is not an Avro schema."""
     import fastavro
     from fastavro.schema import SchemaParseException
 
@@ -53,41 +53,41 @@ def parse_schema(text: str) -> Any:
 
 @cache
 def _newest() -> tuple[bytes, Any]:
-    return next((print_, schema) for print_, (name, schema) in _schemas().items() if name == "event.avsc")
+    return next((digest, schema) for digest, (name, schema) in _schemas().items() if name == "event.avsc")
 
 
 def encode_avro(event: bytes) -> bytes:
-    """Return the single-object Avro form of a JSON event.
+    """Return the Avro single-object encoding of a JSON event; needs the extra ``avro``.
 
-    Raises EventRejected (``not_decodable``) for text that is no JSON, and ValueError for an event that the envelope can't
-    hold: send it as JSON. Needs the extra ``avro``.
+    Raises EventRejected (``not_decodable``) for text that is not JSON, and ValueError for an event that the envelope cannot
+    represent: send it as JSON.
     """
     import fastavro
 
-    print_, schema = _newest()
+    digest, schema = _newest()
     record = _record(parse(event))
     body = io.BytesIO()
     fastavro.schemaless_writer(body, schema, record)
-    return MAGIC + print_ + body.getvalue()
+    return MAGIC + digest + body.getvalue()
 
 
 def to_json(message: bytes) -> bytes:
-    """Return the JSON text of an event in Avro single-object form.
+    """Return the JSON text of an event in Avro single-object encoding.
 
     Raises EventRejected: ``unknown_schema`` for a fingerprint that no released schema has, ``not_decodable`` for bytes
-    that don't follow their schema.
+    that do not match their schema.
     """
-    known = _schemas().get(message[2:10])
-    if known is None:
+    released = _schemas().get(message[2:10])
+    if released is None:
         raise EventRejected("unknown_schema", f"no released schema has the fingerprint {message[2:10].hex()}")
-    return read_record(message[10:], known[1])
+    return read_record(message[10:], released[1])
 
 
 def read_record(body: bytes, schema: Any) -> bytes:
-    """Return the JSON text of an event from an Avro record of a parsed schema, any version of the envelope.
+    """Return the JSON text of an event from an Avro record; ``schema`` is the parsed schema of any envelope version.
 
-    Raises EventRejected: ``unknown_schema`` for a schema that the newest envelope can't read, ``not_decodable`` for bytes
-    that don't follow it.
+    Raises EventRejected: ``unknown_schema`` for a schema that the newest envelope cannot read, ``not_decodable`` for bytes
+    that do not match the schema.
     """
     import fastavro
     from fastavro.read import SchemaResolutionError
@@ -95,9 +95,9 @@ def read_record(body: bytes, schema: Any) -> bytes:
     try:
         record = fastavro.schemaless_reader(io.BytesIO(body), schema, _newest()[1])
     except SchemaResolutionError as fault:
-        raise EventRejected("unknown_schema", f"no version of the envelope: {fault}") from None
+        raise EventRejected("unknown_schema", f"not a version of the envelope: {fault}") from None
     except (EOFError, ValueError, IndexError, UnicodeDecodeError, OverflowError, MemoryError, TypeError) as fault:
-        raise EventRejected("not_decodable", f"no record of its schema: {type(fault).__name__}: {fault}") from None
+        raise EventRejected("not_decodable", f"not a record of its schema: {type(fault).__name__}: {fault}") from None
     return _text(cast("dict[str, Any]", record))
 
 
@@ -106,24 +106,24 @@ def read_record(body: bytes, schema: Any) -> bytes:
 
 def _record(event: Json | None) -> dict[str, Any]:
     if not isinstance(event, dict):
-        raise ValueError("the event is no JSON object")
-    left = dict(event)
-    record: dict[str, Any] = {name: _text_or_none(left.pop(name, None), name) for name in _TEXTS}
-    record["run"] = _entity(left.pop("run", None), ("runId",), ())
+        raise ValueError("the event is not a JSON object")
+    others = dict(event)
+    record: dict[str, Any] = {name: _text_or_none(others.pop(name, None), name) for name in _TEXTS}
+    record["run"] = _entity(others.pop("run", None), ("runId",), ())
     for name in ("job", "dataset"):
-        record[name] = _entity(left.pop(name, None), ("namespace", "name"), ())
+        record[name] = _entity(others.pop(name, None), ("namespace", "name"), ())
     for side, own in _OWN.items():
-        listed = left.pop(side, None)
-        if listed is not None and not isinstance(listed, list):
-            raise ValueError(f"{side} is no list")
-        record[side] = None if listed is None else [_entity(one, ("namespace", "name"), (own,)) for one in listed]
-    record["others"] = _json_texts(left)
+        datasets = others.pop(side, None)
+        if datasets is not None and not isinstance(datasets, list):
+            raise ValueError(f"{side} is not a list")
+        record[side] = datasets and [_entity(dataset, ("namespace", "name"), (own,)) for dataset in datasets]
+    record["others"] = _json_texts(others)
     return record
 
 
 def _text_or_none(value: Json | None, name: str) -> str | None:
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not a string")
     return value
 
 
@@ -132,15 +132,15 @@ def _entity(value: Json | None, identity: tuple[str, ...], own: tuple[str, ...])
         return None
     if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in identity):
         raise ValueError(f"an entity lacks {' or '.join(identity)}")
-    left = dict(value)
-    entity: dict[str, Any] = {name: left.pop(name) for name in identity}
+    others = dict(value)
+    entity: dict[str, Any] = {name: others.pop(name) for name in identity}
     for container in ("facets", *own):
-        facets = left.pop(container, None)
+        facets = others.pop(container, None)
         if facets is not None and not isinstance(facets, dict):
-            raise ValueError(f"{container} is no object")
-        # None is told from empty: the canonical JSON of a whole event names versions (specification 4.4, 5.4).
+            raise ValueError(f"{container} is not an object")
+        # None differs from empty: version ids are made of the canonical JSON of whole events (specification 4.4, 5.4).
         entity[container] = None if facets is None else _json_texts(facets)
-    entity["others"] = _json_texts(left)
+    entity["others"] = _json_texts(others)
     return entity
 
 
@@ -158,15 +158,14 @@ def _text(record: dict[str, Any]) -> bytes:
             event[name] = _object(record[name])
     for side in _OWN:
         if record[side] is not None:
-            event[side] = [_object(one) for one in record[side]]
+            event[side] = [_object(dataset) for dataset in record[side]]
     return fast_json.encode(event | _raw(record["others"]))
 
 
 def _object(entity: dict[str, Any]) -> dict[str, Any]:
-    told = {name: value for name, value in entity.items() if value is not None}
-    members = {name: _raw(value) if isinstance(value, dict) else value for name, value in told.items()}
-    others = members.pop("others")
-    return members | others
+    present = {name: value for name, value in entity.items() if value is not None}
+    members = {name: _raw(value) if isinstance(value, dict) else value for name, value in present.items()}
+    return members | members.pop("others")
 
 
 def _raw(texts: dict[str, bytes]) -> dict[str, Raw]:

@@ -1,10 +1,12 @@
-"""JSON as specification 2.1 reads and writes it.
+"""Canonical JSON (specification 2.1).
 
-Canonical JSON: nulls removed (specification 1.1), keys sorted by code point, no white space, non-ASCII characters as they are,
-of equal keys the last; integers of up to 300 digits as their digits, other numbers as the shortest text that reads
-back to the same double, numbers beyond the greatest double as that double; a lone surrogate escape reads as U+FFFD.
+Nulls are removed (specification 1.1), keys are sorted by code point, there is no white space, non-ASCII characters are not
+escaped, and the last of equal keys wins. Integers of up to 300 digits keep their digits; other numbers are the shortest text
+that reads back as the same double, and numbers beyond the greatest double become that double. An escaped lone surrogate is
+read as U+FFFD.
 
-NaN, Infinity, invalid UTF-8 and nesting deeper than 200 levels make a message ``not_decodable``.
+NaN, Infinity, invalid UTF-8 and nesting deeper than 200 levels make a message ``not_decodable``. ``msgspec.json`` cannot
+replace this module: it rejects lone surrogates and numbers beyond the greatest double.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import TypeAlias
 from .errors import EventRejected
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json]"
-"""A JSON value without nulls, the form that every rule sees."""
+"""A JSON value without nulls, as all rules receive it."""
 
 MAX_DEPTH = 200
 MAX_INTEGER_DIGITS = 300
@@ -32,7 +34,7 @@ _CHUNK = 1_000_000
 
 
 def text_of(message: bytes) -> str:
-    """Return the text of a message, its byte order mark skipped.
+    """Return the text of a message without its byte order mark.
 
     Raises EventRejected (``not_decodable``) for invalid UTF-8 and for nesting beyond 200 levels (specification 2.1).
     """
@@ -47,18 +49,18 @@ def text_of(message: bytes) -> str:
 
 
 def _too_deep(message: bytes) -> bool:
-    # Counting brackets settles it for all but the widest events, at the price of two scans in C.
+    # Counting all brackets, two scans in C, is enough for all but the widest events.
     return message.count(b"[") + message.count(b"{") > MAX_DEPTH and nesting(message) > MAX_DEPTH
 
 
 def nesting(message: bytes, chunk: int = _CHUNK) -> int:
-    """Return how deep the brackets of a JSON text are nested, strings left out and overwritten members included.
+    """Return the nesting depth of the brackets in a JSON text, excluding strings and including overwritten members.
 
-    Never less than the depth at which a parser would be when it gives up, whatever the text. Takes time in proportion to
-    the text; what it splits is at most ``chunk`` bytes.
+    The result is never less than the depth at which a parser fails, whatever the text. It takes linear time, and splits at
+    most ``chunk`` bytes at a time.
     """
-    # A backslash stands in strings alone, so that without escaped pairs every quote opens or closes one. In a text that is
-    # not JSON the first backslash outside strings may begin a pair that hides quotes, but there a parser gives up.
+    # Backslashes occur only in strings, so once escaped pairs are removed, every quote opens or closes a string. In a text
+    # that is not JSON, the first backslash outside a string may begin a pair that hides a quote, but a parser fails there.
     pairs_removed = message.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in message else message
     text = pairs_removed.translate(None, _NEITHER_BRACKETS_NOR_QUOTES)
     depth = deepest = in_string = 0
@@ -72,23 +74,23 @@ def nesting(message: bytes, chunk: int = _CHUNK) -> int:
 
 
 def parse(message: bytes) -> Json | None:
-    """Return the value of a JSON text with its nulls removed; None where the whole text is ``null``.
+    """Return the value of a JSON text with its nulls removed; None if the whole text is ``null``.
 
-    Raises EventRejected (``not_decodable``) for all that specification 2.1 names and for text that is no JSON.
+    Raises EventRejected (``not_decodable``) for text that is not JSON or that specification 2.1 excludes.
     """
     text = text_of(message)
     decoder = _SURROGATES if _SURROGATE_ESCAPE.search(text) else _STRICT
     try:
         value = decoder.decode(text)
     except ValueError as fault:
-        raise EventRejected("not_decodable", f"no JSON: {fault}") from None
+        raise EventRejected("not_decodable", f"not JSON: {fault}") from None
     if decoder is _SURROGATES:
         value = _replace_surrogates(value)
     return without_nulls(value) if "null" in text else value
 
 
 def without_nulls(value: Json | None) -> Json | None:
-    """Take the null members and null list items out of a value, in place, and return it (specification 1.1)."""
+    """Remove null members and null list items from a value, in place, and return it (specification 1.1)."""
     if isinstance(value, dict):
         for key in [key for key, member in value.items() if member is None]:
             del value[key]
@@ -107,12 +109,12 @@ def canonical(value: Json) -> str:
 
 
 def canonical_text(text: bytes) -> str:
-    """Return the canonical JSON of a JSON text that was seen to be valid; ``""`` for ``null``."""
+    """Return the canonical JSON of a JSON text known to be valid; ``""`` for ``null``."""
     return _canonical_small(text) if len(text) <= _SMALL else _canonical_of(text)
 
 
 def parsed(text: bytes) -> Json | None:
-    """Return the value of a JSON text that was seen to be valid. Shared between callers: never change it."""
+    """Return the value of a JSON text known to be valid. Callers share the value: never change it."""
     return _parsed_small(text) if len(text) <= _SMALL else parse(text)
 
 
@@ -121,7 +123,7 @@ def _canonical_of(text: bytes) -> str:
     return "" if value is None else canonical(value)
 
 
-# The same facets come with every run of a job, so small ones are remembered; large ones would fill the memory.
+# Every run of a job repeats the same facets, so small ones are cached; large ones would fill the memory.
 _SMALL = 4096
 _canonical_small = lru_cache(maxsize=16_384)(_canonical_of)
 _parsed_small = lru_cache(maxsize=16_384)(parse)
@@ -141,21 +143,21 @@ def _double(text: str) -> float:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _replace_surrogates(value: Json | None) -> Json | None:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        for at, item in enumerate(value):
+        for index, item in enumerate(value):
             if isinstance(item, str | list):
-                value[at] = _replace_surrogates(item)  # type: ignore[assignment]
+                value[index] = _replace_surrogates(item)  # type: ignore[assignment]
     return value
 
 
 def _object_of_pairs(pairs: list[tuple[str, Json | None]]) -> dict[str, Json | None]:
-    # Keys that differ only in their lone surrogates become equal; the last of them in the text counts.
+    # Keys that differ only in their lone surrogates become equal; the last of them wins.
     return {str(_replace_surrogates(key)): _replace_surrogates(value) for key, value in pairs}
 
 

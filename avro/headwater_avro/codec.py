@@ -1,9 +1,9 @@
-"""A Kafka message's value and headers to an event, whatever its wire form (specification 15).
+"""Decode a Kafka message's value and headers to an event, whatever its encoding (specification 15).
 
-The form is told by the first bytes, never by trying: ``28 B5 2F FD`` zstd, ``1F 8B`` gzip, ``C3 01`` Avro single-object,
-``00`` Confluent framing (taken off before, by `framing`, where a registry is set), anything else JSON. CloudEvents come
-in both modes: in binary mode the value is the event, in structured mode (``application/cloudevents…+json``) it is the
-member ``data``.
+The first bytes determine the encoding: ``28 B5 2F FD`` zstd, ``1F 8B`` gzip, ``C3 01`` Avro single-object encoding, ``00``
+Confluent framing (which ``framing`` removes before if a registry is configured), anything else JSON. Both modes of
+CloudEvents are supported: in binary mode the value is the event, in structured mode (``application/cloudevents…+json``) the
+event is the member ``data``.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ __all__ = [
     "DEFAULT_DECOMPRESSION",
     "MAX_EVENT_BYTES",
     "Decompression",
+    "decompressed",
     "encode_avro",
     "event_json",
     "read_message",
-    "unfolded",
 ]
 
 MAX_EVENT_BYTES = 16_000_000
-"""How many bytes a compressed message may hold by default: sixteen times what Kafka takes uncompressed by default."""
+"""Default limit of the decompressed bytes of a message: sixteen times Kafka's default limit of a message."""
 
 MAX_RATIO = 1_000
-"""How many times its own size a compressed message may hold by default.
+"""Default limit of the decompression ratio of a message.
 
-Events compress ten to thirty times as a rule, but column lineage that repeats the same inputs for every column does so up to
-a thousand times.
+Events usually compress by a factor of ten to thirty, but column lineage that repeats the same inputs for every column by up
+to a thousand.
 """
 
 FREE_BYTES = 4_000_000
-"""How many bytes a compressed message may hold whatever the ratio."""
+"""Decompressed bytes that a message may have whatever the ratio."""
 
 _CHUNK = 128 * 1024
 
 MAX_LAYERS = 8
-"""How often a message may have been compressed: once is usual, a gateway may add another."""
+"""How many times a message may be compressed: once is usual, a gateway may add another layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decompression:
-    """How much a compressed message may hold, all its layers together: bytes, and times its own size above free bytes."""
+    """Limits of a compressed message, all layers together: decompressed bytes, and the ratio above ``free_bytes``."""
 
     most_bytes: int = MAX_EVENT_BYTES
     ratio: int = MAX_RATIO
@@ -70,7 +70,7 @@ def read_message(
     headers: Sequence[tuple[str, bytes]] = (),
     decompression: Decompression = DEFAULT_DECOMPRESSION,
 ) -> Event:
-    """Return the event that a message carries; raises EventRejected with a code of specification 8."""
+    """Return the event in a message; raises EventRejected with a code of specification 8."""
     return read_event(event_json(value, headers, decompression))
 
 
@@ -79,39 +79,39 @@ def event_json(
     headers: Sequence[tuple[str, bytes]] = (),
     decompression: Decompression = DEFAULT_DECOMPRESSION,
 ) -> bytes:
-    """Return the event's JSON text, unwrapped; raises EventRejected where there is none."""
+    """Return the JSON text of the event in a message; raises EventRejected if there is no event."""
     if not value:
         raise EventRejected("not_decodable", "the message has no value")
     if value[0] == 0x7B and not headers:
         return value
-    value = unfolded(value, decompression)
+    value = decompressed(value, decompression)
     if value.startswith(MAGIC):
         return to_json(value)
     if value.startswith(_CONFLUENT):
-        raise EventRejected("unknown_schema", f"no registry is set to ask for schema id {value[1:5].hex()}")
+        raise EventRejected("unknown_schema", f"no schema registry is set to resolve the schema id {value[1:5].hex()}")
     return _data(value) if _is_cloud_event(headers) else value
 
 
-def unfolded(value: bytes, decompression: Decompression = DEFAULT_DECOMPRESSION) -> bytes:
-    """Return what is in a compressed message, however often it was compressed, within the limits.
+def decompressed(value: bytes, decompression: Decompression = DEFAULT_DECOMPRESSION) -> bytes:
+    """Return the decompressed message, however many times it was compressed.
 
-    Raises EventRejected: ``too_large`` beyond them, ``not_decodable`` for more than 8 layers and for broken ones.
+    Raises EventRejected: ``too_large`` beyond the limits, ``not_decodable`` for more than 8 layers and for broken ones.
     """
-    return Unfolding(value, decompression).unfold(value) if value.startswith((_ZSTD, _GZIP)) else value
+    return Decompressor(value, decompression).decompress(value) if value.startswith((_ZSTD, _GZIP)) else value
 
 
-class Unfolding:
-    """What is left of a message's limits while its layers are taken off."""
+class Decompressor:
+    """Decompresses the layers of one message, which share the limits."""
 
     def __init__(self, message: bytes, limits: Decompression) -> None:
         self._limits = limits
         self._size = len(message)
-        self._most = min(limits.most_bytes, max(limits.free_bytes, limits.ratio * len(message)))
-        self._held = 0
+        self._max_bytes = min(limits.most_bytes, max(limits.free_bytes, limits.ratio * len(message)))
+        self._bytes = 0
         self._layers = 0
 
-    def unfold(self, value: bytes) -> bytes:
-        """Return what is in a part of the message without its layers, as `unfolded` does."""
+    def decompress(self, value: bytes) -> bytes:
+        """Return a part of the message without its layers, as ``decompressed`` does."""
         while value.startswith((_ZSTD, _GZIP)):
             self._layers += 1
             if self._layers > MAX_LAYERS:
@@ -136,22 +136,22 @@ class Unfolding:
             raise EventRejected("not_decodable", f"broken gzip: {fault}") from None
 
     def _read(self, stream: Any) -> bytes:
-        """Return what is in a layer, piece by piece, so that no more is held than is allowed."""
-        # The bytes of a BytesIO are handed out without a copy.
-        held = io.BytesIO()
-        while piece := stream.read(_CHUNK):
-            self._held += len(piece)
-            if self._held > self._most:
+        """Return the content of a layer; reads in chunks, so that it never holds more than the limit."""
+        # A BytesIO returns its bytes without a copy.
+        content = io.BytesIO()
+        while chunk := stream.read(_CHUNK):
+            self._bytes += len(chunk)
+            if self._bytes > self._max_bytes:
                 raise EventRejected("too_large", self._excess())
-            held.write(piece)
-        return held.getvalue()
+            content.write(chunk)
+        return content.getvalue()
 
     def _excess(self) -> str:
         limits = self._limits
-        if self._most == limits.most_bytes:
-            return f"holds more than {self._most} bytes compressed: see HEADWATER_MAX_DECOMPRESSED_BYTES"
-        most = f"{limits.ratio} times its {self._size} bytes, and more than {limits.free_bytes} bytes"
-        return f"holds more than {most} compressed: see HEADWATER_MAX_DECOMPRESSION_RATIO"
+        if self._max_bytes == limits.most_bytes:
+            return f"more than {self._max_bytes} bytes when decompressed: see HEADWATER_MAX_DECOMPRESSED_BYTES"
+        most = f"{limits.ratio} times its {self._size} bytes, and more than {limits.free_bytes} bytes,"
+        return f"more than {most} when decompressed: see HEADWATER_MAX_DECOMPRESSION_RATIO"
 
 
 def _is_cloud_event(headers: Sequence[tuple[str, bytes]]) -> bool:
@@ -164,7 +164,7 @@ def _is_cloud_event(headers: Sequence[tuple[str, bytes]]) -> bool:
 def _data(envelope: bytes) -> bytes:
     event = parse(envelope)
     if not isinstance(event, dict):
-        raise EventRejected("not_an_object", "the CloudEvents envelope is no JSON object")
+        raise EventRejected("not_an_object", "the CloudEvents envelope is not a JSON object")
     if "data" in event:
         return canonical(event["data"]).encode()
     try:

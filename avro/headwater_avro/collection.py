@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, kept out of the way of a piece of work that makes many values and no cycles."""
+"""Pauses of Python's cyclic garbage collector during work that creates many objects and no cycles."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-LOOK_THROUGH = 2_000_000
-"""Once so many blocks of memory more are in use than after the last look, all values are looked through for cycles."""
+COLLECT_AFTER = 2_000_000
+"""A full collection runs once this many more blocks of memory are in use than after the last full collection."""
 
 _pause = Lock()
 _in_use = 0
@@ -17,12 +17,12 @@ _in_use = 0
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause the cyclic collector for a bounded piece of work, unless a pause is on already, here or in another thread.
+    """Pause the cyclic collector for a bounded piece of work, unless this or another thread has paused it already.
 
-    A batch is some millions of live values without a cycle among them: looking through them again and again took more
-    than two fifths of the writer's time, and a full collection in the middle of an answer nearly as long as the answer.
-    What the work leaves is freed by its reference counts all the same. Whoever begins a pause ends it: were it to last
-    until the last of several threads is done, a busy server would never collect.
+    A batch consists of millions of live objects without cycles: repeated collections took more than 40 % of the writer's
+    time, and a full collection during a query nearly as long as the query. Reference counts still free the objects that the
+    work releases. The thread that begins a pause ends it: if it lasted until the last of several threads is done, a busy
+    server would never collect.
     """
     if not _pause.acquire(blocking=False):
         yield
@@ -33,19 +33,20 @@ def collection_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            _spare_the_living()
+            _age_survivors()
             gc.enable()
         _pause.release()
 
 
-def _spare_the_living() -> None:
-    """Move what outlives the pause to the old values: else the collector began at once with all that was made meanwhile.
+def _age_survivors() -> None:
+    """Move surviving objects to the oldest generation, so that the collector does not begin with all of them at once.
 
-    What the work made says little of what it left: an answer is there at the end of its pause and gone a moment later.
+    The number of objects that the work created does not matter: an answer exists at the end of its pause, but is released
+    soon after.
     """
     global _in_use
-    if sys.getallocatedblocks() - _in_use < LOOK_THROUGH:
-        # In no time, whatever their number.
+    if sys.getallocatedblocks() - _in_use < COLLECT_AFTER:
+        # Constant time, whatever their number.
         gc.freeze()
         gc.unfreeze()
         return

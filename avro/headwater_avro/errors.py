@@ -1,16 +1,16 @@
-"""The error tree of headwater: each class says what to do next, and carries the exit code of a process that it ends.
+"""The error tree of headwater: each class determines what to do next, and the exit code of a process that it ends.
 
 ::
 
     HeadwaterError
-    ├── EventRejected      a message can't be used: dead-letter it with its code (specification 8)      exit code 1
+    ├── EventRejected      a message cannot be used: dead-letter it with its code (specification 8)      exit code 1
     ├── ConfigError        a wrong flag, setting or file: correct it and start again                    exit code 2
     │   └── SchemaMismatch the graph has the schema of another version of headwater: migrate or upgrade
     ├── ServerUnavailable  a server does not answer: start it or wait, then do the same again           exit code 3
-    ├── StoreRefused       the graph refused this very write and would refuse it again: bisect it       exit code 1
-    ├── StoreBusy          another transaction was in the way: do the same again                        exit code 3
+    ├── StoreRefused       the graph refused a write because of its content: bisect it                  exit code 1
+    ├── StoreBusy          another transaction conflicts with this one: do the same again               exit code 3
     └── StoreExhausted     the transaction needed more memory or time than the graph allows: do less    exit code 3
-        └── StoreTimedOut  it took longer than it may
+        └── StoreTimedOut  it exceeded the time limit
 
 Subclasses elsewhere (a failed stream, a damaged archive, a node that does not exist) inherit the code of their parent
 or set their own. Anything else that is raised is a bug.
@@ -41,11 +41,11 @@ class HeadwaterError(Exception):
     """The base of all errors of headwater; never raised itself."""
 
     exit_code: ClassVar[int] = 1
-    """The exit code of a process that this error ends: 1 failed or no, 2 wrong use, 3 a server is not there."""
+    """The exit code of a process that this error ends: 1 failed or negative, 2 wrong use, 3 a server is unavailable."""
 
 
 class EventRejected(HeadwaterError):
-    """A message can't be used; ``code`` is one of specification 8's, ``detail`` says what is wrong with this one."""
+    """A message cannot be used; ``code`` is a code of specification 8, ``detail`` says what is wrong with the message."""
 
     def __init__(self, code: RejectionCode, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
@@ -57,7 +57,7 @@ class EventRejected(HeadwaterError):
 
 
 class ConfigError(HeadwaterError):
-    """A setting, flag or file is wrong; the message names all faults found and what to write instead."""
+    """A setting, flag or file is wrong; the message names all faults and what to write instead."""
 
     exit_code = 2
 
@@ -82,20 +82,20 @@ class ServerUnavailable(HeadwaterError):
 
 
 class StoreRefused(HeadwaterError):
-    """The graph store refused a write because of its content, and would refuse it again."""
+    """The graph store refused a write because of its content, and would refuse it again if it were repeated."""
 
 
 class StoreBusy(HeadwaterError):
-    """Another transaction was in the way: do the same again."""
+    """Another transaction conflicts with this one: do the same again."""
 
     exit_code = 3
 
 
 class StoreExhausted(HeadwaterError):
-    """A transaction needed more memory or time than the graph allows: do the same in smaller portions."""
+    """A transaction needed more memory or time than the graph allows: do the same in smaller parts."""
 
     exit_code = 3
 
 
 class StoreTimedOut(StoreExhausted):
-    """A transaction took longer than it may."""
+    """A transaction exceeded the time limit."""

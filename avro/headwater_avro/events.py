@@ -1,6 +1,6 @@
-"""The event model: what of an OpenLineage event the rules read (specification 1).
+"""The event model: the parts of an OpenLineage event that the rules read (specification 1).
 
-Facets are kept as JSON texts (bytes), untouched; everything that identifies is typed and checked.
+Facets stay JSON texts (bytes), unchanged; identities are typed and validated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FacetTexts: TypeAlias = dict[str, bytes]
 
 
 class ListedDataset(Struct, frozen=True):
-    """A dataset as one side of an event lists it; ``own`` holds its inputFacets or outputFacets."""
+    """An input or output dataset of an event; ``own`` contains its inputFacets or outputFacets."""
 
     key: Key
     facets: FacetTexts
@@ -30,7 +30,7 @@ class ListedDataset(Struct, frozen=True):
 
 
 class RunEvent(Struct, frozen=True):
-    """What one event tells about one run; ``time`` in microseconds since 1970-01-01 UTC, ``rank`` of specification 2.1."""
+    """A run event; ``time`` is in microseconds since 1970-01-01 UTC, ``rank`` the type rank of specification 2.1."""
 
     time: int
     rank: int
@@ -43,7 +43,7 @@ class RunEvent(Struct, frozen=True):
 
 
 class JobEvent(Struct, frozen=True):
-    """What a design-time event tells about a job; ``text`` is the canonical JSON of the whole event (specification 4.4)."""
+    """A design-time event of a job; ``text`` is the canonical JSON of the whole event (specification 4.4)."""
 
     time: int
     job: Key
@@ -54,7 +54,7 @@ class JobEvent(Struct, frozen=True):
 
 
 class DatasetEvent(Struct, frozen=True):
-    """What a design-time event tells about a dataset; ``text`` is the canonical JSON of the whole event (specification 5.4)."""
+    """A design-time event of a dataset; ``text`` is the canonical JSON of the whole event (specification 5.4)."""
 
     time: int
     dataset: Key

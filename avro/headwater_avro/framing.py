@@ -1,7 +1,7 @@
-"""Confluent's framing: ``00``, four bytes of schema id, then the record; taken off with the help of a registry (specification 15).
+"""Confluent framing (specification 15): ``00``, four bytes of schema id, then the record that the registered schema describes.
 
-Under the id stands an Avro schema that is a version of our envelope, or a JSON schema, whose messages are the event's
-JSON itself: which one it is does not matter, the event is read as any other.
+The schema is either an Avro schema that is a version of the envelope, or a JSON schema, whose messages are the JSON of the
+event.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from .avro_codec import parse_schema, read_record
-from .codec import DEFAULT_DECOMPRESSION, Decompression, Unfolding
+from .codec import DEFAULT_DECOMPRESSION, Decompression, Decompressor
 from .errors import EventRejected
 from .registry import RegisteredSchema, Schemas
 
@@ -23,22 +23,22 @@ _MAY_BE_FRAMED = frozenset((0x00, 0x28, 0x1F))
 def unframed(
     value: bytes | None, schemas: Schemas, decompression: Decompression = DEFAULT_DECOMPRESSION
 ) -> bytes | None:
-    """Return a message's value without its frame, unfolded where it was compressed; as it is where it has no frame.
+    """Return a message's value decompressed and without its frame; the value itself if it has neither.
 
-    Raises EventRejected: ``unknown_schema`` for an id that the registry doesn't know or a schema that is not ours,
-    ``not_decodable`` for a record that does not follow it, ``too_large`` for one that was compressed and holds too much.
-    Raises ServerUnavailable while the registry can't tell.
+    Raises EventRejected: ``unknown_schema`` for an id that the registry does not know or a schema that is not an event's,
+    ``not_decodable`` for a record that does not match its schema, ``too_large`` beyond the limits of decompression.
+    Raises ServerUnavailable while the registry does not answer.
     """
     if not value or value[0] not in _MAY_BE_FRAMED:
         return value
-    layers = Unfolding(value, decompression)
-    opened = layers.unfold(value)
-    return layers.unfold(_body(opened, schemas)) if opened.startswith(FRAME) else opened
+    decompressor = Decompressor(value, decompression)
+    content = decompressor.decompress(value)
+    return decompressor.decompress(_body(content, schemas)) if content.startswith(FRAME) else content
 
 
 def _body(value: bytes, schemas: Schemas) -> bytes:
     if len(value) <= _HEAD:
-        raise EventRejected("not_decodable", "a frame with a schema id, and nothing in it")
+        raise EventRejected("not_decodable", "the message ends after the schema id")
     number = int.from_bytes(value[1:_HEAD], "big")
     registered = schemas.schema(number)
     match registered.kind:
@@ -46,7 +46,7 @@ def _body(value: bytes, schemas: Schemas) -> bytes:
             return value[_HEAD:]
         case "AVRO":
             return read_record(value[_HEAD:], _envelope(registered, number))
-    raise EventRejected("unknown_schema", f"schema id {number} is {registered.kind}: read are AVRO and JSON")
+    raise EventRejected("unknown_schema", f"schema id {number} is {registered.kind}; only AVRO and JSON are supported")
 
 
 @lru_cache(maxsize=1_000)
@@ -54,7 +54,7 @@ def _envelope(registered: RegisteredSchema, number: int) -> Any:
     try:
         parsed = parse_schema(registered.text)
     except ValueError as fault:
-        raise EventRejected("unknown_schema", f"schema id {number} is no Avro schema: {fault}") from None
+        raise EventRejected("unknown_schema", f"schema id {number} is not an Avro schema: {fault}") from None
     if not isinstance(parsed, dict) or parsed.get("name") != ENVELOPE:
-        raise EventRejected("unknown_schema", f"schema id {number} is no version of the record {ENVELOPE}")
+        raise EventRejected("unknown_schema", f"schema id {number} is not a version of the record {ENVELOPE}")
     return parsed

@@ -1,7 +1,7 @@
-"""OpenLineage JSON to events (specification 1): a fast road for well-formed RunEvents, and the law itself for all else.
+"""OpenLineage JSON to events (specification 1): a fast path for well-formed RunEvents, and the full rules for the rest.
 
-The fast road accepts only what it can read exactly as the law would; whatever it doesn't know (a null member, a key that
-is no string, an odd escape) it leaves to :func:`read_value`. A property test holds the two against each other.
+The fast path accepts only messages that it reads exactly as the full rules do, and leaves the others (with null members,
+non-string names or unusual escapes) to ``read_value``. A property test compares both.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _decode = msgspec.json.Decoder(_Wire).decode
 
 
 def read_event(message: bytes) -> Event:
-    """Return the event that a JSON message holds.
+    """Return the event in a JSON message.
 
-    Raises EventRejected with the code of specification 8 that fits: ``not_decodable``, ``not_an_object``, ``not_an_event``,
+    Raises EventRejected with a code of specification 8: ``not_decodable``, ``not_an_object``, ``not_an_event``,
     ``missing_identity``, ``bad_identity`` or ``bad_event_time``.
     """
     text_of(message)
@@ -87,48 +87,48 @@ def _texts(facets: dict[str, Raw]) -> FacetTexts:
 
 def _listed(named: list[Any], own: str) -> tuple[ListedDataset, ...] | None:
     side: dict[Key, ListedDataset] = {}
-    for one in named:
-        if not (is_name(one.namespace) and is_name(one.name)):
+    for dataset in named:
+        if not (is_name(dataset.namespace) and is_name(dataset.name)):
             return None
-        key = (one.namespace, one.name)
-        _list(side, ListedDataset(key, _texts(one.facets), _texts(getattr(one, own))))
+        key = (dataset.namespace, dataset.name)
+        _list(side, ListedDataset(key, _texts(dataset.facets), _texts(getattr(dataset, own))))
     return tuple(side.values())
 
 
 def _list(side: dict[Key, ListedDataset], new: ListedDataset) -> None:
-    """Put a dataset on its side; of one listed twice the facets are united, the later of one name stays (specification 1.6)."""
+    """Add a dataset to a side; the facets of a repeated dataset are merged, the later one of a name wins (specification 1.6)."""
     known = side.setdefault(new.key, new)
     if known is not new:
-        # In place: united into new dictionaries, a dataset listed n times would take n squared steps.
+        # In place: merging into new dictionaries would take quadratic time for a dataset listed many times.
         known.facets.update(new.facets)
         known.own.update(new.own)
 
 
-# ---- the law, member by member -------------------------------------------------------------------------------------
+# ---- the full rules, member by member --------------------------------------------------------------------------------
 
 
 def read_value(value: Json | None) -> Event:
-    """Return the event that a JSON value without nulls holds (specification 1.1 to 1.6).
+    """Return the event in a JSON value without nulls (specification 1.1 to 1.6).
 
-    Raises EventRejected; where several codes would fit, the first in the order of specification 8.
+    Raises EventRejected; if several codes apply, with the first in the order of specification 8.
     """
     if not isinstance(value, dict):
-        raise EventRejected("not_an_object", "the message is no JSON object")
+        raise EventRejected("not_an_object", "the message is not a JSON object")
     if "run" in value and "job" in value:
         return _read_run_event(value)
     if "job" in value:
         return _read_job_event(value)
     if "dataset" in value:
         return _read_dataset_event(value)
-    raise EventRejected("not_an_event", "neither run and job, nor job, nor dataset is there")
+    raise EventRejected("not_an_event", "the message has neither a run and a job, nor a job, nor a dataset")
 
 
-_NAMED = 5
-"""Faults of an event's identity that are named."""
+_MAX_FAULTS = 5
+"""The number of faults of an event's identity that an error names."""
 
 
 class _Identity:
-    """Collects the faults of an event's identity and names the gravest: missing before bad, identity before time."""
+    """Collects the faults of an event's identity and reports the worst: missing before bad, identity before time."""
 
     def __init__(self, event: dict[str, Json]) -> None:
         self.missing: list[str] = []
@@ -151,27 +151,27 @@ class _Identity:
         return (self.read(of, "namespace", path, is_name), self.read(of, "name", path, is_name))
 
     def side(self, event: dict[str, Json], member: str, own: str) -> tuple[ListedDataset, ...]:
-        listed = event.get(member, [])
-        if not isinstance(listed, list):
+        datasets = event.get(member, [])
+        if not isinstance(datasets, list):
             _note(self.missing, member)
             return ()
         side: dict[Key, ListedDataset] = {}
-        for number, item in enumerate(listed):
-            one = item if isinstance(item, dict) else {}
-            key = self.key(one, f"{member}[{number}].")
+        for number, item in enumerate(datasets):
+            dataset = item if isinstance(item, dict) else {}
+            key = self.key(dataset, f"{member}[{number}].")
             if is_name(key[0]) and is_name(key[1]):
-                _list(side, ListedDataset(key, _facet_texts(one.get("facets")), _facet_texts(one.get(own))))
+                _list(side, ListedDataset(key, _facet_texts(dataset.get("facets")), _facet_texts(dataset.get(own))))
         return tuple(side.values())
 
-    def settle(self) -> int:
-        """Return the event's time; raises EventRejected for the gravest fault."""
+    def event_time(self) -> int:
+        """Return the event's time; raises EventRejected for the worst fault."""
         if self.missing:
             raise EventRejected("missing_identity", "missing: " + ", ".join(self.missing))
         if self.bad:
-            why = "must be non-empty texts of at most 2000 characters without control characters: "
+            why = "must be non-empty strings of at most 2000 characters without control characters: "
             raise EventRejected("bad_identity", why + ", ".join(self.bad))
         if not isinstance(self.time, str):
-            raise EventRejected("bad_event_time", "eventTime is no text")
+            raise EventRejected("bad_event_time", "eventTime is not a string")
         try:
             return parse_time(self.time)
         except ValueError as fault:
@@ -179,8 +179,8 @@ class _Identity:
 
 
 def _note(faults: list[str], member: str) -> None:
-    # No more than are named: a list of millions of empty objects has as many faults.
-    if len(faults) < _NAMED:
+    # Only as many as an error names: a list of millions of empty objects has millions of faults.
+    if len(faults) < _MAX_FAULTS:
         faults.append(member)
 
 
@@ -200,7 +200,7 @@ def _read_run_event(event: dict[str, Json]) -> RunEvent:
     type_name = event.get("eventType")
     rank = RANK.get(type_name, OTHER) if isinstance(type_name, str) else OTHER
     run_facets, job_facets = _facet_texts(run.get("facets")), _facet_texts(job.get("facets"))
-    return RunEvent(identity.settle(), rank, run_id, key, run_facets, job_facets, inputs, outputs)
+    return RunEvent(identity.event_time(), rank, run_id, key, run_facets, job_facets, inputs, outputs)
 
 
 def _read_job_event(event: dict[str, Json]) -> JobEvent:
@@ -209,11 +209,11 @@ def _read_job_event(event: dict[str, Json]) -> JobEvent:
     key = identity.key(job, "job.")
     inputs = identity.side(event, "inputs", "inputFacets")
     outputs = identity.side(event, "outputs", "outputFacets")
-    return JobEvent(identity.settle(), key, _facet_texts(job.get("facets")), inputs, outputs, canonical(event))
+    return JobEvent(identity.event_time(), key, _facet_texts(job.get("facets")), inputs, outputs, canonical(event))
 
 
 def _read_dataset_event(event: dict[str, Json]) -> DatasetEvent:
     identity = _Identity(event)
     dataset = identity.object(event, "dataset")
     key = identity.key(dataset, "dataset.")
-    return DatasetEvent(identity.settle(), key, _facet_texts(dataset.get("facets")), canonical(event))
+    return DatasetEvent(identity.event_time(), key, _facet_texts(dataset.get("facets")), canonical(event))

@@ -1,8 +1,8 @@
-"""Confluent's schema registry: what stands behind the four bytes of an id (specification 15).
+"""A client of Confluent's schema registry: schemas by their ids (specification 15).
 
-The port is one question, `Schemas.schema`. A schema never changes under its id, so what was answered once is kept; an id
-that the registry doesn't know is asked for again only after a while, and a registry that is away is left alone for a
-moment, so that a task with ten thousand messages doesn't wait ten thousand times.
+The schema of an id never changes, so every schema is requested once. An unknown id is requested again only after a minute,
+and a registry that does not answer only after a second, so that a task with ten thousand messages does not wait ten thousand
+times.
 """
 
 from __future__ import annotations
@@ -23,61 +23,61 @@ from urllib.parse import urlsplit
 from .errors import ConfigError, EventRejected, ServerUnavailable
 
 TIMEOUT = 5.0
-"""Seconds for an answer."""
+"""Seconds to wait for a response."""
 
 AWAY, UNKNOWN = 1.0, 60.0
-"""Seconds for which a registry that did not answer is not asked, and an id that it didn't know is not asked for."""
+"""Seconds until a registry that did not answer is tried again, and until an unknown id is requested again."""
 
-MAX_ANSWER = 16_000_000
-"""Bytes of an answer at most."""
+MAX_RESPONSE = 16_000_000
+"""Maximum size of a response in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A schema as it was registered; ``kind`` is AVRO, JSON or PROTOBUF, ``text`` the schema itself."""
+    """A registered schema; ``kind`` is AVRO, JSON or PROTOBUF, ``text`` the schema itself."""
 
     kind: str
     text: str
 
 
 class Schemas(Protocol):
-    """Where schemas are found by their ids."""
+    """A source of schemas by id."""
 
     def schema(self, number: int) -> RegisteredSchema:
-        """Return the schema of an id; raises EventRejected (``unknown_schema``), ServerUnavailable while it can't tell."""
+        """Return the schema of an id; raises EventRejected (``unknown_schema``), ServerUnavailable without an answer."""
         ...
 
 
 class NoRegistry:
-    """What stands in where no registry is set: no id is known."""
+    """The schemas of a process without a configured registry: every id is unknown."""
 
     def schema(self, number: int) -> RegisteredSchema:
-        raise EventRejected("unknown_schema", f"no registry is set to ask for schema id {number}")
+        raise EventRejected("unknown_schema", f"no schema registry is set to resolve the schema id {number}")
 
 
 NO_REGISTRY: Final = NoRegistry()
 
 
 @dataclass
-class KeptSchemas:
-    """The fake: schemas in a dictionary, and a registry that can be away."""
+class MemorySchemas:
+    """Schemas in a dictionary, for tests; ``requested`` are the ids requested so far, and ``away`` makes it unavailable."""
 
-    kept: Mapping[int, RegisteredSchema] = field(default_factory=dict)
+    schemas: Mapping[int, RegisteredSchema] = field(default_factory=dict)
     away: bool = False
-    asked: list[int] = field(default_factory=list)
+    requested: list[int] = field(default_factory=list)
 
     def schema(self, number: int) -> RegisteredSchema:
-        self.asked.append(number)
+        self.requested.append(number)
         if self.away:
-            raise ServerUnavailable("the schema registry", "nowhere", "it is away")
-        if number not in self.kept:
+            raise ServerUnavailable("the schema registry", "memory", "it is unavailable")
+        if number not in self.schemas:
             raise _unknown(number)
-        return self.kept[number]
+        return self.schemas[number]
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrySettings:
-    """Where a registry is: addresses with commas between them, the account, and the PEM file of authorities to trust."""
+    """Settings of a registry: comma-separated addresses, the account, and the PEM file of the trusted authorities."""
 
     url: str
     user: str | None = None
@@ -86,12 +86,12 @@ class RegistrySettings:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The addresses, asked in their order until one answers."""
+        """The addresses, tried in their order until one answers."""
         return tuple(part.strip().rstrip("/") for part in self.url.split(",") if part.strip())
 
 
 class HttpSchemas:
-    """A registry that is asked over HTTP, ``GET /schemas/ids/N``; ConfigError for an address or a file that is none."""
+    """A registry over HTTP, ``GET /schemas/ids/N``; raises ConfigError for an invalid address or a missing file."""
 
     def __init__(self, settings: RegistrySettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
@@ -107,50 +107,50 @@ class HttpSchemas:
         if number not in self._known:
             if self._unknown.get(number, 0.0) > self._clock():
                 raise _unknown(number)
-            self._known[number] = self._patient(number)
+            self._known[number] = self._requested(number)
         return self._known[number]
 
     def subjects(self) -> int:
-        """Return how many subjects there are, to see that the registry answers; raises ServerUnavailable."""
-        told = self._ask("/subjects")
-        return len(told) if isinstance(told, list) else 0
+        """Return the number of subjects; raises ServerUnavailable if the registry does not answer."""
+        subjects = self._get("/subjects")
+        return len(subjects) if isinstance(subjects, list) else 0
 
-    def _patient(self, number: int) -> RegisteredSchema:
+    def _requested(self, number: int) -> RegisteredSchema:
         if self._away is not None and self._away[0] > self._clock():
             raise self._away[1]
         try:
-            return self._asked(number)
+            found = self._get(f"/schemas/ids/{number}")
+            if found is not None and not (isinstance(found, dict) and isinstance(found.get("schema"), str)):
+                raise self._unavailable("it answers, but not as a schema registry does")
         except ServerUnavailable as fault:
             self._away = (self._clock() + AWAY, fault)
             raise
-
-    def _asked(self, number: int) -> RegisteredSchema:
-        told = self._ask(f"/schemas/ids/{number}")
-        if told is None:
+        if found is None:
             self._unknown[number] = self._clock() + UNKNOWN
             raise _unknown(number)
-        if not isinstance(told, dict) or not isinstance(told.get("schema"), str):
-            raise ServerUnavailable("the schema registry", self._settings.url, "it answers, but not as a registry does")
-        return RegisteredSchema(str(told.get("schemaType") or "AVRO"), told["schema"])
+        return RegisteredSchema(str(found.get("schemaType") or "AVRO"), found["schema"])
 
-    def _ask(self, path: str) -> Any:
-        """The answer as JSON, None for 404; of several addresses the first that answers."""
+    def _get(self, path: str) -> Any:
+        """Return the response of the first address that answers, as JSON; None for an unknown id."""
         fault: Exception | None = None
         for address in self._settings.addresses:
             try:
                 return self._fetch(address + path)
             except (OSError, ValueError) as failed:
                 fault = failed
-        raise ServerUnavailable("the schema registry", self._settings.url, _reason(fault)) from fault
+        raise self._unavailable(_reason(fault)) from fault
+
+    def _unavailable(self, hint: str) -> ServerUnavailable:
+        return ServerUnavailable("the schema registry", self._settings.url, hint)
 
     def _fetch(self, url: str) -> Any:
         request = urllib.request.Request(url, headers=self._headers())  # noqa: S310 - the schemes are checked
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT, context=self._context) as answer:  # noqa: S310
-                return json.loads(answer.read(MAX_ANSWER))
+            with urllib.request.urlopen(request, timeout=TIMEOUT, context=self._context) as response:  # noqa: S310
+                return json.loads(response.read(MAX_RESPONSE))
         except urllib.error.HTTPError as fault:
             with fault:
-                if fault.code == 404 and _is_registrys(fault.read(MAX_ANSWER)):
+                if fault.code == 404 and _is_registry_error(fault.read(MAX_RESPONSE)):
                     return None
             raise
 
@@ -164,36 +164,36 @@ class HttpSchemas:
 
 @cache
 def schemas_of(settings: RegistrySettings) -> HttpSchemas:
-    """Return the process's registry of these settings: one, so that an id is asked for once."""
+    """Return the registry of these settings; the process has one, so that it requests every id once."""
     return HttpSchemas(settings)
 
 
 def _check(address: str) -> None:
     if not address.startswith(("http://", "https://")):
-        raise ConfigError(f"HEADWATER_SCHEMA_REGISTRY_URL begins with http:// or https://, not {address!r}")
+        raise ConfigError(f"HEADWATER_SCHEMA_REGISTRY_URL must begin with http:// or https://, not {address!r}")
     if "@" in urlsplit(address).netloc:
-        # It would be shown wherever the address is; so it is not repeated here either.
-        raise ConfigError("HEADWATER_SCHEMA_REGISTRY_URL has an account in it: set _USER and _PASSWORD instead")
+        # Messages show the address, so it must not contain a password; neither does this message.
+        raise ConfigError("HEADWATER_SCHEMA_REGISTRY_URL contains an account: set _USER and _PASSWORD instead")
 
 
 def _unknown(number: int) -> EventRejected:
     return EventRejected("unknown_schema", f"the registry knows no schema id {number}")
 
 
-def _is_registrys(answer: bytes) -> bool:
-    """Tell a registry's 404 (``error_code`` 40403) from that of a proxy or a wrong path: only the first is an answer."""
+def _is_registry_error(response: bytes) -> bool:
+    """Return whether a 404 is a registry's (``error_code`` 40403), not that of a proxy or of a wrong path."""
     try:
-        told = json.loads(answer)
+        error = json.loads(response)
     except ValueError:
         return False
-    return isinstance(told, dict) and "error_code" in told
+    return isinstance(error, dict) and "error_code" in error
 
 
 def _trust(ca: str | None) -> ssl.SSLContext | None:
     if ca is None:
         return None
     if not Path(ca).is_file():
-        raise ConfigError(f"HEADWATER_SCHEMA_REGISTRY_CA: there is no file {ca}")
+        raise ConfigError(f"HEADWATER_SCHEMA_REGISTRY_CA: the file {ca} does not exist")
     return ssl.create_default_context(cafile=ca)
 
 
@@ -201,5 +201,5 @@ def _reason(fault: Exception | None) -> str:
     if isinstance(fault, urllib.error.HTTPError):
         if fault.code in (401, 403):
             return f"it refuses HEADWATER_SCHEMA_REGISTRY_USER and _PASSWORD (HTTP {fault.code})"
-        return f"it answers HTTP {fault.code}; is the path of HEADWATER_SCHEMA_REGISTRY_URL right?"
+        return f"it answers HTTP {fault.code}: check the path of HEADWATER_SCHEMA_REGISTRY_URL"
     return str(fault)

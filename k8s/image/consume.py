@@ -1,4 +1,4 @@
-"""The consumer as spark-submit starts it: a file, since a module has no path that a SparkApplication could name."""
+"""The consumer's script for spark-submit: a SparkApplication needs the path of a file, not a module."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a container of the image runs: ``executor`` and ``driver`` as Spark on Kubernetes says them, else a command.
+"""The entry point of the image: ``executor`` and ``driver`` as Spark on Kubernetes passes them, else a command.
 
-Spark tells an executor all by its environment (org.apache.spark.deploy.k8s.Constants); the process that begins here is
-replaced, so that signals reach the program itself.
+Spark configures an executor by its environment (org.apache.spark.deploy.k8s.Constants). The program replaces this
+process, so that signals reach the program itself.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ EXECUTOR = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTION = "SPARK_JAVA_OPT_"
 
 
-def command(words: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """Return what to run for the arguments of the container; raises KeyError where Spark's environment lacks something."""
-    match list(words):
+def command(arguments: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Return the command for the arguments of the container; raises KeyError if Spark's environment is incomplete."""
+    match list(arguments):
         case ["executor", *_]:
             return _executor(environ)
-        case ["driver", *rest]:
-            return _driver(rest, environ)
+        case ["driver", *remaining]:
+            return _driver(remaining, environ)
         case []:
             return ["headwater", "consume"]
-        case given:
-            return given
+        case program:
+            return program
 
 
 def _executor(environ: Mapping[str, str]) -> list[str]:
     home, memory = environ["SPARK_HOME"], environ["SPARK_EXECUTOR_MEMORY"]
     classpath = [f"{home}/conf", environ.get("SPARK_CLASSPATH", ""), f"{home}/jars/*"]
-    told = {
+    options = {
         "--driver-url": "SPARK_DRIVER_URL",
         "--executor-id": "SPARK_EXECUTOR_ID",
         "--cores": "SPARK_EXECUTOR_CORES",
@@ -47,7 +47,7 @@ def _executor(environ: Mapping[str, str]) -> list[str]:
         "-cp",
         ":".join(filter(None, classpath)),
         EXECUTOR,
-        *(word for flag, name in told.items() for word in (flag, environ[name])),
+        *(part for flag, name in options.items() for part in (flag, environ[name])),
     ]
 
 
@@ -56,20 +56,20 @@ def _java_options(environ: Mapping[str, str]) -> list[str]:
     return [environ[f"{_OPTION}{number}"] for number in numbers]
 
 
-def _driver(rest: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    # This pod is the driver that cluster mode asked for: here it runs as a client.
+def _driver(remaining: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    # This pod is the driver that cluster mode requested, so spark-submit runs in client mode.
     address = environ["SPARK_DRIVER_BIND_ADDRESS"]
     submit = f"{environ['SPARK_HOME']}/bin/spark-submit"
-    return [submit, "--deploy-mode", "client", "--conf", f"spark.driver.bindAddress={address}", *rest]
+    return [submit, "--deploy-mode", "client", "--conf", f"spark.driver.bindAddress={address}", *remaining]
 
 
 def main() -> None:
-    """Become the program."""
+    """Replace this process with the program."""
     found = command(sys.argv[1:], os.environ)
     try:
-        os.execvp(found[0], found)  # noqa: S606  # no shell is wanted
+        os.execvp(found[0], found)  # noqa: S606  # without a shell
     except OSError as fault:
-        sys.exit(f"{found[0]} can't be run: {fault.strerror}")
+        sys.exit(f"cannot run {found[0]}: {fault.strerror}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Put the jars of Spark's Kafka source into a folder: ``python fetch_jars.py FOLDER``; each is checked by the jar lock."""
+"""Write the jars of Spark's Kafka source to a folder: ``python fetch_jars.py FOLDER``; the jar lock verifies each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headwater_stack import fetch
 
 
 def main() -> None:
-    """Fetch and copy; raises ServerUnavailable where the jars' repository is not there."""
+    """Fetch and copy the jars; raises ServerUnavailable if the repository of the jars does not answer."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for jar in fetch(["spark-kafka"]):

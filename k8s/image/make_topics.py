@@ -1,6 +1,6 @@
-"""Make the topics of events and dead letters: ``make-topics --partitions N --replicas N [--config NAME=VALUE]…``.
+"""Create the topics of events and dead letters: ``make-topics --partitions N --replicas N [--config NAME=VALUE]…``.
 
-What is there already stays as it is, so this can run again at any time. Exit codes as everywhere: 0 they are there,
+Existing topics stay unchanged, so this can run again at any time. Exit codes as everywhere: 0 the topics exist,
 2 wrong settings or Kafka refuses, 3 Kafka does not answer.
 """
 
@@ -18,11 +18,11 @@ from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
 from headwater_consumer.config import ConsumerSettings, load
 from headwater_consumer.kafka.brokers import Client, kafka_client, partitions_of, prepare_topics
 
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 
 def make(settings: ConsumerSettings, partitions: int, replicas: int, config: Mapping[str, str]) -> bool:
-    """Make what is missing; tell whether the topic of events was. Raises ServerUnavailable, ConfigError."""
+    """Create missing topics; return whether the topic of events was missing. Raises ServerUnavailable, ConfigError."""
     client = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
     missing = not partitions_of(client, (settings.kafka_topic,))[settings.kafka_topic]
     if missing:
@@ -32,12 +32,12 @@ def make(settings: ConsumerSettings, partitions: int, replicas: int, config: Map
 
 
 def _create(client: Client, topic: NewTopic) -> None:
-    admin = AdminClient(client)  # its answers end with it
+    admin = AdminClient(client)  # its futures need it alive
     try:
-        admin.create_topics([topic], operation_timeout=_PATIENCE)[topic.topic].result()
+        admin.create_topics([topic], operation_timeout=_TIMEOUT)[topic.topic].result()
     except KafkaException as fault:
         if fault.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-            raise ConfigError(f"the topic {topic.topic} can't be made: {fault.args[0].str()}") from fault
+            raise ConfigError(f"the topic {topic.topic} cannot be created: {fault.args[0].str()}") from fault
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -47,26 +47,25 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _words(words: Sequence[str]) -> argparse.Namespace:
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make-topics")
     parser.add_argument("--partitions", type=int, required=True)
     parser.add_argument("--replicas", type=int, required=True)
     parser.add_argument("--config", type=_pair, action="append", default=[])
-    return parser.parse_args(words)
+    return parser.parse_args(arguments)
 
 
 def main() -> int:
     """Read the arguments and HEADWATER_KAFKA_*; return the exit code."""
-    words = _words(sys.argv[1:])
+    arguments = _parse(sys.argv[1:])
     try:
         settings = load(environ=os.environ, needs=frozenset({"kafka"})).settings
-        made = make(settings, words.partitions, words.replicas, dict(words.config))
+        was_missing = make(settings, arguments.partitions, arguments.replicas, dict(arguments.config))
     except HeadwaterError as fault:
         print(f"make-topics: {fault}", file=sys.stderr)
         return 3 if isinstance(fault, ServerUnavailable) else 2
-    print(
-        f"{settings.kafka_topic} {'was made' if made else 'is there'}; dead letters go to {settings.dead_letter_topic}"
-    )
+    status = "was created" if was_missing else "exists"
+    print(f"{settings.kafka_topic} {status}; dead letters are sent to {settings.dead_letter_topic}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Write what the image holds beyond its base, as CycloneDX 1.6: ``python sbom.py FILE``.
+"""Write the bill of materials of the image, its base excluded, as CycloneDX 1.6: ``python sbom.py FILE``.
 
 Python packages are those of the running environment, jars those of the jar lock.
 """
@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def sbom() -> dict[str, Any]:
-    """Return the bill of materials; the same environment gives the same text."""
+    """Return the bill of materials, the same for the same environment."""
     components = [*map(_package, distributions()), *map(_jar, jars_of(("spark-kafka",)))]
     unique = {component["purl"]: component for component in components}
     return {
@@ -32,24 +32,24 @@ def sbom() -> dict[str, Any]:
     }
 
 
-def _package(found: Distribution) -> dict[str, Any]:
-    name = found.metadata["Name"].lower().replace("_", "-")
-    licences = [{"license": {"name": text}} for text in _licences(found)]
+def _package(distribution: Distribution) -> dict[str, Any]:
+    name = distribution.metadata["Name"].lower().replace("_", "-")
+    licences = [{"license": {"name": text}} for text in _licences(distribution)]
     return {
         "type": "library",
         "name": name,
-        "version": found.version,
-        "purl": f"pkg:pypi/{name}@{found.version}",
+        "version": distribution.version,
+        "purl": f"pkg:pypi/{name}@{distribution.version}",
         **({"licenses": licences} if licences else {}),
     }
 
 
-def _licences(found: Distribution) -> Iterator[str]:
-    # Whole licence texts stand in this field too.
-    metadata = found.metadata
-    told = next((metadata[name] for name in ("License-Expression", "License") if name in metadata), "")
-    if told and "\n" not in told:
-        yield told
+def _licences(distribution: Distribution) -> Iterator[str]:
+    # This field may contain a complete licence text.
+    metadata = distribution.metadata
+    licence = next((metadata[name] for name in ("License-Expression", "License") if name in metadata), "")
+    if licence and "\n" not in licence:
+        yield licence
 
 
 def _jar(jar: Jar) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A schema registry in this process, over HTTP: as much of Confluent's API as is asked for."""
+"""A schema registry in this process, over HTTP: the part of Confluent's API that the client uses."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ AVRO, JSON = RegisteredSchema("AVRO", ENVELOPE), RegisteredSchema("JSON", '{"typ
 
 
 def framed(number: int, body: bytes) -> bytes:
-    """A message under a schema id."""
+    """Return a message with Confluent framing."""
     return b"\x00" + number.to_bytes(4, "big") + body
 
 
 class Registry:
-    """Schemas by id; ``status`` other than 200 is answered to everything, ``seen`` are the paths asked for.
+    """Schemas by id; a ``status`` other than 200 answers every request, and ``seen`` are the requested paths.
 
-    The first ``away_for`` questions are answered by 503.
+    The first ``away_for`` requests get 503.
     """
 
-    def __init__(self, kept: dict[int, RegisteredSchema], away_for: int = 0) -> None:
-        self.kept = kept
+    def __init__(self, schemas: dict[int, RegisteredSchema], away_for: int = 0) -> None:
+        self.schemas = schemas
         self.away_for = away_for
         self.status = 200
         self.body = b"<html>a proxy's page</html>"
@@ -42,18 +42,18 @@ class Registry:
         if self.status != 200 or len(self.seen) <= self.away_for:
             return 503 if self.status == 200 else self.status, self.body
         if path == "/subjects":
-            return 200, json.dumps([f"s{number}" for number in self.kept]).encode()
-        found = self.kept.get(int(path.rpartition("/")[2]))
+            return 200, json.dumps([f"s{number}" for number in self.schemas]).encode()
+        found = self.schemas.get(int(path.rpartition("/")[2]))
         if found is None:
             return 404, b'{"error_code": 40403, "message": "Schema not found"}'
-        # Of an Avro schema the type is left out.
+        # Confluent omits the type of Avro schemas.
         kind = {} if found.kind == "AVRO" else {"schemaType": found.kind}
         return 200, json.dumps({"schema": found.text, **kind}).encode()
 
 
 @contextmanager
 def served(registry: Registry, port: int = 0, identity: Path | None = None) -> Iterator[str]:
-    """Serve a registry on this machine, with TLS where its certificate and key are given; gives its address."""
+    """Serve a registry on this machine, with TLS if ``identity`` has its certificate and key; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

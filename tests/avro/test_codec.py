@@ -1,4 +1,4 @@
-"""The wire: every message means the same by either road and in either form (specification 1, 15)."""
+"""Codecs: a message is the same event on the fast and the full path, and in every encoding (specification 1, 15)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GOLDEN = [message for case in all_cases() for message in case.messages]
 
 
 def outcome(message: bytes) -> Any:
-    """What a message means: the event with its facets in canonical form, or the code it is refused with."""
+    """Return the event of a message with its facets in canonical form, or the code of its rejection."""
     try:
         return plain(read_message(message))
     except EventRejected as rejected:
@@ -35,7 +35,7 @@ def outcome(message: bytes) -> Any:
 
 
 def plain(event: Event) -> Any:
-    """An event with each facet text in its canonical form."""
+    """Return an event with each facet text in its canonical form."""
 
     def canonical(value: Any) -> Any:
         if isinstance(value, bytes):
@@ -52,46 +52,46 @@ def plain(event: Event) -> Any:
 
 
 def _side(event: Event, side: str) -> list[Any]:
-    return [[one.key, one.facets, one.own] for one in getattr(event, side, ())]
+    return [[dataset.key, dataset.facets, dataset.own] for dataset in getattr(event, side, ())]
 
 
 @settings(max_examples=300)
 @given(event_sets())
-def test_the_fast_road_reads_what_the_law_reads(messages: list[bytes]) -> None:
+def test_the_fast_path_reads_the_same_as_the_full_rules(messages: list[bytes]) -> None:
     for message in messages:
-        by_law: Any
+        by_rules: Any
         try:
-            by_law = plain(read_value(parse(message)))
+            by_rules = plain(read_value(parse(message)))
         except EventRejected as rejected:
-            by_law = rejected.code
-        assert outcome(message) == by_law
+            by_rules = rejected.code
+        assert outcome(message) == by_rules
 
 
-def test_the_fast_road_is_taken_by_an_ordinary_event() -> None:
+def test_an_ordinary_event_takes_the_fast_path() -> None:
     assert _decode(EVENT).run.runId == "r"
     assert isinstance(read_event(EVENT), RunEvent)
 
 
 @pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row.name)
-def test_a_message_is_refused_with_its_code_or_taken(row: Message) -> None:
+def test_a_message_is_rejected_with_its_code_or_accepted(row: Message) -> None:
     found = outcome(row.value)
     assert (found if isinstance(found, str) else None) == row.code
 
 
 @pytest.mark.parametrize("message", GOLDEN)
-def test_an_event_means_the_same_in_its_avro_envelope(message: bytes) -> None:
+def test_an_event_is_the_same_in_its_avro_envelope(message: bytes) -> None:
     expected = outcome(message)
     if isinstance(expected, str):
         return
     try:
         envelope = encode_avro(message)
     except ValueError:
-        return  # what an envelope can't hold stays JSON
+        return  # an event that the envelope cannot represent stays JSON
     assert envelope[:2] == b"\xc3\x01"
     assert outcome(envelope) == expected
 
 
-def test_an_envelope_of_an_unknown_schema_is_an_unknown_schema() -> None:
+def test_an_envelope_with_an_unknown_fingerprint_has_an_unknown_schema() -> None:
     envelope = encode_avro(EVENT)
     assert outcome(envelope[:2] + bytes(8) + envelope[10:]) == "unknown_schema"
     assert outcome(b"\x00\x00\x00\x00\x07body") == "unknown_schema"
@@ -104,13 +104,13 @@ def test_a_broken_envelope_is_not_decodable() -> None:
 
 
 @pytest.mark.parametrize("wrap", [zstandard.ZstdCompressor().compress, gzip.compress], ids=["zstd", "gzip"])
-def test_a_wrapped_message_means_what_is_in_it(wrap: Any) -> None:
+def test_a_compressed_message_is_the_event_in_it(wrap: Any) -> None:
     assert outcome(wrap(EVENT)) == outcome(EVENT)
     assert outcome(wrap(encode_avro(EVENT))) == outcome(EVENT)
     assert outcome(wrap(EVENT)[:-6]) == "not_decodable"
 
 
-def test_a_message_compressed_over_and_over_is_not_decodable() -> None:
+def test_a_message_compressed_many_times_is_not_decodable() -> None:
     message = EVENT
     for _ in range(1500):
         message = gzip.compress(message, mtime=0)
@@ -148,8 +148,8 @@ tokens = st.sampled_from(
 
 @settings(max_examples=3_000)
 @given(st.lists(tokens, min_size=1, max_size=8).map(b"".join))
-def test_a_facet_that_the_fast_road_takes_is_valid_json(text: bytes) -> None:
-    """Joining compares the texts of facets; it could not leave a record as it was if one of them could not be read then."""
+def test_a_facet_that_the_fast_path_accepts_is_valid_json(text: bytes) -> None:
+    """Merging parses the texts of facets, and must not fail on a text that was accepted before."""
     message = EVENT[:-2] + b',"facets":{"f":' + text + b"}}}"
     try:
         event = read_message(message)

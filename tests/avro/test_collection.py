@@ -1,4 +1,4 @@
-"""The pause of the cyclic collector: over nested work, in several threads, and whatever way the work ends."""
+"""Pauses of the cyclic collector: nested, in several threads, and after exceptions."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headwater_avro import collection
 from headwater_avro.collection import collection_paused
 
 
-def test_the_collector_is_off_within_and_on_afterwards() -> None:
+def test_the_collector_is_disabled_within_a_pause_and_enabled_afterwards() -> None:
     with collection_paused():
         assert not gc.isenabled()
         with collection_paused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
-    with pytest.raises(ValueError, match="gone wrong"), collection_paused():
-        raise ValueError("gone wrong")
+    with pytest.raises(ValueError, match="failed"), collection_paused():
+        raise ValueError("failed")
     assert gc.isenabled()
 
 
-def test_who_had_it_off_keeps_it_off() -> None:
+def test_a_disabled_collector_stays_disabled() -> None:
     gc.disable()
     try:
         with collection_paused():
@@ -35,8 +35,8 @@ def test_who_had_it_off_keeps_it_off() -> None:
         gc.enable()
 
 
-def test_whoever_began_a_pause_ends_it() -> None:
-    """A busy server has some thread at work at any time; it must collect all the same."""
+def test_the_thread_that_began_a_pause_ends_it() -> None:
+    """A busy server always has a working thread, and must collect nevertheless."""
     begun, go_on = Barrier(2), Barrier(2)
 
     def work() -> None:
@@ -58,53 +58,53 @@ def test_whoever_began_a_pause_ends_it() -> None:
 
 
 class Node:
-    """A value that is in a cycle with itself."""
+    """An object that refers to itself."""
 
     def __init__(self) -> None:
         self.itself = self
 
 
-def test_what_outlives_a_pause_is_not_looked_through_at_its_end() -> None:
-    looked: list[str] = []
+def test_objects_that_survive_a_pause_are_not_traversed_at_its_end() -> None:
+    collections: list[str] = []
 
-    def look(phase: str, _: dict[str, int]) -> None:
-        looked.append(phase)
+    def record(phase: str, _: dict[str, int]) -> None:
+        collections.append(phase)
 
     gc.collect()
     with collection_paused():
-        kept = [[number] for number in range(100_000)]
-        gc.callbacks.append(look)
+        values = [[number] for number in range(100_000)]
+        gc.callbacks.append(record)
     try:
         young = gc.get_count()[0]
-        assert not looked
+        assert not collections
     finally:
-        gc.callbacks.remove(look)
-    assert young < 1_000 < len(kept)
+        gc.callbacks.remove(record)
+    assert young < 1_000 < len(values)
 
 
-def test_cycles_that_pauses_left_are_found_after_enough_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection, "LOOK_THROUGH", 10_000)
-    left = []
+def test_cycles_of_many_pauses_are_collected_eventually(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "COLLECT_AFTER", 10_000)
+    references = []
     for _ in range(20):
         with collection_paused():
-            left += [weakref.ref(Node()) for _ in range(1_000)]
-    there = sum(one() is not None for one in left)
+            references += [weakref.ref(Node()) for _ in range(1_000)]
+    there = sum(reference() is not None for reference in references)
     assert 0 < there < 15_000
 
 
-def test_what_is_let_go_of_after_a_pause_is_no_reason_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that gives an answer after the other would else pause for all its values each hundredth time."""
-    monkeypatch.setattr(collection, "LOOK_THROUGH", 100_000)
-    looked: list[int] = []
+def test_objects_released_after_a_pause_do_not_cause_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a server with many successive answers would run a full collection every hundred answers."""
+    monkeypatch.setattr(collection, "COLLECT_AFTER", 100_000)
+    collections: list[int] = []
 
-    def look(phase: str, told: dict[str, int]) -> None:
-        if phase == "start" and told["generation"] == 2:
-            looked.append(1)
+    def record(phase: str, details: dict[str, int]) -> None:
+        if phase == "start" and details["generation"] == 2:
+            collections.append(1)
 
     with collection_paused():
         gc.collect()
         monkeypatch.setattr(collection, "_in_use", sys.getallocatedblocks())
-    gc.callbacks.append(look)
+    gc.callbacks.append(record)
     try:
         for _ in range(20):
             with collection_paused():
@@ -112,5 +112,5 @@ def test_what_is_let_go_of_after_a_pause_is_no_reason_to_look(monkeypatch: pytes
             assert len(answer) == 20_000
             del answer
     finally:
-        gc.callbacks.remove(look)
-    assert not looked
+        gc.callbacks.remove(record)
+    assert not collections

@@ -1,4 +1,4 @@
-"""How much a compressed message may hold: within both limits it is read, beyond either it is ``too_large``."""
+"""Limits of compressed messages: within both a message is read, beyond either it is ``too_large``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater_avro.codec import Decompression, read_message
 from headwater_avro.errors import EventRejected
 from headwater_avro.events import RunEvent
 from headwater_avro.framing import unframed
-from headwater_avro.registry import KeptSchemas
+from headwater_avro.registry import MemorySchemas
 
 from .registries import JSON, framed
 
@@ -26,7 +26,7 @@ both = pytest.mark.parametrize("compress", [zstandard.compress, gzip.compress], 
 
 
 def padded(size: int) -> bytes:
-    """An event of so many bytes, nearly all of them blanks."""
+    """Return an event of ``size`` bytes, nearly all of them spaces."""
     return EVENT[:-1] + b" " * (size - len(EVENT)) + b"}"
 
 
@@ -38,7 +38,7 @@ def refused(value: bytes, decompression: Decompression | None = None) -> EventRe
 
 
 @both
-def test_a_message_may_hold_as_many_bytes_as_the_limit_says_and_no_more(compress: Compress) -> None:
+def test_the_decompressed_size_is_limited(compress: Compress) -> None:
     limit = Decompression(most_bytes=100_000, free_bytes=100_000)
     assert isinstance(read_message(compress(padded(100_000)), (), limit), RunEvent)
     fault = refused(compress(padded(100_001)), limit)
@@ -47,7 +47,7 @@ def test_a_message_may_hold_as_many_bytes_as_the_limit_says_and_no_more(compress
 
 
 @both
-def test_a_message_may_hold_as_many_times_its_own_size_as_the_ratio_says(compress: Compress) -> None:
+def test_the_decompression_ratio_is_limited(compress: Compress) -> None:
     value = compress(padded(200_000))
     enough = -(-200_000 // len(value))
     assert isinstance(read_message(value, (), Decompression(ratio=enough, free_bytes=0)), RunEvent)
@@ -57,19 +57,19 @@ def test_a_message_may_hold_as_many_times_its_own_size_as_the_ratio_says(compres
     assert isinstance(read_message(value, (), Decompression(ratio=1, free_bytes=200_000)), RunEvent)
 
 
-def test_the_small_message_that_held_a_hundred_megabytes_is_too_large_by_default() -> None:
+def test_a_small_message_of_a_hundred_decompressed_megabytes_is_too_large_by_default() -> None:
     empties = b"[" + b"{}," * (100 * MEGABYTE // 3) + b"{}]"
     bomb = zstandard.compress(EVENT[:-1] + b',"x":' + empties + b"}")
     assert len(bomb) < 20_000
     refused(bomb)
 
 
-def test_a_plain_message_has_no_limit() -> None:
+def test_an_uncompressed_message_has_no_limit() -> None:
     assert isinstance(read_message(padded(20 * MEGABYTE)), RunEvent)
     assert isinstance(read_message(padded(2_000), (), Decompression(most_bytes=1, free_bytes=0, ratio=1)), RunEvent)
 
 
-def test_column_lineage_that_repeats_its_indirect_inputs_for_every_column_is_not_too_large() -> None:
+def test_column_lineage_with_repeated_indirect_inputs_is_not_too_large() -> None:
     # Spark's stock listener lists the columns of every filter and join for each output column: hundreds to one, by zstd.
     indirect = b",".join(
         b'{"namespace":"s3://warehouse","name":"raw/customers","field":"filter_%d","transformations":[{"type":"INDIRECT",'
@@ -85,31 +85,31 @@ def test_column_lineage_that_repeats_its_indirect_inputs_for_every_column_is_not
 
 
 @pytest.mark.parametrize("layers", [2, 3])
-def test_all_layers_of_compression_share_one_limit(layers: int) -> None:
+def test_all_compression_layers_share_a_limit(layers: int) -> None:
     noise = random.Random(7).randbytes(30_000).hex().encode()
     event = EVENT[:-1] + b',"producer":"' + noise + b'"}'
     value = event
-    held = 0
+    size = 0
     for _ in range(layers):
-        held += len(value)
+        size += len(value)
         value = gzip.compress(value)
-    assert isinstance(read_message(value, (), Decompression(most_bytes=held, free_bytes=held)), RunEvent)
-    refused(value, Decompression(most_bytes=held - 1, free_bytes=held))
+    assert isinstance(read_message(value, (), Decompression(most_bytes=size, free_bytes=size)), RunEvent)
+    refused(value, Decompression(most_bytes=size - 1, free_bytes=size))
 
 
-def test_what_is_compressed_inside_a_frame_counts_with_what_is_around_it() -> None:
-    schemas = KeptSchemas({2: JSON})
+def test_layers_inside_and_outside_a_frame_share_a_limit() -> None:
+    schemas = MemorySchemas({2: JSON})
     inner = gzip.compress(padded(50_000))
     value = zstandard.compress(framed(2, inner))
-    held = len(framed(2, inner)) + 50_000
-    assert unframed(value, schemas, Decompression(most_bytes=held, free_bytes=held)) == padded(50_000)
+    size = len(framed(2, inner)) + 50_000
+    assert unframed(value, schemas, Decompression(most_bytes=size, free_bytes=size)) == padded(50_000)
     with pytest.raises(EventRejected) as rejected:
-        unframed(value, schemas, Decompression(most_bytes=held - 1, free_bytes=held))
+        unframed(value, schemas, Decompression(most_bytes=size - 1, free_bytes=size))
     assert rejected.value.code == "too_large"
 
 
 @both
-def test_the_memory_of_decompression_is_bounded_by_the_limit_and_not_by_the_message(compress: Compress) -> None:
+def test_decompression_memory_is_bounded_by_the_limit(compress: Compress) -> None:
     value = compress(b" " * (200 * MEGABYTE))
     tracemalloc.start()
     try:
@@ -121,7 +121,7 @@ def test_the_memory_of_decompression_is_bounded_by_the_limit_and_not_by_the_mess
 
 
 @both
-def test_a_message_cut_off_in_the_middle_is_not_decodable(compress: Compress) -> None:
+def test_a_truncated_message_is_not_decodable(compress: Compress) -> None:
     with pytest.raises(EventRejected) as rejected:
         read_message(compress(padded(3 * MEGABYTE))[:-100])
     assert rejected.value.code == "not_decodable"

@@ -1,4 +1,4 @@
-"""Every error says by its class how a process ends, from the command line and in the container alike."""
+"""The class of an error determines a process's exit code, on the command line and in the container."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _all_errors() -> list[type[HeadwaterError]]:
     return found
 
 
-def test_subclasses_of_an_error_end_a_process_as_their_parent_does() -> None:
+def test_subclasses_of_an_error_have_the_exit_code_of_their_parent() -> None:
     for error in _all_errors():
         if issubclass(error, ServerUnavailable):
             assert error.exit_code == 3, error

@@ -1,4 +1,4 @@
-"""Messages under a schema id (specification 15): the frame comes off, and the event is what it would be without."""
+"""Messages with Confluent framing (specification 15) are the events in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import zstandard
 from headwater_avro.codec import encode_avro, read_message
 from headwater_avro.errors import EventRejected, ServerUnavailable
 from headwater_avro.framing import unframed
-from headwater_avro.registry import NO_REGISTRY, KeptSchemas, RegisteredSchema
+from headwater_avro.registry import NO_REGISTRY, MemorySchemas, RegisteredSchema
 
 from .registries import AVRO, ENVELOPE, JSON, framed
 
@@ -34,7 +34,7 @@ def envelope(**changed: Any) -> RegisteredSchema:
 NEWER = envelope(
     fields=[{"name": "added", "type": "string", "default": ""}, *json.loads(ENVELOPE)["fields"]], doc="a later one"
 )
-SCHEMAS = KeptSchemas(
+SCHEMAS = MemorySchemas(
     {
         1: AVRO,
         2: JSON,
@@ -61,48 +61,48 @@ SCHEMAS = KeptSchemas(
     ],
     ids=["Avro", "JSON", "newer Avro", "large id", "zstd", "gzip of zstd"],
 )
-def test_what_is_in_the_frame_is_the_event(value: bytes) -> None:
+def test_a_framed_message_is_the_event_in_it(value: bytes) -> None:
     assert read_message(unframed(value, SCHEMAS)) == read_message(TEXT)
 
 
 @pytest.mark.parametrize("value", [None, b"", TEXT, encode_avro(TEXT), b"nonsense"])
-def test_what_has_no_frame_passes_and_nobody_is_asked(value: bytes | None) -> None:
-    schemas = KeptSchemas(away=True)
+def test_a_message_without_a_frame_is_unchanged_and_needs_no_registry(value: bytes | None) -> None:
+    schemas = MemorySchemas(away=True)
     assert unframed(value, schemas) is value
-    assert schemas.asked == []
+    assert schemas.requested == []
 
 
-def test_what_was_compressed_and_has_no_frame_is_unfolded() -> None:
-    assert unframed(zstandard.compress(TEXT), KeptSchemas(away=True)) == TEXT
+def test_a_compressed_message_without_a_frame_is_decompressed() -> None:
+    assert unframed(zstandard.compress(TEXT), MemorySchemas(away=True)) == TEXT
 
 
 @pytest.mark.parametrize(
     ("value", "code", "detail"),
     [
         (framed(9, RECORD), "unknown_schema", "no schema id 9"),
-        (framed(4, RECORD), "unknown_schema", "no version of the record"),
+        (framed(4, RECORD), "unknown_schema", "not a version of the record"),
         (framed(5, RECORD), "unknown_schema", "PROTOBUF"),
-        (framed(6, RECORD), "unknown_schema", "no Avro schema"),
-        (framed(7, RECORD), "unknown_schema", "no version of the record"),
-        (framed(8, RECORD), "unknown_schema", "no version of the envelope"),
-        (framed(1, b"\xff\xff"), "not_decodable", "no record of its schema"),
-        (framed(1, b""), "not_decodable", "nothing in it"),
-        (b"\x00\x00", "not_decodable", "nothing in it"),
+        (framed(6, RECORD), "unknown_schema", "not an Avro schema"),
+        (framed(7, RECORD), "unknown_schema", "not a version of the record"),
+        (framed(8, RECORD), "unknown_schema", "not a version of the envelope"),
+        (framed(1, b"\xff\xff"), "not_decodable", "not a record of its schema"),
+        (framed(1, b""), "not_decodable", "ends after the schema id"),
+        (b"\x00\x00", "not_decodable", "ends after the schema id"),
         (b"\x1f\x8bbroken", "not_decodable", "broken gzip"),
     ],
 )
-def test_what_cannot_be_read_is_rejected_with_a_reason(value: bytes, code: str, detail: str) -> None:
+def test_an_unreadable_message_is_rejected_with_a_reason(value: bytes, code: str, detail: str) -> None:
     with pytest.raises(EventRejected, match=detail) as caught:
         unframed(value, SCHEMAS)
     assert caught.value.code == code
 
 
-def test_without_a_registry_a_framed_message_is_of_an_unknown_schema() -> None:
-    with pytest.raises(EventRejected, match="no registry is set") as caught:
+def test_without_a_registry_a_framed_message_has_an_unknown_schema() -> None:
+    with pytest.raises(EventRejected, match="no schema registry is set") as caught:
         unframed(framed(7, RECORD), NO_REGISTRY)
     assert caught.value.code == "unknown_schema"
 
 
-def test_a_registry_that_is_away_rejects_nothing() -> None:
+def test_an_unavailable_registry_rejects_no_message() -> None:
     with pytest.raises(ServerUnavailable):
-        unframed(framed(1, RECORD), KeptSchemas({1: AVRO}, away=True))
+        unframed(framed(1, RECORD), MemorySchemas({1: AVRO}, away=True))

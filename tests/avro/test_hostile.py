@@ -1,7 +1,7 @@
-"""Messages made to cost much: what is read of them grows no faster than they do.
+"""Hostile messages: the cost of reading them is linear in their size.
 
-None of these tests measures time. What grows with the square of its input takes hours on 16 MB, and pytest's time limit
-ends it; what grows in proportion takes a few seconds.
+None of these tests measures time. Quadratic code takes hours on 16 MB, and pytest's time limit
+ends it; linear code takes a few seconds.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def outcome(message: bytes) -> str:
 # ---- depth -----------------------------------------------------------------------------------------------------------
 
 
-def depth_by_the_byte(text: bytes) -> tuple[int, bool]:
-    """The deepest nesting outside strings, byte by byte, and whether every backslash and every quote belongs to a string."""
+def depth_byte_by_byte(text: bytes) -> tuple[int, bool]:
+    """Return the nesting depth outside strings, and whether every backslash and every quote belongs to a string."""
     depth, deepest, in_string, escaped, proper = 0, 0, False, False, True
     for byte in text:
         if in_string:
@@ -55,9 +55,9 @@ pieces = st.sampled_from([b"[", b"{", b"]", b"}", b'"', b"\\", b"\\\\", b'\\"', 
 @example(b'["\\\\"]', 1)
 @example(b'[\\"[[[', 5)
 @example(b'"["', 1)
-def test_depth_is_that_of_the_brackets_outside_strings(text: bytes, chunk: int) -> None:
-    expected, is_proper = depth_by_the_byte(text)
-    # Where a backslash stands outside strings a parser gets no further, and the text before it is counted exactly.
+def test_the_depth_is_that_of_the_brackets_outside_strings(text: bytes, chunk: int) -> None:
+    expected, is_proper = depth_byte_by_byte(text)
+    # At a backslash outside strings a parser fails, and the text before it is counted exactly.
     assert nesting(text, chunk) == expected if is_proper else nesting(text, chunk) >= expected
 
 
@@ -70,7 +70,7 @@ def test_overwritten_members_count_for_the_depth() -> None:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("size", [MEGABYTE, 16 * MEGABYTE])
 @pytest.mark.parametrize("unit", [b'\\"', b'"\\', b"\\", b'"', b'""[', b"[", b'"]"['], ids=repr)
-def test_a_deep_text_of_any_filling_is_refused_in_linear_time(unit: bytes, size: int) -> None:
+def test_a_deep_text_with_any_content_is_rejected_in_linear_time(unit: bytes, size: int) -> None:
     assert outcome(b"[" * 201 + b'"' + unit * (size // len(unit))) == "not_decodable"
 
 
@@ -84,14 +84,14 @@ def test_a_wide_event_with_a_long_string_of_escapes_is_read_in_linear_time() -> 
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("law", [False, True], ids=["fast road", "law"])
-def test_one_dataset_listed_over_and_over_is_read_in_linear_time(law: bool) -> None:
+@pytest.mark.parametrize("with_null", [False, True], ids=["fast path", "full rules"])
+def test_a_dataset_listed_many_times_is_read_in_linear_time(with_null: bool) -> None:
     count = 16 * MEGABYTE // 58
     listed = b",".join(b'{"namespace":"n","name":"d","facets":{"f%07d":{}}}' % number for number in range(count))
-    event = read_message(HEAD + (b'"eventType":null,' if law else b"") + b'"outputs":[' + listed + b"]}")
+    event = read_message(HEAD + (b'"eventType":null,' if with_null else b"") + b'"outputs":[' + listed + b"]}")
     assert isinstance(event, RunEvent)
-    (one,) = event.outputs
-    assert len(one.facets) == count
+    (dataset,) = event.outputs
+    assert len(dataset.facets) == count
 
 
 @pytest.mark.timeout(120)

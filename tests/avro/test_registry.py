@@ -1,4 +1,4 @@
-"""The schema registry over HTTP: asked once for what never changes, and left alone for a moment when it is away."""
+"""The schema registry over HTTP: schemas are requested once, and an unavailable registry is not retried at once."""
 
 from __future__ import annotations
 
@@ -46,25 +46,27 @@ def schemas(url: str, clock: Callable[[], float]) -> HttpSchemas:
     return HttpSchemas(RegistrySettings(url), clock)
 
 
-def test_a_schema_is_asked_for_once(schemas: HttpSchemas, registry: Registry) -> None:
+def test_a_schema_is_requested_once(schemas: HttpSchemas, registry: Registry) -> None:
     assert [schemas.schema(1), schemas.schema(2), schemas.schema(1)] == [AVRO, JSON, AVRO]
     assert registry.seen == ["/schemas/ids/1", "/schemas/ids/2"]
     registry.status = 503
     assert schemas.schema(2) == JSON
 
 
-def test_an_unknown_id_is_asked_for_again_after_a_while(schemas: HttpSchemas, registry: Registry, clock: Clock) -> None:
+def test_an_unknown_id_is_requested_again_after_a_minute(
+    schemas: HttpSchemas, registry: Registry, clock: Clock
+) -> None:
     for _ in range(3):
         with pytest.raises(EventRejected, match="no schema id 7") as caught:
             schemas.schema(7)
         assert caught.value.code == "unknown_schema"
     assert len(registry.seen) == 1
-    registry.kept[7] = JSON
+    registry.schemas[7] = JSON
     clock.time += UNKNOWN
     assert schemas.schema(7) == JSON
 
 
-def test_a_registry_that_is_away_is_left_alone_for_a_moment(
+def test_an_unavailable_registry_is_retried_after_a_second(
     schemas: HttpSchemas, registry: Registry, clock: Clock
 ) -> None:
     registry.status = 500
@@ -78,24 +80,24 @@ def test_a_registry_that_is_away_is_left_alone_for_a_moment(
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "told"),
+    ("status", "body", "expected"),
     [
-        (404, b"<html>no such page</html>", "is the path of HEADWATER_SCHEMA_REGISTRY_URL right"),
-        (404, b"[]", "is the path"),
+        (404, b"<html>no such page</html>", "check the path of HEADWATER_SCHEMA_REGISTRY_URL"),
+        (404, b"[]", "check the path"),
         (401, b"", "refuses HEADWATER_SCHEMA_REGISTRY_USER"),
         (403, b"", "refuses HEADWATER_SCHEMA_REGISTRY_USER"),
     ],
 )
-def test_only_the_registrys_own_word_makes_an_id_unknown(
-    schemas: HttpSchemas, registry: Registry, status: int, body: bytes, told: str
+def test_only_a_404_of_the_registry_itself_makes_an_id_unknown(
+    schemas: HttpSchemas, registry: Registry, status: int, body: bytes, expected: str
 ) -> None:
     registry.status, registry.body = status, body
-    with pytest.raises(ServerUnavailable, match=told):
+    with pytest.raises(ServerUnavailable, match=expected):
         schemas.schema(1)
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"schema": 1}', b"[]"])
-def test_an_answer_of_another_form_is_none(
+def test_a_malformed_response_means_unavailable(
     schemas: HttpSchemas, registry: Registry, body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "answer", lambda path: (200, body))
@@ -103,17 +105,17 @@ def test_an_answer_of_another_form_is_none(
         schemas.schema(1)
 
 
-def test_nobody_there_is_away() -> None:
+def test_a_refused_connection_means_unavailable() -> None:
     with pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"):
         HttpSchemas(RegistrySettings("http://127.0.0.1:1")).schema(1)
 
 
-def test_of_several_addresses_the_first_that_answers_counts(url: str) -> None:
+def test_the_first_address_that_answers_is_used(url: str) -> None:
     schemas = HttpSchemas(RegistrySettings(f"http://127.0.0.1:1, {url}/"))
     assert schemas.schema(1) == AVRO
 
 
-def test_the_account_goes_along_and_is_never_shown(url: str, registry: Registry) -> None:
+def test_the_account_is_sent_and_never_shown(url: str, registry: Registry) -> None:
     settings = RegistrySettings(url, "ada", "s3cret")
     assert HttpSchemas(settings).subjects() == 2
     assert registry.accounts == [f"Basic {base64.b64encode(b'ada:s3cret').decode()}"]
@@ -122,7 +124,7 @@ def test_the_account_goes_along_and_is_never_shown(url: str, registry: Registry)
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the program openssl: apt-get install openssl")
-def test_a_certificate_is_checked_against_the_authorities_given(registry: Registry, tmp_path: Path) -> None:
+def test_a_certificate_is_verified_against_the_given_authorities(registry: Registry, tmp_path: Path) -> None:
     key, certificate, identity = (tmp_path / name for name in ("key.pem", "ca.pem", "identity.pem"))
     command = [
         "openssl",
@@ -145,11 +147,11 @@ def test_a_certificate_is_checked_against_the_authorities_given(registry: Regist
             HttpSchemas(RegistrySettings(address)).schema(1)
 
 
-def test_a_process_has_one_registry_of_the_same_settings(url: str) -> None:
+def test_equal_settings_share_a_registry(url: str) -> None:
     assert schemas_of(RegistrySettings(url)) is schemas_of(RegistrySettings(url))
 
 
-def test_wrong_settings_are_told(tmp_path: Path) -> None:
+def test_wrong_settings_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="http://"):
         HttpSchemas(RegistrySettings("registry:8081"))
     with pytest.raises(ConfigError, match="_USER and _PASSWORD") as caught:

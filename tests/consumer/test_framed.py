@@ -11,7 +11,7 @@ import pytest
 
 from headwater_avro.codec import encode_avro
 from headwater_avro.errors import ServerUnavailable
-from headwater_avro.registry import KeptSchemas, RegisteredSchema, RegistrySettings
+from headwater_avro.registry import MemorySchemas, RegisteredSchema, RegistrySettings
 from headwater_consumer.batch_processor import BatchProcessor, Draining
 from headwater_consumer.config import HIDDEN, load, read_file
 from headwater_consumer.kafka.messages import Message
@@ -34,7 +34,7 @@ def under(number: int, run: str) -> bytes:
     return framed(number, json.dumps(run_event(run)).encode())
 
 
-class Waiting(KeptSchemas):
+class Waiting(MemorySchemas):
     """A registry that comes back when it was asked so often."""
 
     def __init__(self, kept: dict[int, RegisteredSchema], answers_after: int) -> None:
@@ -42,11 +42,11 @@ class Waiting(KeptSchemas):
         self.answers_after = answers_after
 
     def schema(self, number: int) -> RegisteredSchema:
-        self.away = len(self.asked) < self.answers_after
+        self.away = len(self.requested) < self.answers_after
         return super().schema(number)
 
 
-def kinds(messages: list[Message], schemas: KeptSchemas | None) -> list[tuple[str, Any]]:
+def kinds(messages: list[Message], schemas: MemorySchemas | None) -> list[tuple[str, Any]]:
     rows = rows_of(tag_partition([record_batch(messages)], Limits(), schemas))
     return [
         (kind, unpack_sources(sources) if kind == UNREAD else key.decode())
@@ -59,12 +59,12 @@ MIXED = [message(1, under(2, "a")), message(2, run_event("b")), message(3, under
 
 
 def test_framed_and_plain_messages_are_read_side_by_side() -> None:
-    found = kinds(MIXED, KeptSchemas({2: JSON}))
+    found = kinds(MIXED, MemorySchemas({2: JSON}))
     assert found == [("dead", "unknown_schema"), ("dead", "not_decodable"), ("run", "a"), ("run", "b")]
 
 
 def test_while_the_registry_is_away_framed_messages_are_left_unread_and_nothing_is_dead() -> None:
-    found = kinds(MIXED, KeptSchemas({2: JSON}, away=True))
+    found = kinds(MIXED, MemorySchemas({2: JSON}, away=True))
     assert found == [("unread", [(1, 1)]), ("unread", [(1, 3)]), ("dead", "not_decodable"), ("run", "b")]
 
 
@@ -72,7 +72,7 @@ def test_without_a_registry_they_are_dead_letters() -> None:
     assert [kind for kind, _ in kinds(MIXED, None)] == ["dead", "dead", "dead", "run"]
 
 
-def over(bench: Bench, schemas: KeptSchemas) -> BatchProcessor:
+def over(bench: Bench, schemas: MemorySchemas) -> BatchProcessor:
     """The bench's cycle with a registry."""
     bench.cycle._schemas = schemas
     return bench.cycle
@@ -81,7 +81,7 @@ def over(bench: Bench, schemas: KeptSchemas) -> BatchProcessor:
 def left_unread(messages: list[Message]) -> Frame:
     """A batch of which the tasks could not ask the registry."""
     frame = Frame(messages)
-    batches = tag_partition([record_batch(messages)], Limits(), KeptSchemas(away=True))
+    batches = tag_partition([record_batch(messages)], Limits(), MemorySchemas(away=True))
     frame.toArrow = pa.Table.from_batches(batches, TAGGED).slice  # type: ignore[method-assign]
     return frame
 
@@ -90,7 +90,7 @@ def test_the_driver_waits_for_the_registry_and_then_writes_the_whole_batch_at_on
     bench = Bench(kept=MIXED)
     schemas = Waiting({2: JSON}, answers_after=3)
     over(bench, schemas)(left_unread(MIXED), 0)
-    assert schemas.asked == [2, 2, 2, 2, 9]
+    assert schemas.requested == [2, 2, 2, 2, 9]
     assert bench.writer.runs == {"a", "b"}
     assert bench.codes() == ["not_decodable", "unknown_schema"]
     assert bench.status.state.phase == "running"
@@ -99,7 +99,7 @@ def test_the_driver_waits_for_the_registry_and_then_writes_the_whole_batch_at_on
 def test_a_stop_ends_the_waiting_for_the_registry_and_leaves_the_batch_undone() -> None:
     bench = Bench(kept=MIXED)
 
-    class Stopping(KeptSchemas):
+    class Stopping(MemorySchemas):
         def schema(self, number: int) -> RegisteredSchema:
             bench.stop.set()
             raise ServerUnavailable("the schema registry", "x", "away")

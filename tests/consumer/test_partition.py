@@ -14,7 +14,7 @@ import zstandard
 
 from headwater_avro.codec import Decompression
 from headwater_avro.errors import ConfigError, EventRejected
-from headwater_avro.registry import KeptSchemas, RegisteredSchema
+from headwater_avro.registry import MemorySchemas, RegisteredSchema
 from headwater_consumer.horizon_split import part
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import (
@@ -182,7 +182,7 @@ def test_a_cloud_event_with_data_outside_ascii_is_a_dead_letter_and_the_rest_goe
     assert {row[1] for row in of_kind(rows, "run")} == {b"one", b"two"}
 
 
-class Failing(KeptSchemas):
+class Failing(MemorySchemas):
     """A registry in which the schemas of some ids make the code that reads them fail."""
 
     def __init__(self, faults: dict[int, BaseException]) -> None:
@@ -228,7 +228,7 @@ def test_the_driver_refuses_such_a_message_in_the_same_way() -> None:
 
 
 def test_a_registered_schema_that_is_nested_too_deep_to_be_parsed_ends_nothing() -> None:
-    schemas = KeptSchemas({2: JSON, 3: RegisteredSchema("AVRO", "[" * 100_000)})
+    schemas = MemorySchemas({2: JSON, 3: RegisteredSchema("AVRO", "[" * 100_000)})
     rows = rows_of(tag_partition([record_batch(MIXED[:2])], Limits(), schemas))
     assert [one.code for one in rejected_of(rows)] == ["not_decodable"]
     assert [row[1] for row in of_kind(rows, "run")] == [b"a"]
@@ -282,14 +282,14 @@ def test_compressed_messages_count_with_what_they_hold_for_the_bytes_held_back()
     assert len(rows) == 3
 
 
-@pytest.mark.parametrize("schemas", [None, KeptSchemas()], ids=["no registry", "registry"])
-def test_a_compressed_message_beyond_the_limits_is_too_large(schemas: KeptSchemas | None) -> None:
+@pytest.mark.parametrize("schemas", [None, MemorySchemas()], ids=["no registry", "registry"])
+def test_a_compressed_message_beyond_the_limits_is_too_large(schemas: MemorySchemas | None) -> None:
     messages = [message(0, compressed("small", 1_000)), message(1, compressed("large", 9_000))]
     for limits in (Decompression(5_000, 10_000, 5_000), Decompression(10_000, 2, 5_000)):
         rows = rows_of(tag_partition([record_batch(messages)], Limits(decompression=limits), schemas))
         assert [(one.code, one.message.offset) for one in rejected_of(rows)] == [("too_large", 1)]
         assert [row[1] for row in of_kind(rows, "run")] == [b"small"]
-        again, refused = part(messages, (), schemas or KeptSchemas(), limits)
+        again, refused = part(messages, (), schemas or MemorySchemas(), limits)
         assert [row[1] for row in again] == [b"small"]
         assert [code for code, _ in refused.values()] == ["too_large"]
 

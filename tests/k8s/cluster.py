@@ -1,4 +1,4 @@
-"""A cluster in memory: what its API server stores, who may store it, and what its controllers would say of it."""
+"""A cluster in memory: the objects of its API server, admission, and the status that controllers would set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS: dict[tuple[str, str], dict[str, str]] = {
     ("policy", "v1"): {"poddisruptionbudgets": "PodDisruptionBudget"},
     ("networking.k8s.io", "v1"): {"networkpolicies": "NetworkPolicy"},
 }
-"""Group and version, and its resources with their kinds."""
+"""Group and version -> resources with their kinds."""
 
 _NOW = "2026-01-01T00:00:00Z"
 _MERGE_KEYS = {"volumeMounts": "mountPath", "ports": "containerPort", "rules": "verbs"}
@@ -35,7 +35,7 @@ _MERGE_KEYS = {"volumeMounts": "mountPath", "ports": "containerPort", "rules": "
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Where an object is; ``name`` is empty for all of a resource."""
+    """The identity of an object; ``name`` is empty for all objects of a resource."""
 
     group: str
     version: str
@@ -53,8 +53,8 @@ class Key:
 
 
 @dataclass
-class Refused(Exception):
-    """An answer that is no success: the HTTP code, the reason as Kubernetes names it, a sentence."""
+class KubernetesError(Exception):
+    """An error response: HTTP code, Kubernetes' reason, and message."""
 
     code: int
     reason: str
@@ -63,9 +63,9 @@ class Refused(Exception):
 
 @dataclass
 class Cluster:
-    """Objects by key, changes in order, and what is to go wrong.
+    """Objects by key, changes in order, and simulated failures.
 
-    ``admit`` returns what is wrong with an object, an empty text if nothing is; a Job whose name is in ``failing`` fails.
+    ``admit`` returns the fault of an object, an empty text without a fault; a Job whose name is in ``failing`` fails.
     """
 
     admit: Callable[[Object], str] = lambda _: ""
@@ -75,12 +75,12 @@ class Cluster:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def created(self) -> list[str]:
-        """Every object that was ever made, helm's own notes aside, in order: ``Kind/name``."""
+        """Return every object ever created, except helm's release records, in order: ``Kind/name``."""
         made = ((key.kind, key.name) for _, what, key, _ in self.changes if what == "ADDED")
         return [f"{kind}/{name}" for kind, name in made if not name.startswith("sh.helm.")]
 
     def there(self) -> dict[str, Object]:
-        """What is there now, helm's own notes aside."""
+        """Return the current objects, except helm's release records."""
         return {
             f"{key.kind}/{key.name}": item for key, item in self.objects.items() if not key.name.startswith("sh.helm.")
         }
@@ -89,27 +89,27 @@ class Cluster:
         if key not in self.objects:
             if key.resource == "namespaces":
                 return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": key.name}}
-            raise Refused(404, "NotFound", f'{key.resource} "{key.name}" not found')
+            raise KubernetesError(404, "NotFound", f'{key.resource} "{key.name}" not found')
         return self.objects[key]
 
     def select(self, key: Key, labels: str, fields: str) -> Iterator[Object]:
-        """Objects of a resource that have these labels (``a=b,c!=d``) and fields (``metadata.name=x``)."""
+        """Yield objects of a resource with these labels (``a=b,c!=d``) and fields (``metadata.name=x``)."""
         for found, item in list(self.objects.items()):
             if matches(found, item, key, labels, fields):
                 yield item
 
     def create(self, key: Key, item: Object) -> Object:
         if key in self.objects:
-            raise Refused(409, "AlreadyExists", f'{key.resource} "{key.name}" already exists')
+            raise KubernetesError(409, "AlreadyExists", f'{key.resource} "{key.name}" already exists')
         return self._store("ADDED", key, item, {"uid": str(uuid.uuid4()), "creationTimestamp": _NOW, "generation": 1})
 
     def replace(self, key: Key, item: Object) -> Object:
-        kept = self.get(key)["metadata"]
-        told = {"uid": kept["uid"], "creationTimestamp": _NOW, "generation": kept["generation"] + 1}
-        return self._store("MODIFIED", key, item, told)
+        metadata = self.get(key)["metadata"]
+        updated = {"uid": metadata["uid"], "creationTimestamp": _NOW, "generation": metadata["generation"] + 1}
+        return self._store("MODIFIED", key, item, updated)
 
     def apply(self, key: Key, item: Object) -> Object:
-        """Server-side apply with one manager: the object becomes what was applied."""
+        """Apply as server-side apply with a single manager: the object is replaced."""
         return self.replace(key, item) if key in self.objects else self.create(key, item)
 
     def patch(self, key: Key, change: Object) -> Object:
@@ -124,7 +124,7 @@ class Cluster:
 
     def _store(self, what: str, key: Key, item: Object, metadata: Object) -> Object:
         if fault := self.admit(item):
-            raise Refused(422, "Invalid", fault)
+            raise KubernetesError(422, "Invalid", fault)
         with self.changed:
             stored = copy.deepcopy(item)
             stored["metadata"] |= metadata | ({"namespace": key.namespace} if key.namespace else {})
@@ -140,7 +140,7 @@ class Cluster:
         self.changed.notify_all()
 
     def _status(self, key: Key, item: Object) -> Object:
-        """What the controllers would soon say."""
+        """Return the status that the controllers would set."""
         generation = item["metadata"]["generation"]
         match key.kind:
             case "StatefulSet":
@@ -176,7 +176,7 @@ def matches(found: Key, item: Object, key: Key, labels: str, fields: str) -> boo
 
 
 def patched(before: Any, change: Any, name: str = "") -> Any:
-    """A strategic merge: mappings by key, lists of objects by the key that Kubernetes merges them by."""
+    """Return a strategic merge: mappings by key, lists of objects by Kubernetes' merge key."""
     if isinstance(before, dict) and isinstance(change, dict):
         after = dict(before)
         for key, value in change.items():

@@ -1,4 +1,4 @@
-"""Just enough of Kubernetes' protobuf to read the Secrets in which helm keeps its releases."""
+"""The part of Kubernetes' protobuf that is needed to read the Secrets in which helm stores its releases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAGIC = b"k8s\x00"
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The object in a protobuf body: names, labels, data and type of a Secret or ConfigMap; ValueError for other bytes.
+    """Return the object in a protobuf body: names, labels, data and type of a Secret or ConfigMap; ValueError for other bytes.
 
     Field numbers: runtime.Unknown 1 type and 2 object, ObjectMeta 1 name, 11 labels and 12 annotations, Secret 1
     metadata, 2 data and 3 type (k8s.io/api/core/v1/generated.proto).
@@ -40,7 +40,7 @@ def _mapping(fields: list[tuple[int, bytes]], number: int) -> Iterator[tuple[str
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Every field of a message that has bytes."""
+    """Yield every field of a message with its bytes."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)

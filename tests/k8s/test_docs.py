@@ -1,4 +1,4 @@
-"""What docs/deploy.md tells people to copy: values render, commands have flags that there are, settings mean what is said."""
+"""The examples of docs/deploy.md: values render, commands and their flags exist, settings have the described effect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import yaml
 
 from headwater_cli.main import headwater
 
-from .charts import CHART, SERVERS, merged, one, render, run_helm
+from .charts import CHART, SERVERS, merged, object_of, render, run_helm
 
 ROOT = CHART.parents[1]
 PAGE = (ROOT / "docs" / "deploy.md").read_text()
@@ -26,17 +26,17 @@ SETTINGS = [dict(line.split("=", 1) for line in text.split("\n") if line) for ki
 
 
 def commands() -> list[list[str]]:
-    """Each command of the shell blocks as its words."""
+    """Return each command of the shell blocks as its arguments."""
     text = "\n".join(text for kind, text in BLOCKS if kind == "sh").replace("\\\n", " ")
     return [shlex.split(line) for line in text.splitlines() if line]
 
 
 @pytest.mark.parametrize("number", range(len(VALUES)))
 def test_values_render(number: int) -> None:
-    assert one(render(merged(SERVERS, yaml.safe_load(VALUES[number]))), "StatefulSet")
+    assert object_of(render(merged(SERVERS, yaml.safe_load(VALUES[number]))), "StatefulSet")
 
 
-def test_there_are_blocks_of_each_kind() -> None:
+def test_the_page_has_blocks_of_each_kind() -> None:
     kinds = [kind for kind, _ in BLOCKS]
     assert {kind: kinds.count(kind) >= 1 for kind in ("sh", "yaml", "properties", "ini")} == dict.fromkeys(
         ("sh", "yaml", "properties", "ini"), True
@@ -44,45 +44,47 @@ def test_there_are_blocks_of_each_kind() -> None:
     assert len(VALUES) >= 2
 
 
-def test_helm_takes_what_it_is_told(tmp_path: Path) -> None:
+def test_helm_accepts_the_documented_commands(tmp_path: Path) -> None:
     (tmp_path / "values.yaml").write_text(VALUES[0])
-    installs = [words for words in commands() if words[:2] in (["helm", "install"], ["helm", "upgrade"])]
+    installs = [
+        command_line for command_line in commands() if command_line[:2] in (["helm", "install"], ["helm", "upgrade"])
+    ]
     assert len(installs) >= 3
-    for words in installs:
-        flags = [word for word in words[4:] if word not in ("--wait", "--reuse-values")]
+    for command_line in installs:
+        flags = [word for word in command_line[4:] if word not in ("--wait", "--reuse-values")]
         given = [
             str(tmp_path / word) if word == "values.yaml" else str(ROOT / word) if "/" in word else word
             for word in flags
         ]
         least = (
             ["--set", "kafka.bootstrapServers=k:1", "--set", "neo4j.uri=bolt://n:1"]
-            if "--reuse-values" in words
+            if "--reuse-values" in command_line
             else []
         )
-        done = run_helm("template", words[2], str(ROOT / words[3]), *given, *least)
+        done = run_helm("template", command_line[2], str(ROOT / command_line[3]), *given, *least)
         assert done.returncode == 0, done.stderr
 
 
-def test_every_helm_flag_is_one_that_helm_has() -> None:
-    for words in (words for words in commands() if words[0] == "helm"):
-        known = run_helm(words[1], "--help").stdout
-        assert [flag for flag in words if flag.startswith("--") and flag not in known] == []
+def test_every_helm_flag_exists() -> None:
+    for command_line in (command_line for command_line in commands() if command_line[0] == "helm"):
+        known = run_helm(command_line[1], "--help").stdout
+        assert [flag for flag in command_line if flag.startswith("--") and flag not in known] == []
 
 
-def test_headwater_has_every_command_that_is_shown() -> None:
+def test_every_headwater_command_exists() -> None:
     shell = "\n".join(text for kind, text in BLOCKS if kind == "sh")
     shown = re.findall(r"(?:^|-- |&& )headwater ([a-z ]+)", shell, re.MULTILINE) + re.findall(
         r"`headwater ([a-z ]+)`", PAGE
     )
-    told = [words.split() for words in shown]
-    assert len(told) >= 5
-    for words in told:
+    shown_commands = [command_line.split() for command_line in shown]
+    assert len(shown_commands) >= 5
+    for command_line in shown_commands:
         found: click.Command | None = headwater
-        for word in words:
+        for word in command_line:
             if not isinstance(found, click.Group):
                 break
             found = found.get_command(click.Context(found), word)
-            assert found is not None, words
+            assert found is not None, command_line
 
 
 def test_names_in_commands_are_those_of_the_release() -> None:
@@ -98,7 +100,7 @@ def test_names_in_commands_are_those_of_the_release() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(SETTINGS)))
-def test_openlineage_reads_these_settings_as_a_transport_to_kafka(number: int) -> None:
+def test_openlineage_reads_the_settings_as_a_kafka_transport(number: int) -> None:
     code = (
         "import json\nfrom openlineage.client import OpenLineageClient\n"
         "transport = OpenLineageClient().transport\nconfig = getattr(transport, 'config', None)\n"
@@ -122,8 +124,8 @@ def test_openlineage_reads_these_settings_as_a_transport_to_kafka(number: int) -
     assert (topic, servers) == ("lineage.events", "kafka:9092")
 
 
-def test_spark_and_flink_are_told_the_same_and_so_are_readers_of_the_notes() -> None:
-    """Both have the Java client, whose Kafka transport takes exactly these."""
+def test_the_settings_of_spark_flink_and_the_notes_agree() -> None:
+    """Both use the Java client, whose Kafka transport has exactly these settings."""
     (spark_text,) = (text for kind, text in BLOCKS if kind == "properties")
     spark = dict(line.split("=", 1) for line in spark_text.splitlines())
     (flink,) = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml" and "execution." in text)
@@ -137,7 +139,7 @@ def test_spark_and_flink_are_told_the_same_and_so_are_readers_of_the_notes() -> 
     assert [name for name in spark if name != "spark.openlineage.namespace" and f"{name}=" not in notes] == []
 
 
-def test_the_page_leads_to_files_that_there_are() -> None:
+def test_the_links_of_the_page_exist() -> None:
     links = re.findall(r"\]\(([a-z.]+\.md)(?:#[^)]*)?\)", PAGE)
     assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
     named = re.findall(r"`(k8s/[\w./-]+)`", PAGE)

@@ -1,4 +1,4 @@
-"""What the chart's containers run, run here against real Kafka and real Neo4j, with the environment that it gives them."""
+"""The commands of the chart's containers, run with their environment against real Kafka and real Neo4j."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from headwater_stack import fetch, spark_java_home
 
 from ..servers import Servers
 from ..store.empty import opened
-from .charts import CHART, Object, containers, one, render
+from .charts import CHART, Object, containers, object_of, render
 from .test_settings import environment
 
 pytestmark = pytest.mark.end_to_end
@@ -45,14 +45,14 @@ class Pod:
     folder: Path
 
     def environ(self, container: Object) -> dict[str, str]:
-        told = environment(self.objects, container)
-        kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
-        return kept | told | self.own
+        variables = environment(self.objects, container)
+        inherited = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
+        return inherited | variables | self.own
 
     def command(self, container: Object) -> list[str]:
-        """What the entry point of the image would run."""
-        words = [*container.get("command", ()), *container["args"]] if "args" in container else container["command"]
-        return [*SCRIPTS.get(words[0], [words[0]]), *words[1:]]
+        """Return the command that the entry point of the image would run."""
+        arguments = [*container.get("command", ()), *container["args"]] if "args" in container else container["command"]
+        return [*SCRIPTS.get(arguments[0], [arguments[0]]), *arguments[1:]]
 
     def run(self, container: Object) -> subprocess.CompletedProcess[str]:
         command, environ = self.command(container), self.environ(container)
@@ -61,7 +61,7 @@ class Pod:
         )
 
     def job(self, ending: str) -> subprocess.CompletedProcess[str]:
-        (box,) = one(self.objects, "Job", ending)["spec"]["template"]["spec"]["containers"]
+        (box,) = object_of(self.objects, "Job", ending)["spec"]["template"]["spec"]["containers"]
         return self.run(box)
 
 
@@ -89,7 +89,7 @@ def release(servers: Servers, tmp_path: Path, unused_tcp_port: int) -> Pod:
 
 
 def _commands(folder: Path) -> Path:
-    """``headwater`` as the image has it on its path."""
+    """``headwater`` on the path, as in the image."""
     found = folder / "bin" / "headwater"
     found.parent.mkdir()
     found.write_text(f'#!/bin/sh\nexec {sys.executable} -m headwater_cli "$@"\n')
@@ -130,12 +130,12 @@ def until_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> No
     raise AssertionError(f"not ready: {log.read_text()}")
 
 
-def test_a_release_prepares_its_servers_takes_an_event_through_and_drains(release: Pod) -> None:
-    spec = one(release.objects, "StatefulSet")["spec"]["template"]["spec"]
+def test_a_release_prepares_its_servers_processes_an_event_and_drains(release: Pod) -> None:
+    spec = object_of(release.objects, "StatefulSet")["spec"]["template"]["spec"]
     wait, consumer = containers({"spec": spec})
 
     assert (made := release.job("-topics")).returncode == 0, made.stderr
-    assert "was made" in made.stdout
+    assert "was created" in made.stdout
     assert "is there" in release.job("-topics").stdout
     for _ in range(2):
         assert (schema := release.job("-graph-schema")).returncode == 0, schema.stderr
@@ -144,10 +144,10 @@ def test_a_release_prepares_its_servers_takes_an_event_through_and_drains(releas
     with started(release, consumer) as process:
         port = release.environ(consumer)["HEADWATER_HTTP_PORT"]
         until_ready(process, f"http://127.0.0.1:{port}", release.folder / "log")
-        (box,) = one(release.objects, "Pod")["spec"]["containers"]
-        told = release.run(box)
-        assert told.returncode == 0, told.stdout + told.stderr + (release.folder / "log").read_text()
-        assert '"helm-test"' in told.stdout
+        (box,) = object_of(release.objects, "Pod")["spec"]["containers"]
+        output = release.run(box)
+        assert output.returncode == 0, output.stdout + output.stderr + (release.folder / "log").read_text()
+        assert '"helm-test"' in output.stdout
         with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
             assert "headwater_joined_total 1.0" in answer.read().decode()
         process.send_signal(signal.SIGTERM)
@@ -158,19 +158,17 @@ def test_a_release_prepares_its_servers_takes_an_event_through_and_drains(releas
     assert events[-1] == "stopped"
 
 
-def test_a_job_says_which_server_is_away_and_ends_with_3(tmp_path: Path) -> None:
+def test_a_job_names_the_unavailable_server_and_exits_with_3(tmp_path: Path) -> None:
     values = {"kafka": {"bootstrapServers": "127.0.0.1:1"}, "neo4j": {"uri": "bolt://127.0.0.1:1", "connectTimeout": 1}}
     pod = Pod(render(values), {"HEADWATER_HOME": str(tmp_path), "PATH": os.environ["PATH"]}, tmp_path)
     schema = pod.job("-graph-schema")
     assert (schema.returncode, "Neo4j" in schema.stderr) == (3, True), schema.stderr
 
 
-def test_an_older_graph_stops_an_upgrade_until_it_is_told_to_lead_it_to_the_new_schema(
-    release: Pod, servers: Servers
-) -> None:
+def test_an_older_graph_stops_an_upgrade_until_migration_is_enabled(release: Pod, servers: Servers) -> None:
     def version(number: int) -> None:
-        told = "MERGE (s:HeadwaterSchema) SET s.version = $version"
-        store.driver.execute_query(told, version=number, database_="neo4j")
+        statement = "MERGE (s:HeadwaterSchema) SET s.version = $version"
+        store.driver.execute_query(statement, version=number, database_="neo4j")
 
     with opened(servers) as store:
         try:

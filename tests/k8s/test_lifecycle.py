@@ -1,4 +1,4 @@
-"""A release lives: installed, upgraded, rolled back, tested, uninstalled, by Helm 3 and 4, against an API server.
+"""The lifecycle of a release: install, upgrade, rollback, test and uninstall by Helm 3 and 4, against an API server.
 
 The server takes only what Kubernetes 1.34 and the restricted Pod Security Standard take.
 """
@@ -30,13 +30,13 @@ class Release:
     folder: Path
     major: int
 
-    def helm(self, *words: str) -> str:
-        done = run_helm(*words, "--namespace", "data", major=self.major, environ=self.environ)
+    def helm(self, *arguments: str) -> str:
+        done = run_helm(*arguments, "--namespace", "data", major=self.major, environ=self.environ)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def fails(self, *words: str) -> str:
-        done = run_helm(*words, "--namespace", "data", major=self.major, environ=self.environ)
+    def fails(self, *arguments: str) -> str:
+        done = run_helm(*arguments, "--namespace", "data", major=self.major, environ=self.environ)
         assert done.returncode != 0, done.stdout
         return done.stderr
 
@@ -68,7 +68,7 @@ both = pytest.mark.parametrize("major", [3, 4], ids=["helm3", "helm4"])
 
 
 def wanted(values: dict[str, Any]) -> dict[str, Object]:
-    """What the chart renders, hooks aside: those come and go."""
+    """Return the rendered objects except hooks, which are temporary."""
     objects = render(values)
     return {f"{item['kind']}/{item['metadata']['name']}": item for item in objects if not _is_hook(item)}
 
@@ -78,7 +78,7 @@ def _is_hook(item: Object) -> bool:
 
 
 def stored(cluster: Cluster) -> dict[str, Object]:
-    """What is in the cluster, without what the server and helm add."""
+    """Return the objects in the cluster without the additions of the server and helm."""
     return {name: _plain(item) for name, item in cluster.there().items()}
 
 
@@ -92,11 +92,11 @@ def _plain(item: Object) -> Object:
 
 
 @both
-def test_a_release_lives(release: Release) -> None:
+def test_the_lifecycle_of_a_release(release: Release) -> None:
     cluster = release.cluster
     release.helm("install", *release.values(SERVERS), "--wait")
     assert stored(cluster) == wanted(SERVERS)
-    # The schema is there before the consumer, and the Job before it needs nothing of the release.
+    # The schema is created before the consumer, and its Job needs no object of the release.
     assert cluster.created()[0] == "Job/lin-headwater-graph-schema"
 
     release.helm("upgrade", *release.values(BIGGER))
@@ -109,26 +109,26 @@ def test_a_release_lives(release: Release) -> None:
     release.helm("test", "lin", "--timeout", "60s")
     assert cluster.created()[-1] == "Pod/lin-headwater-test"
     release.helm("uninstall", "lin", "--timeout", "60s")
-    # The offsets stay, and so does the pod whose log tells of the test.
+    # The offsets stay, and so does the pod with the log of the test.
     assert set(cluster.there()) - {"Pod/lin-headwater-test"} == {"PersistentVolumeClaim/lin-headwater-checkpoint"}
-    # A release of the same name goes on from them.
+    # A release of the same name continues from them.
     release.helm("install", *release.values(SERVERS))
     assert cluster.created().count("PersistentVolumeClaim/lin-headwater-checkpoint") == 1
     assert wanted(SERVERS).items() <= stored(cluster).items()
 
 
 @both
-def test_a_schema_that_cannot_be_made_stops_the_installation_before_the_consumer(release: Release) -> None:
+def test_a_failed_schema_job_stops_the_installation_before_the_consumer(release: Release) -> None:
     release.cluster.failing.add("lin-headwater-graph-schema")
-    told = release.fails("install", *release.values(SERVERS))
-    assert "lin-headwater-graph-schema" in told
+    output = release.fails("install", *release.values(SERVERS))
+    assert "lin-headwater-graph-schema" in output
     assert "StatefulSet/lin-headwater" not in release.cluster.there()
     release.cluster.failing.clear()
     release.helm("upgrade", "--install", *release.values(SERVERS))
     assert stored(release.cluster) == wanted(SERVERS)
 
 
-def test_without_hooks_an_upgrade_makes_a_new_job_only_where_the_job_changed(release: Release) -> None:
+def test_without_hooks_an_upgrade_creates_a_new_job_only_for_a_changed_job(release: Release) -> None:
     plain = merged(SERVERS, {"hooks": {"enabled": False}})
     release.helm("install", *release.values(plain))
     before = {name for name in release.cluster.there() if name.startswith("Job/")}
@@ -147,13 +147,13 @@ def test_a_release_of_helm_3_is_upgraded_by_helm_4(tmp_path: Path) -> None:
         old.helm("install", *old.values(SERVERS))
         new.helm("upgrade", *new.values(BIGGER))
         assert stored(cluster) == wanted(BIGGER)
-        # A lost checkpoint's claim is made again.
+        # The claim of a lost checkpoint is created again.
         cluster.delete(next(key for key in cluster.objects if key.kind == "PersistentVolumeClaim"))
         new.helm("upgrade", "lin", str(CHART), "--reuse-values")
         assert stored(cluster) == wanted(BIGGER)
 
 
-def test_the_server_refuses_what_kubernetes_would(release: Release) -> None:
+def test_the_server_refuses_objects_as_kubernetes_does(release: Release) -> None:
     extra = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bad"}, "spec": {"containers": [{"name": "c"}]}}
-    told = release.fails("install", *release.values(merged(SERVERS, {"extraObjects": [extra]})))
-    assert "may gain privileges" in told
+    output = release.fails("install", *release.values(merged(SERVERS, {"extraObjects": [extra]})))
+    assert "may gain privileges" in output

@@ -1,4 +1,4 @@
-"""Every pod passes the restricted Pod Security Standard, and what careful clusters ask for beyond it."""
+"""Every pod passes the restricted Pod Security Standard and further requirements of hardened clusters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .charts import Object, containers, one, pods, render
+from .charts import Object, containers, object_of, pods, render
 from .values import CASES
 
 TRIAL_SERVERS = {"StatefulSet/lin-headwater-kafka", "StatefulSet/lin-headwater-neo4j"}
@@ -15,7 +15,7 @@ VOLUMES = {"configMap", "emptyDir", "persistentVolumeClaim", "secret", "projecte
 
 
 def breaches(pod: Object) -> Iterator[str]:
-    """What the restricted standard forbids (Kubernetes' Pod Security Standards, version 1.34)."""
+    """Return the violations of the restricted standard (Kubernetes' Pod Security Standards, version 1.34)."""
     spec = pod["spec"]
     whole = spec.get("securityContext", {})
     if any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")):
@@ -48,8 +48,8 @@ def test_pods_pass_the_restricted_standard(case: str) -> None:
     assert [f"{where}: {breach}" for where, pod in found for breach in breaches(pod)] == []
 
 
-def test_a_breach_would_be_found() -> None:
-    pod = one(render(CASES["least"]), "Pod")
+def test_a_violation_is_found() -> None:
+    pod = object_of(render(CASES["least"]), "Pod")
     bad = {
         **pod,
         "spec": {**pod["spec"], "securityContext": {}, "hostNetwork": True, "volumes": [{"name": "x", "hostPath": {}}]},
@@ -77,10 +77,10 @@ def test_only_a_driver_with_executors_has_a_token(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_container_says_what_it_needs(case: str) -> None:
+def test_every_container_has_resource_requests(case: str) -> None:
     for where, pod in pods(render(CASES[case])):
         for box in containers(pod):
-            # Spark itself writes those of driver and executors, from their cores and memory.
+            # Spark itself sets those of driver and executors, from their cores and memory.
             if box["name"].startswith("spark-kubernetes"):
                 continue
             assert box["resources"]["requests"].keys() >= {"cpu", "memory"}, where
@@ -127,17 +127,17 @@ def test_selectors_choose_their_own_pods_and_no_others(case: str) -> None:
             assert any(wanted <= found.items() for found in labels.values()), item["metadata"]["name"]
 
 
-def test_network_policies_close_what_is_not_named() -> None:
+def test_network_policies_deny_other_traffic() -> None:
     for item in render(CASES["everything-kubernetes"]):
         if item["kind"] == "NetworkPolicy":
             assert item["spec"]["policyTypes"] == ["Ingress", "Egress"]
-            # A rule without ports and without peers would open everything.
+            # A rule without ports and peers would allow all traffic.
             assert all(
                 rule.get("ports") or rule.get("from") or rule.get("to")
                 for way in ("ingress", "egress")
                 for rule in item["spec"][way]
             )
-    policy = one(render(CASES["least"] | {"networkPolicy": {"enabled": True}}), "NetworkPolicy")
+    policy = object_of(render(CASES["least"] | {"networkPolicy": {"enabled": True}}), "NetworkPolicy")
     ports = {port["port"] for rule in policy["spec"]["egress"] for port in rule["ports"]}
     assert ports == {53, 9092, 9093, 9094, 7687}
     open_ports = [

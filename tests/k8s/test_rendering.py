@@ -13,12 +13,12 @@ import yaml
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from .charts import CHART, SERVERS, Object, one, render, run_helm
+from .charts import CHART, SERVERS, Object, object_of, render, run_helm
 from .values import CASES
 
 KUBERNETES = [f"1.{minor}" for minor in range(28, 38)]
 OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule", "SparkApplication", "KafkaTopic", "KafkaUser", "HTTPRoute"}
-"""Kinds that operators bring; their schemas are no part of Kubernetes."""
+"""Kinds of operators, whose schemas are not part of Kubernetes."""
 RELEASED = Path(__file__).with_name("released")
 
 
@@ -48,7 +48,7 @@ def faults(version: str, item: Object) -> list[str]:
 
 @functools.cache
 def objects_of_all_cases() -> tuple[Object, ...]:
-    """Each different object once: most of them are the same in many cases."""
+    """Return each distinct object once: most are the same in many cases."""
     unique = {json.dumps(item, sort_keys=True): item for values in CASES.values() for item in render(values)}
     return tuple(unique.values())
 
@@ -60,8 +60,8 @@ def test_objects_are_valid(version: str) -> None:
     assert [fault for item in known for fault in faults(version, item)] == []
 
 
-def test_a_misspelt_field_would_be_found() -> None:
-    item = json.loads(json.dumps(one(render(SERVERS), "StatefulSet")))
+def test_a_misspelt_field_is_found() -> None:
+    item = json.loads(json.dumps(object_of(render(SERVERS), "StatefulSet")))
     item["spec"]["template"]["spec"]["containers"][0]["imagePullPolcy"] = "Always"
     assert any("imagePullPolcy" in fault for fault in faults("1.34", item))
 
@@ -95,10 +95,10 @@ def test_an_older_kubernetes_is_refused() -> None:
 
 @pytest.mark.parametrize("path", sorted(RELEASED.glob("*.yaml")), ids=lambda path: path.stem)
 def test_values_of_released_charts_still_work(path: Path) -> None:
-    """Each release leaves here a file that uses all it has; a value may be added, never renamed or taken away."""
+    """Each release adds a file with all its values; values may be added, but never renamed or removed."""
     objects = render(yaml.safe_load(path.read_text()))
-    assert one(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"]
+    assert object_of(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"]
 
 
-def test_there_are_released_values() -> None:
+def test_released_values_exist() -> None:
     assert list(RELEASED.glob("*.yaml"))

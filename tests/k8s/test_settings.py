@@ -1,4 +1,4 @@
-"""The settings of the programs and the values of the chart are the same, one to one."""
+"""The settings of the programs and the values of the chart correspond one to one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headwater_consumer.config import PREFIX, ConsumerSettings, load
 from headwater_graph.settings import GraphSettings
 from headwater_web.settings import WebSettings, web_settings
 
-from .charts import CHART, SERVERS, Object, containers, merged, one, pods, render
+from .charts import CHART, SERVERS, Object, containers, merged, object_of, pods, render
 from .values import CASES, SECURE, SHARED
 
 VALUES = (CHART / "values.yaml").read_text()
@@ -28,7 +28,7 @@ SECRET = {"kafka_sasl_password", "neo4j_password", "schema_registry_password"}
 
 
 def environment(objects: list[Object], container: Object) -> dict[str, str]:
-    """What a container has in its environment; of a Secret's key, ``secret/key``."""
+    """Return the environment of a container; ``secret/key`` for a key of a Secret."""
     found: dict[str, str] = {}
     for source in container.get("envFrom", ()):
         name = source["configMapRef"]["name"]
@@ -41,14 +41,14 @@ def environment(objects: list[Object], container: Object) -> dict[str, str]:
 
 def consumer(values: dict[str, Any]) -> dict[str, str]:
     objects = render(values)
-    return environment(objects, one(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"][0])
+    return environment(objects, object_of(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"][0])
 
 
-def test_every_setting_stands_in_values_yaml_with_a_comment_and_nothing_else_does() -> None:
+def test_values_yaml_has_exactly_the_settings_each_with_a_comment() -> None:
     assert set(re.findall(r"HEADWATER_[A-Z0-9_]*[A-Z0-9]", VALUES)) == MODEL | GRAPH | WEB
 
 
-def test_each_setting_is_told_once() -> None:
+def test_each_setting_is_set_once() -> None:
     named = re.findall(r"# (HEADWATER_[A-Z0-9_]*[A-Z0-9])", VALUES)
     assert sorted(named) == sorted(set(named))
 
@@ -136,7 +136,7 @@ SAID_BY_THE_CHART = {"home", "http_host", "http_port", "log_format", "spark_mast
 
 
 def test_defaults_are_those_of_the_programs() -> None:
-    """Apart from what a container has its own answer to."""
+    """Except settings that depend on the container."""
     read = load(environ=consumer(SERVERS)).settings
     expected = load(
         environ={f"{PREFIX}KAFKA_BOOTSTRAP_SERVERS": "kafka:9092", f"{PREFIX}NEO4J_URI": "neo4j://neo4j:7687"}
@@ -146,18 +146,18 @@ def test_defaults_are_those_of_the_programs() -> None:
     assert read.dead_letter_topic == expected.settings.dead_letter_topic
 
 
-def is_command(words: list[str]) -> bool:
-    """Whether these words lead through groups to a command."""
+def is_command(arguments: list[str]) -> bool:
+    """Return whether these arguments name a command, possibly in groups."""
     found: click.Command | None = headwater
-    while isinstance(found, click.Group) and words:
-        found, words = found.get_command(click.Context(found), words[0]), words[1:]
+    while isinstance(found, click.Group) and arguments:
+        found, arguments = found.get_command(click.Context(found), arguments[0]), arguments[1:]
     return isinstance(found, click.Command) and not isinstance(found, click.Group)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_command_is_one_that_there_is(case: str) -> None:
-    words = [box.get("args", []) for _, pod in pods(render(CASES[case])) for box in containers(pod)]
-    used = [args[1:] for args in words if args[:1] == ["headwater"]]
+def test_every_command_exists(case: str) -> None:
+    arguments = [box.get("args", []) for _, pod in pods(render(CASES[case])) for box in containers(pod)]
+    used = [args[1:] for args in arguments if args[:1] == ["headwater"]]
     assert used
     assert [command for command in used if not is_command(command)] == []
     assert not is_command(["graph"])
@@ -185,10 +185,10 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
         },
     )
     objects = render(given)
-    told = environment(objects, one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
-    assert {name for name in told if name in WEB} == WEB
+    variables = environment(objects, object_of(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
+    assert {name for name in variables if name in WEB} == WEB
     for name in WEB:
-        monkeypatch.setenv(name, told[name])
+        monkeypatch.setenv(name, variables[name])
     monkeypatch.setenv("HEADWATER_WEB_TOKENS", '["secret"]')
     assert web_settings().model_dump(exclude={"tokens"}) == {
         "host": "0.0.0.0",
@@ -211,10 +211,10 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_web_servers_defaults_are_those_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     objects = render(merged(SERVERS, {"web": {"enabled": True, "tokens": {"secret": "tokens"}}}))
-    told = environment(objects, one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
+    variables = environment(objects, object_of(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
     program = WebSettings()
-    for name in told.keys() & WEB - {"HEADWATER_WEB_HOST", "HEADWATER_WEB_TOKENS"}:
-        monkeypatch.setenv(name, told[name])
+    for name in variables.keys() & WEB - {"HEADWATER_WEB_HOST", "HEADWATER_WEB_TOKENS"}:
+        monkeypatch.setenv(name, variables[name])
     assert WebSettings() == program
 
 
@@ -228,9 +228,9 @@ def test_a_job_has_the_same_servers_as_the_consumer(case: str) -> None:
         assert environment(objects, job["spec"]["template"]["spec"]["containers"][0]) == servers
 
 
-def test_a_setting_that_changes_rolls_the_consumer_and_a_new_chart_version_alone_does_not() -> None:
+def test_a_changed_setting_restarts_the_consumer_and_a_new_chart_version_alone_does_not() -> None:
     def pod(values: dict[str, Any]) -> Object:
-        found: Object = one(render(values), "StatefulSet")["spec"]["template"]
+        found: Object = object_of(render(values), "StatefulSet")["spec"]["template"]
         return found
 
     before = pod(SERVERS)
@@ -240,7 +240,7 @@ def test_a_setting_that_changes_rolls_the_consumer_and_a_new_chart_version_alone
     assert "app.kubernetes.io/version" not in before["metadata"]["labels"]
 
 
-def test_values_yaml_is_what_the_schema_describes() -> None:
+def test_values_yaml_matches_its_schema() -> None:
     import json
 
     schema = json.loads((CHART / "values.schema.json").read_text())

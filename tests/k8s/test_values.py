@@ -1,4 +1,4 @@
-"""Values that can't work are refused before anything is rendered, in one sentence that says what to do."""
+"""Invalid values are refused before rendering, with a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -77,26 +77,26 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_values_that_cannot_work_are_refused(name: str) -> None:
-    values, told = WRONG[name]
-    assert told in refusal(merged(SERVERS, values))
+    values, expected = WRONG[name]
+    assert expected in refusal(merged(SERVERS, values))
 
 
 @pytest.mark.parametrize("name", ["unknown key", "no Kafka", "password in the environment"])
 def test_helm_3_refuses_them_too(name: str) -> None:
-    values, told = WRONG[name]
-    assert told.strip("/").split("/")[-1].removesuffix("/0") in refusal(merged(SERVERS, values), major=3)
+    values, expected = WRONG[name]
+    assert expected.strip("/").split("/")[-1].removesuffix("/0") in refusal(merged(SERVERS, values), major=3)
 
 
 def test_a_trial_graph_needs_a_password() -> None:
     assert "trial.neo4j needs neo4j.secret" in refusal(merged(TRIAL, {"neo4j": {"secret": ""}}))
 
 
-def test_a_trial_broker_speaks_no_tls() -> None:
+def test_a_trial_broker_has_no_tls() -> None:
     values = merged(TRIAL, {"kafka": {"securityProtocol": "SSL"}})
     assert "speaks PLAINTEXT alone" in refusal(values)
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     done = run_helm("template", "lin", str(CHART))
     assert "kafka.bootstrapServers is not set" in done.stderr
     assert "neo4j.uri is not set" in done.stderr

@@ -1,4 +1,4 @@
-"""Values that a chart like this is installed with, by name: together they render every template and every branch."""
+"""Typical values of the chart, by name: together they render every template and every branch."""
 
 from __future__ import annotations
 

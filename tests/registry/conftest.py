@@ -1,6 +1,6 @@
-"""A real schema registry: collected where HEADWATER_TEST_REGISTRY is set, to its address or to ``fetch``.
+"""A real schema registry; tests run only if HEADWATER_TEST_REGISTRY is set, to its address or to ``fetch``.
 
-With ``fetch`` it is Apicurio's server, fetched from the Maven repository (150 MB, kept in headwater's cache) and run on
+With ``fetch`` it is Apicurio's server, fetched from the Maven repository (150 MB, stored in headwater's cache) and run on
 the packaged Java.
 """
 
@@ -23,8 +23,8 @@ from headwater_stack.fetch import cache_folder, repository
 
 from ..transport.test_authorisation import free_ports
 
-ASKED = os.environ.get("HEADWATER_TEST_REGISTRY", "")
-collect_ignore_glob = [] if ASKED else ["test_*.py"]
+SETTING = os.environ.get("HEADWATER_TEST_REGISTRY", "")
+collect_ignore_glob = [] if SETTING else ["test_*.py"]
 
 VERSION = "3.3.3"
 FILE = f"apicurio-registry-app-{VERSION}-all.tar.gz"
@@ -34,9 +34,9 @@ PATIENCE = 180
 
 @pytest.fixture(scope="session")
 def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a registry's API as Confluent has it."""
-    if ASKED != "fetch":
-        yield ASKED
+    """The address of a registry's Confluent-compatible API."""
+    if SETTING != "fetch":
+        yield SETTING
         return
     home = tmp_path_factory.mktemp("registry")
     with tarfile.open(_fetched()) as archive:
@@ -55,16 +55,16 @@ def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _fetched() -> Path:
-    kept = cache_folder() / "registry" / FILE
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
+    archive = cache_folder() / "registry" / FILE
+    if not archive.exists():
+        archive.parent.mkdir(parents=True, exist_ok=True)
         url = f"{repository()}/io/apicurio/apicurio-registry-app/{VERSION}/{FILE}"
         with urllib.request.urlopen(url, timeout=60) as answer:
-            part = kept.with_suffix(".part")
+            part = archive.with_suffix(".part")
             part.write_bytes(answer.read())
-        part.rename(kept)
-    assert hashlib.sha256(kept.read_bytes()).hexdigest() == SHA256, f"{kept} is not the file that was fetched before"
-    return kept
+        part.rename(archive)
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == SHA256, f"{archive} does not have the expected checksum"
+    return archive
 
 
 def _until_it_answers(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

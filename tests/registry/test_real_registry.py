@@ -1,4 +1,4 @@
-"""Schemas registered with a real registry, as Confluent's serializers register them, and messages read by their ids."""
+"""Schemas in a real registry, registered as Confluent's serializers do, and messages read by their ids."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ JSON_SCHEMA = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "o
 
 
 def registered(url: str, schema: str, **more: str) -> int:
-    """Register a schema under a subject of its own; gives its id."""
+    """Register a schema under a new subject; return its id."""
     request = urllib.request.Request(
         f"{url}/subjects/test-{uuid.uuid4().hex}/versions",
         data=json.dumps({"schema": schema, **more}).encode(),
         headers={"Content-Type": "application/vnd.schemaregistry.v1+json"},
     )
     with urllib.request.urlopen(request, timeout=30) as answer:
-        told: dict[str, Any] = json.load(answer)
-    return int(told["id"])
+        response: dict[str, Any] = json.load(answer)
+    return int(response["id"])
 
 
 @pytest.fixture
@@ -43,16 +43,14 @@ def schemas(registry_url: str) -> HttpSchemas:
     return HttpSchemas(RegistrySettings(registry_url))
 
 
-def test_avro_and_json_under_the_registrys_ids_are_the_event(registry_url: str, schemas: HttpSchemas) -> None:
+def test_messages_with_ids_of_avro_and_json_schemas_are_the_event(registry_url: str, schemas: HttpSchemas) -> None:
     avro, as_json = registered(registry_url, ENVELOPE), registered(registry_url, JSON_SCHEMA, schemaType="JSON")
     for message in (framed(avro, encode_avro(TEXT)[10:]), framed(as_json, TEXT)):
         assert read_message(unframed(message, schemas)) == read_message(TEXT)
     assert schemas.subjects() >= 2
 
 
-def test_what_the_registry_does_not_know_or_is_not_ours_is_an_unknown_schema(
-    registry_url: str, schemas: HttpSchemas
-) -> None:
+def test_unknown_ids_and_other_schemas_are_unknown_schemas(registry_url: str, schemas: HttpSchemas) -> None:
     other = registered(registry_url, '{"type": "record", "name": "Order", "fields": []}')
     for number in (other, 2_000_000_000):
         with pytest.raises(EventRejected) as caught:

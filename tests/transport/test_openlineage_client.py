@@ -22,7 +22,7 @@ from headwater.transport.client import ClientTransport
 from headwater.transport.default import build, forget_default_transport
 from headwater.transport.memory import SilentTransport
 from headwater_avro.framing import unframed
-from headwater_avro.registry import KeptSchemas, RegisteredSchema
+from headwater_avro.registry import MemorySchemas, RegisteredSchema
 
 from ..avro.registries import AVRO, JSON
 from ..servers import Servers
@@ -210,6 +210,6 @@ def test_messages_are_framed_where_a_schema_id_is_set(
     assert transport.close(5)
     framed, odd = (message.value for message in broker.received)
     assert framed[:5] == b"\x00\x00\x00\x01\x02"
-    opened = [unframed(value, KeptSchemas({258: kind})) for value in (framed, odd)]
+    opened = [unframed(value, MemorySchemas({258: kind})) for value in (framed, odd)]
     assert [json.loads(text or b"")["run"]["runId"] for text in opened] == ["r", "odd"]
     assert odd.startswith(b"{" if form == "avro" else b"\x00")

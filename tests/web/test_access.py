@@ -1,4 +1,4 @@
-"""Who is let in: requests as an attacker writes them, over a real socket."""
+"""Access control: requests as an attacker writes them, over a real socket."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_below_a_prefix_the_same_paths_are_open(guarded: int) -> None:
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[int]:
-    """A server without tokens, which knows one name and one origin beside its own."""
+    """A server without tokens that allows another host name and another origin."""
     known = WebSettings(allowed_hosts=("lineage.example",), cors_origins=("https://portal.example",))
     with serving(create_app(GivenAnswers(), MemorySink(), known)) as port:
         yield port
@@ -128,7 +128,7 @@ def test_without_tokens_a_server_answers_under_its_own_names(local: int, host: s
         "",
     ],
 )
-def test_without_tokens_a_name_that_was_rebound_to_loopback_reads_nothing(local: int, host: str) -> None:
+def test_without_tokens_a_name_rebound_to_loopback_is_refused(local: int, host: str) -> None:
     status, body = sent(local, SEARCH, f"Host: {host}")
     assert status == 403
     assert b"HEADWATER_WEB_ALLOWED_HOSTS" in body
@@ -147,7 +147,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("headers", FOREIGN)
 @pytest.mark.parametrize(("method", "target"), [("GET", SEARCH), ("POST", "/api/v1/lineage"), ("POST", CYPHER)])
-def test_without_tokens_a_page_from_elsewhere_is_refused(
+def test_without_tokens_a_page_of_another_origin_is_refused(
     local: int, headers: tuple[str, ...], method: str, target: str
 ) -> None:
     named = headers if any(header.startswith("Host") for header in headers) else (LOCAL, *headers)
@@ -198,7 +198,7 @@ def test_without_tokens_a_body_that_any_page_can_post_is_refused(local: int, tar
         ("Content-Type: application/zstd",),
     ],
 )
-def test_without_tokens_what_clients_send_is_taken(local: int, headers: tuple[str, ...]) -> None:
+def test_without_tokens_the_requests_of_clients_are_accepted(local: int, headers: tuple[str, ...]) -> None:
     assert sent(local, "/api/v1/lineage", LOCAL, *headers, method="POST", body=EVENT)[0] == 201
 
 
@@ -210,20 +210,20 @@ def test_with_tokens_neither_host_nor_origin_nor_type_matter(guarded: int) -> No
 
 
 @pytest.mark.parametrize("tokens", ['[""]', '[" "]', '["\\t"]', '["good", ""]', '["a b"]', '["gr\u00fcn"]', "open"])
-def test_a_token_that_nobody_could_send_or_anybody_is_refused(monkeypatch: pytest.MonkeyPatch, tokens: str) -> None:
+def test_a_token_that_is_empty_or_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch, tokens: str) -> None:
     monkeypatch.setenv("HEADWATER_WEB_TOKENS", tokens)
     with pytest.raises(ConfigError, match="HEADWATER_WEB_"):
         web_settings()
 
 
 @pytest.mark.parametrize("hosts", ['[""]', '["*"]', '["http://x"]', '["x:80"]', '["x/y"]'])
-def test_a_host_that_is_no_name_is_refused(monkeypatch: pytest.MonkeyPatch, hosts: str) -> None:
+def test_a_host_that_is_not_a_name_is_refused(monkeypatch: pytest.MonkeyPatch, hosts: str) -> None:
     monkeypatch.setenv("HEADWATER_WEB_ALLOWED_HOSTS", hosts)
     with pytest.raises(ConfigError, match=r"HEADWATER_WEB_ALLOWED_HOSTS, item 1: .*without scheme, port and path"):
         web_settings()
 
 
-def test_a_wrong_token_costs_the_same_however_many_there_are() -> None:
+def test_the_cost_of_a_wrong_token_does_not_depend_on_the_number_of_tokens() -> None:
     def steps(tokens: Tokens) -> int:
         made: list[str] = []
         sys.setprofile(lambda frame, event, argument: made.append(event))

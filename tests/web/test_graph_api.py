@@ -1,4 +1,4 @@
-"""Questions over HTTP: answers, limits, errors, who may ask."""
+"""Queries over HTTP: responses, limits, errors, access."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_lineage_is_answered_as_on_the_command_line(client: TestClient, stored: 
     ]
 
 
-def test_columns_are_followed(client: TestClient, stored: GraphMaker) -> None:
+def test_column_lineage_is_returned(client: TestClient, stored: GraphMaker) -> None:
     ns = stored.namespace
     assert names(get(client, "/columns/upstream", namespace=ns, name="orders", column="amount")) == ["amount", "a"]
 
@@ -85,12 +85,14 @@ def test_runs_are_paged_by_cursor(client: TestClient, stored: GraphMaker) -> Non
     assert client.get(f"{GRAPH}/runs", params={"cursor": "nonsense"}).status_code == 400
 
 
-def test_a_parameter_that_is_not_there_is_refused(client: TestClient, stored: GraphMaker) -> None:
-    """`asOf` for `as_of` would be answered with the graph of now."""
+def test_an_unknown_parameter_is_refused(client: TestClient, stored: GraphMaker) -> None:
+    """`asOf` instead of `as_of` would return the current graph."""
     named = {"namespace": stored.namespace, "name": "orders"}
     refused = client.get(f"{GRAPH}/lineage/upstream", params={**named, "asOf": "2026-01-01T00:00:00Z"})
     assert refused.status_code == 422
-    assert refused.json()["detail"].startswith("no parameter asOf here: there are active_since, as_of, depth, ")
+    assert refused.json()["detail"].startswith(
+        "unknown parameter asOf: the parameters are active_since, as_of, depth, "
+    )
     assert client.get(f"{GRAPH}/runs/nothing", params={"facets": "1"}).status_code == 422
     assert client.get(f"{GRAPH}/lineage/upstream", params={**named, "as_of": "2026-01-01T00:00:00Z"}).is_success
 
@@ -123,7 +125,7 @@ def test_two_versions_of_a_job_are_compared(client: TestClient, maker: GraphMake
     assert (only.status_code, "the oldest one" in only.json()["detail"]) == (400, True)
 
 
-def test_the_operations_that_made_a_column(client: TestClient, graph_server: GraphSettings) -> None:
+def test_the_operations_that_produced_a_column(client: TestClient, graph_server: GraphSettings) -> None:
     ns = f"operations-{uuid.uuid4().hex[:8]}"
     raw, run = Source.of(ns, "raw"), MemoryRun()
     upper = FieldOperation("Upper", [raw["a"]], ["x"])
@@ -151,13 +153,13 @@ def test_dead_letters_are_a_report_like_the_others(reader: Neo4jReader) -> None:
         assert {"dead-letters", "coverage", "silent"} <= set(names)
 
 
-def test_where_no_kafka_is_known_there_is_no_report_on_dead_letters(client: TestClient) -> None:
+def test_without_kafka_there_is_no_report_on_dead_letters(client: TestClient) -> None:
     refused = client.get(f"{GRAPH}/reports/dead-letters")
     assert (refused.status_code, refused.headers["content-type"]) == (503, "application/problem+json")
     assert "HEADWATER_KAFKA_BOOTSTRAP_SERVERS" in refused.json()["detail"]
 
 
-def test_every_list_goes_on_by_its_cursor(client: TestClient, maker: GraphMaker, driver: neo4j.Driver) -> None:
+def test_every_list_continues_at_its_cursor(client: TestClient, maker: GraphMaker, driver: neo4j.Driver) -> None:
     ns = maker.namespace
     for code in ("c1", "c2", "c3"):
         maker.run(f"job-{ns}", ["raw"], [f"lone-{ns}"], code=code)
@@ -189,14 +191,14 @@ def test_every_list_goes_on_by_its_cursor(client: TestClient, maker: GraphMaker,
 
 @pytest.mark.parametrize("path", ["/runs", "/search?text=x", "/reports/unread", "/datasets/versions?name=orders"])
 @pytest.mark.parametrize("cursor", ["nonsense", "W10=", "WzFd", "Wy0xXQ==", "bnVsbA==", "WzEsInQiXQ==x"])
-def test_a_cursor_from_elsewhere_is_refused(client: TestClient, stored: GraphMaker, path: str, cursor: str) -> None:
+def test_a_cursor_of_another_origin_is_refused(client: TestClient, stored: GraphMaker, path: str, cursor: str) -> None:
     given = {"cursor": cursor} | ({"namespace": stored.namespace} if path.startswith("/datasets") else {})
     answer = client.get(f"{GRAPH}{path}", params={**given, **dict(parse_qsl(path.partition("?")[2]))})
     # A number is a place in lists that are ranked anew, and nothing in lists by time.
     assert answer.status_code == (200 if cursor == "WzFd" and path[1] in "sr" and path != "/runs" else 400), answer.text
 
 
-def test_ready_is_who_reaches_the_graph(client: TestClient) -> None:
+def test_a_server_that_reaches_the_graph_is_ready(client: TestClient) -> None:
     assert client.get("/readyz").text == "ready\n"
 
     def away(**_: object) -> list[Any]:
@@ -208,7 +210,7 @@ def test_ready_is_who_reaches_the_graph(client: TestClient) -> None:
     assert waiting.get("/healthz").status_code == 200
 
 
-def test_an_answer_that_a_client_has_is_not_sent_again(client: TestClient, stored: GraphMaker) -> None:
+def test_an_unchanged_response_is_not_sent_again(client: TestClient, stored: GraphMaker) -> None:
     path = f"{GRAPH}/lineage/upstream?namespace={stored.namespace}&name=table"
     tag = client.get(path).headers["etag"]
     again = client.get(path, headers={"If-None-Match": tag})
@@ -234,9 +236,9 @@ def test_errors_are_problems(client: TestClient, path: str, status: int) -> None
     answer = client.get(GRAPH + path)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
-    told = answer.json()
-    assert (told["status"], told["type"]) == (status, "about:blank")
-    assert told["detail"]
+    body = answer.json()
+    assert (body["status"], body["type"]) == (status, "about:blank")
+    assert body["detail"]
 
 
 def test_a_graph_of_another_schema_is_503_until_it_is_migrated(
@@ -244,14 +246,14 @@ def test_a_graph_of_another_schema_is_503_until_it_is_migrated(
 ) -> None:
     named = {"namespace": stored.namespace, "name": "orders"}
     with Neo4jReader(graph_server) as fresh:
-        asking = client_of(create_app(fresh, MemorySink(), WebSettings()))
+        other = client_of(create_app(fresh, MemorySink(), WebSettings()))
         try:
             driver.execute_query("MERGE (s:HeadwaterSchema) SET s.version = 1")
-            refused = asking.get(f"{GRAPH}/lineage/upstream", params=named)
+            refused = other.get(f"{GRAPH}/lineage/upstream", params=named)
             assert (refused.status_code, "headwater graph migrate" in refused.json()["detail"]) == (503, True)
         finally:
             list(schema.migrate(graph_server))
-        assert asking.get(f"{GRAPH}/lineage/upstream", params=named).is_success
+        assert other.get(f"{GRAPH}/lineage/upstream", params=named).is_success
 
 
 def test_a_graph_that_does_not_answer_is_503() -> None:
@@ -265,7 +267,7 @@ def test_a_graph_that_does_not_answer_is_503() -> None:
     assert "secret" not in answer.text
 
 
-def test_a_token_is_asked_for_where_one_is_set() -> None:
+def test_requests_need_a_token_if_tokens_are_set() -> None:
     app = create_app(GivenAnswers(), MemorySink(), WebSettings(tokens=(SecretStr("open"), SecretStr("sesame"))))
     client = client_of(app)
     path = f"{GRAPH}/search?text=x"
@@ -277,8 +279,8 @@ def test_a_token_is_asked_for_where_one_is_set() -> None:
     assert client.get("/healthz").text == "ok\n"
 
 
-def test_without_a_token_only_loopback_is_listened_on() -> None:
-    with pytest.raises(ConfigError, match=r"0\.0\.0\.0 is not loopback"):
+def test_without_tokens_the_server_listens_on_loopback_only() -> None:
+    with pytest.raises(ConfigError, match=r"0\.0\.0\.0 is not a loopback address"):
         web_settings(host="0.0.0.0")
     assert web_settings(host="0.0.0.0", tokens=("t",)).port == 8080
     assert web_settings(host="::1").host == "::1"
@@ -326,7 +328,7 @@ PATHS = (
 
 @given(st.sampled_from(PATHS), PARAMETERS)
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_question_breaks_the_server(reader: Neo4jReader, path: str, parameters: dict[str, str]) -> None:
+def test_no_query_breaks_the_server(reader: Neo4jReader, path: str, parameters: dict[str, str]) -> None:
     client = client_of(create_app(reader, MemorySink(), WebSettings()))
     answer = client.get(GRAPH + path, params=parameters)
     assert answer.status_code in (200, 400, 404, 422)
@@ -343,18 +345,18 @@ def free(reader: Neo4jReader) -> Iterator[TestClient]:
         yield client
 
 
-def asked(client: TestClient, query: str, **more: Any) -> Any:
+def run_cypher(client: TestClient, query: str, **more: Any) -> Any:
     return client.post(f"{GRAPH}/cypher", json={"query": query, **more})
 
 
-def test_cypher_is_answered_with_rows(free: TestClient, stored: GraphMaker) -> None:
+def test_cypher_returns_rows(free: TestClient, stored: GraphMaker) -> None:
     query = "MATCH (j:Job {namespace: $ns})-[:CURRENT]->(v) RETURN j.name AS job, v.validFrom AS since ORDER BY job"
-    answer = asked(free, query, parameters={"ns": stored.namespace}, limit=1)
+    answer = run_cypher(free, query, parameters={"ns": stored.namespace}, limit=1)
     row = {"job": "load", "since": "2026-01-01T01:00:00.000000Z"}
     assert answer.json() == {"columns": ["job", "since"], "rows": [row], "more": True}
     assert free.post(f"{GRAPH}/cypher", json={"query": "RETURN 1.0 / 0 AS x"}).json()["rows"] == [{"x": "inf"}]
-    assert asked(free, "SHOW INDEXES YIELD name LIMIT 1").status_code == 200
-    assert asked(free, "UNWIND [] AS x RETURN x").json() == {"columns": [], "rows": [], "more": False}
+    assert run_cypher(free, "SHOW INDEXES YIELD name LIMIT 1").status_code == 200
+    assert run_cypher(free, "UNWIND [] AS x RETURN x").json() == {"columns": [], "rows": [], "more": False}
 
 
 @pytest.mark.parametrize(
@@ -375,7 +377,7 @@ def test_cypher_is_answered_with_rows(free: TestClient, stored: GraphMaker) -> N
     ],
 )
 def test_cypher_reaches_nothing_but_the_graph(free: TestClient, query: str) -> None:
-    answer = asked(free, query)
+    answer = run_cypher(free, query)
     assert answer.status_code == 400
     assert "only the graph can be asked here" in answer.json()["detail"]
 
@@ -397,11 +399,11 @@ def test_cypher_reaches_nothing_but_the_graph(free: TestClient, query: str) -> N
         ({"query": "RETURN 1 AS x", "params": {}}, 422, "params"),
     ],
 )
-def test_cypher_that_is_not_answered_says_why(free: TestClient, more: dict[str, Any], status: int, said: str) -> None:
+def test_refused_cypher_gives_the_reason(free: TestClient, more: dict[str, Any], status: int, said: str) -> None:
     answer = free.post(f"{GRAPH}/cypher", json=more)
     assert answer.status_code == status
     assert said in answer.json()["detail"]
-    assert asked(free, "RETURN 1 AS x").json()["rows"] == [{"x": 1}]
+    assert run_cypher(free, "RETURN 1 AS x").json()["rows"] == [{"x": 1}]
 
 
 @pytest.mark.parametrize(
@@ -418,6 +420,6 @@ def test_half_a_surrogate_pair_is_refused(free: TestClient, body: bytes, status:
 
 
 def test_a_server_without_cypher_says_so(client: TestClient) -> None:
-    answer = asked(client, "RETURN 1 AS x")
+    answer = run_cypher(client, "RETURN 1 AS x")
     assert answer.status_code == 404
     assert "HEADWATER_WEB_CYPHER_TIMEOUT" in answer.json()["detail"]

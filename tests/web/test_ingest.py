@@ -33,7 +33,7 @@ def gateway(sink: EventSink, **settings: Any) -> TestClient:
     return client_of(create_app(GivenAnswers(), sink, WebSettings(**settings)))
 
 
-def test_an_event_is_passed_on_byte_for_byte() -> None:
+def test_an_event_is_forwarded_byte_for_byte() -> None:
     sink = MemorySink()
     body = json.dumps(RUN, indent=3).encode()
     answer = gateway(sink).post("/api/v1/lineage", content=body)
@@ -51,14 +51,14 @@ def test_an_event_is_passed_on_byte_for_byte() -> None:
         (json.dumps(RUN | {"run": {}}).encode(), "missing_identity"),
     ],
 )
-def test_an_event_that_can_not_be_used_is_refused_with_its_code(body: bytes, code: str) -> None:
+def test_an_invalid_event_is_refused_with_its_code(body: bytes, code: str) -> None:
     sink = MemorySink()
     answer = gateway(sink).post("/api/v1/lineage", content=body)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert sink.received == []
 
 
-def test_a_batch_that_is_all_in_kafka_has_no_answer_body() -> None:
+def test_a_fully_acknowledged_batch_has_an_empty_response() -> None:
     sink = MemorySink()
     answer = gateway(sink).post("/api/v1/lineage/batch", json=[RUN, RUN])
     assert (answer.status_code, answer.content) == (204, b"")
@@ -70,10 +70,10 @@ def test_a_batch_names_the_events_that_failed() -> None:
     sink = MemorySink()
     answer = gateway(sink).post("/api/v1/lineage/batch", json=[RUN, {}, RUN, 7])
     assert answer.status_code == 200
-    told = answer.json()
-    assert told["status"] == "partial_success"
-    assert told["summary"] == {"received": 4, "successful": 2, "failed": 2, "retriable": 0, "non_retriable": 2}
-    assert [(each["index"], each["retriable"]) for each in told["failed_events"]] == [(1, False), (3, False)]
+    body = answer.json()
+    assert body["status"] == "partial_success"
+    assert body["summary"] == {"received": 4, "successful": 2, "failed": 2, "retriable": 0, "non_retriable": 2}
+    assert [(event["index"], event["retriable"]) for event in body["failed_events"]] == [(1, False), (3, False)]
     assert len(sink.received) == 2
     away = gateway(MemorySink(status="unavailable")).post("/api/v1/lineage/batch", json=[RUN]).json()
     assert away["failed_events"] == [{"index": 0, "reason": "Kafka does not answer", "retriable": True}]

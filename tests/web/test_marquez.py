@@ -1,4 +1,4 @@
-"""The addresses of Marquez: the shapes that its clients read."""
+"""Marquez's resources, in the form that its clients expect."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_names_with_slashes_and_colons(client: TestClient, driver: neo4j.Driver)
     assert [node["id"] for node in graph] == [f"dataset:{maker.namespace}:x:y/z", f"job:{maker.namespace}:a/b"]
 
 
-def test_lineage_goes_both_ways_with_edges_at_each_node(client: TestClient, stored: GraphMaker) -> None:
+def test_lineage_has_both_directions_and_edges_at_each_node(client: TestClient, stored: GraphMaker) -> None:
     ns = stored.namespace
     graph = client.get(f"{API}/lineage", params={"nodeId": f"dataset:{ns}:orders"}).json()["graph"]
     assert [node["id"] for node in graph] == [
@@ -88,7 +88,7 @@ def test_search_names_nodes_by_their_ids(client: TestClient, maker: GraphMaker, 
     assert found["results"][0]["nodeId"] == f"dataset:{maker.namespace}:table_{maker.namespace}"
 
 
-def test_a_page_of_namespaces_and_one_of_them(client: TestClient, stored: GraphMaker) -> None:
+def test_a_page_of_namespaces_and_a_namespace(client: TestClient, stored: GraphMaker) -> None:
     everything = client.get(f"{API}/namespaces", params={"limit": 1000}).json()["namespaces"]
     assert client.get(f"{API}/namespaces", params={"limit": 1, "offset": 1}).json()["namespaces"] == everything[1:2]
     assert client.get(f"{API}/namespaces/{stored.namespace}").json()["name"] == stored.namespace
@@ -120,7 +120,7 @@ def test_column_lineage_of_a_dataset_a_field_and_a_job(client: TestClient, store
         assert (source["field"], source["transformationType"]) == ("a", "DIRECT/IDENTITY")
 
 
-def test_column_lineage_goes_downstream_where_asked(client: TestClient, stored: GraphMaker) -> None:
+def test_column_lineage_includes_downstream_fields_on_request(client: TestClient, stored: GraphMaker) -> None:
     node = {"nodeId": f"datasetField:{stored.namespace}:raw:a"}
     assert len(client.get(f"{API}/column-lineage", params=node).json()["graph"]) == 1
     assert len(client.get(f"{API}/column-lineage", params={**node, "withDownstream": True}).json()["graph"]) == 2
@@ -130,9 +130,9 @@ def test_column_lineage_goes_downstream_where_asked(client: TestClient, stored: 
 
 
 @pytest.fixture(scope="module")
-def told(graph_server: GraphSettings, driver: neo4j.Driver) -> str:
-    """A namespace with two runs that the real writer made of events far in the future."""
-    ns = f"told-{uuid.uuid4().hex[:8]}"
+def far_future(graph_server: GraphSettings, driver: neo4j.Driver) -> str:
+    """A namespace with two runs that the real writer stored from events far in the future."""
+    ns = f"future-{uuid.uuid4().hex[:8]}"
     nominal = {"nominalStartTime": "2030-01-01T00:00:00Z"}
     rows = {"name": "orders", "outputFacets": {"outputStatistics": {"rowCount": 3}}}
     events = [
@@ -150,16 +150,16 @@ RUN = {
 }  # fmt: skip
 
 
-def test_a_run_with_the_versions_it_read_and_wrote(client: TestClient, told: str) -> None:
-    run = client.get(f"{API}/jobs/runs/{told}-1").json()
+def test_a_run_with_the_versions_it_read_and_wrote(client: TestClient, far_future: str) -> None:
+    run = client.get(f"{API}/jobs/runs/{far_future}-1").json()
     assert set(run) == RUN
     assert (run["state"], run["durationMs"], run["nominalStartTime"]) == ("COMPLETED", 600_000, "2030-01-01T00:00:00Z")
     assert run["jobVersion"]["name"] == "load"
     assert [each["datasetVersionId"]["name"] for each in run["inputDatasetVersions"]] == ["raw"]
     assert run["outputDatasetVersions"][0]["facets"] == {"outputStatistics": {"rowCount": 3}}
-    of_job = client.get(f"{API}/jobs/runs/{told}-1/facets", params={"type": "job"}).json()
-    assert of_job == {"runId": f"{told}-1", "facets": {"sql": {"query": "select 1"}}}
-    assert list(client.get(f"{API}/jobs/runs/{told}-1/facets").json()["facets"]) == ["nominalTime"]
+    of_job = client.get(f"{API}/jobs/runs/{far_future}-1/facets", params={"type": "job"}).json()
+    assert of_job == {"runId": f"{far_future}-1", "facets": {"sql": {"query": "select 1"}}}
+    assert list(client.get(f"{API}/jobs/runs/{far_future}-1/facets").json()["facets"]) == ["nominalTime"]
     assert client.get(f"{API}/jobs/runs/none-such-run").status_code == 404
 
 
@@ -175,7 +175,7 @@ JOB_VERSION = {
 def test_the_versions_of_a_dataset_the_newest_first(
     client: TestClient, graph_server: GraphSettings, driver: neo4j.Driver
 ) -> None:
-    ns = f"told-{uuid.uuid4().hex[:8]}"
+    ns = f"future-{uuid.uuid4().hex[:8]}"
     schema = {"fields": [{"name": "amount", "type": "int"}]}
     table = {"name": "s3/orders", "facets": {"schema": schema}}
     events = [
@@ -189,8 +189,8 @@ def test_the_versions_of_a_dataset_the_newest_first(
     assert (page["totalCount"], set(version)) == (3, DATASET_VERSION)
     assert (version["createdByRun"]["id"], version["createdAt"][:16]) == (f"{ns}-2", "2026-01-01T02:00")
     assert version["fields"] == [{"name": "amount", "type": "int", "tags": [], "description": None}]
-    one = client.get(f"{address}/{version['version']}").json()
-    assert one == version | {"facets": {"schema": schema}}
+    single = client.get(f"{address}/{version['version']}").json()
+    assert single == version | {"facets": {"schema": schema}}
     assert client.get(f"{address}/none-such").status_code == 404
     other = client.get(f"{API}/namespaces/{ns}/datasets/raw/versions/{version['version']}")
     assert other.status_code == 404
@@ -220,15 +220,15 @@ def test_a_source_is_a_namespace_of_datasets(client: TestClient, stored: GraphMa
     assert client.get(f"{API}/sources/none-such").status_code == 404
 
 
-def test_events_are_told_again_in_a_window_of_time(client: TestClient, told: str) -> None:
-    def ask(**params: Any) -> tuple[list[str], int]:
+def test_events_of_a_time_window_are_reconstructed(client: TestClient, far_future: str) -> None:
+    def query(**params: Any) -> tuple[list[str], int]:
         answer = client.get(f"{API}/events/lineage", params={"after": "2030-01-01T00:00:00Z", "limit": 1000, **params})
-        found = [event for event in answer.json()["events"] if event["job"]["namespace"] == told]
+        found = [event for event in answer.json()["events"] if event["job"]["namespace"] == far_future]
         return [event["eventTime"][:16] for event in found], answer.json()["totalCount"]
 
-    assert ask()[0] == ["2030-01-02T00:00", "2030-01-01T00:10", "2030-01-01T00:00"]
-    assert ask(sortDirection="asc")[0] == ["2030-01-01T00:00", "2030-01-01T00:10", "2030-01-02T00:00"]
-    assert ask(before="2030-01-01T12:00:00Z")[0] == ["2030-01-01T00:10", "2030-01-01T00:00"]
+    assert query()[0] == ["2030-01-02T00:00", "2030-01-01T00:10", "2030-01-01T00:00"]
+    assert query(sortDirection="asc")[0] == ["2030-01-01T00:00", "2030-01-01T00:10", "2030-01-02T00:00"]
+    assert query(before="2030-01-01T12:00:00Z")[0] == ["2030-01-01T00:10", "2030-01-01T00:00"]
     # It counts one event beyond the page, of those in the graph, which are three at least.
     page = client.get(f"{API}/events/lineage", params={"limit": 1, "offset": 1}).json()
     assert (len(page["events"]), page["totalCount"]) == (1, 3)
@@ -236,7 +236,7 @@ def test_events_are_told_again_in_a_window_of_time(client: TestClient, told: str
 
 
 def test_statistics_by_hour_and_by_day(reader: Neo4jReader, driver: neo4j.Driver) -> None:
-    """In a year that no other test tells of, so that all but the totals is this test's."""
+    """Uses a year of its own, so that all numbers but the totals are those of this test."""
     now = datetime(2041, 3, 31, 12, 30, tzinfo=UTC)
     maker = GraphMaker(f"stats-{uuid.uuid4().hex[:12]}")
     hours = (now - START) / timedelta(hours=1)
@@ -255,12 +255,12 @@ def test_statistics_by_hour_and_by_day(reader: Neo4jReader, driver: neo4j.Driver
 
         day = stats("lineage-events", period="DAY")
         assert (len(day), day[-1]["startInterval"]) == (24, "2041-03-31T12:00:00.000000Z")
-        assert all(one["endInterval"] == other["startInterval"] for one, other in itertools.pairwise(day))
-        told = {
+        assert all(single["endInterval"] == other["startInterval"] for single, other in itertools.pairwise(day))
+        far_future = {
             each["startInterval"][11:13]: [each[name] for name in ("start", "complete", "fail", "abort")]
             for each in day
         }
-        assert {hour: counts for hour, counts in told.items() if any(counts)} == {
+        assert {hour: counts for hour, counts in far_future.items() if any(counts)} == {
             "08": [1, 0, 0, 0],
             "09": [1, 1, 1, 0],
             "12": [1, 0, 0, 1],
@@ -294,25 +294,28 @@ def test_a_namespace_is_counted_from_its_first_dataset_on(reader: Neo4jReader, d
     assert counts[-7:] == [counts[-1] - 2, *[counts[-1]] * 6]
 
 
-def test_the_python_client_of_marquez_reads_the_graph(told: str, address: str) -> None:
+def test_the_python_client_of_marquez_reads_the_graph(far_future: str, address: str) -> None:
     # Its own dependencies warn about themselves when they are imported.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from marquez_client import MarquezClient
     client = MarquezClient(address)
-    assert told in [each["name"] for each in client.list_namespaces(limit=1000)["namespaces"]]
-    assert client.get_namespace(told)["name"] == told
-    assert [job["name"] for job in client.list_jobs(told)["jobs"]] == ["load"]
-    assert client.get_job(told, "load")["latestRun"]["id"] == f"{told}-2"
-    assert [each["name"] for each in client.list_datasets(told)["datasets"]] == ["orders", "raw"]
-    current = client.get_dataset(told, "orders")["currentVersion"]
-    assert client.list_dataset_versions(told, "orders", limit=1)["versions"][0]["id"]["version"] == current
-    assert client.get_dataset_version(told, "orders", current)["createdByRun"]["id"] == f"{told}-2"
-    assert client.get_source(told)["name"] == told
-    assert told in [each["name"] for each in client.list_sources(limit=1000)["sources"]]
-    assert [run["id"] for run in client.list_job_runs(told, "load")["runs"]] == [f"{told}-2", f"{told}-1"]
+    assert far_future in [each["name"] for each in client.list_namespaces(limit=1000)["namespaces"]]
+    assert client.get_namespace(far_future)["name"] == far_future
+    assert [job["name"] for job in client.list_jobs(far_future)["jobs"]] == ["load"]
+    assert client.get_job(far_future, "load")["latestRun"]["id"] == f"{far_future}-2"
+    assert [each["name"] for each in client.list_datasets(far_future)["datasets"]] == ["orders", "raw"]
+    current = client.get_dataset(far_future, "orders")["currentVersion"]
+    assert client.list_dataset_versions(far_future, "orders", limit=1)["versions"][0]["id"]["version"] == current
+    assert client.get_dataset_version(far_future, "orders", current)["createdByRun"]["id"] == f"{far_future}-2"
+    assert client.get_source(far_future)["name"] == far_future
+    assert far_future in [each["name"] for each in client.list_sources(limit=1000)["sources"]]
+    assert [run["id"] for run in client.list_job_runs(far_future, "load")["runs"]] == [
+        f"{far_future}-2",
+        f"{far_future}-1",
+    ]
     with pytest.raises(ValueError, match="UUID"):
         # The client asks for no run whose id is not a UUID; any other client may.
-        client.get_job_run(f"{told}-1")
+        client.get_job_run(f"{far_future}-1")
     assert client.list_events(limit=1)["totalCount"] >= 1
     assert client.list_tags()["tags"] == []

@@ -1,4 +1,4 @@
-"""Names in requests: any text, of any length, costs a bounded amount of work and memory."""
+"""Names in requests: any text of any length takes a bounded amount of work and memory."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from headwater_avro.names import MAX_KEY_LENGTH, node_key
-from headwater_graph.queries import keys
+from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.queries.catalog.finding import NotFound, find
-from headwater_graph.queries.keys import dataset_node_key, names_in
+from headwater_graph.queries.keys import names_in
 from headwater_graph.queries.reader import GivenAnswers, Row
 from headwater_web import MemorySink, WebSettings, create_app
 
@@ -22,22 +21,26 @@ LONG = "x" * (MAX_KEY_LENGTH + 1)
 
 
 class Graph:
-    """A graph without nodes, which counts the keys that it is asked for."""
+    """A graph without nodes that counts the requested keys."""
 
     def __init__(self) -> None:
         self.keys = 0
-        asked = self._asked
+        counted = self._counted
         self.reader = GivenAnswers(
-            dataset_details=asked, job_details=asked, dataset_by_key=asked, job_by_key=asked, fields_of_dataset=asked
+            dataset_details=counted,
+            job_details=counted,
+            dataset_by_key=counted,
+            job_by_key=counted,
+            fields_of_dataset=counted,
         )
         self.client: TestClient = client_of(create_app(self.reader, MemorySink(), WebSettings()))
 
-    def _asked(self, **parameters: Any) -> Sequence[Row]:
+    def _counted(self, **parameters: Any) -> Sequence[Row]:
         self.keys += len(parameters.get("keys", [0]))
         return []
 
 
-def test_a_text_means_each_pair_of_names_that_it_can() -> None:
+def test_a_text_can_mean_several_pairs_of_names() -> None:
     assert list(names_in("a:b:c", ":")) == [("a", "b:c"), ("a:b", "c")]
     assert list(names_in("a", ":")) == list(names_in(":a", ":")) == list(names_in("a:", ":")) == []
     assert list(names_in("::a::", ":")) == [(":", "a::"), ("::a", ":")]
@@ -47,7 +50,7 @@ def test_a_text_means_each_pair_of_names_that_it_can() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 10, 1_999, 2_000, 2_001, 3_999, 4_000, 4_001, 4_002, 10_000])
-def test_a_text_of_separators_means_no_more_pairs_than_names_have_characters(length: int) -> None:
+def test_a_text_of_separators_means_no_more_pairs_than_a_name_has_characters(length: int) -> None:
     found = list(names_in("#" * length, "#"))
     names = range(1, MAX_KEY_LENGTH + 1)
     assert [len(namespace) for namespace, _ in found] == [
@@ -58,7 +61,7 @@ def test_a_text_of_separators_means_no_more_pairs_than_names_have_characters(len
 @pytest.mark.parametrize("kind", ["dataset", "job", "datasetField"])
 @pytest.mark.parametrize("colons", [100, 101, 400, 6_000])
 @pytest.mark.parametrize("address", ["/api/v1/lineage", "/api/v1/column-lineage"])
-def test_a_node_id_of_colons_costs_bounded_memory_and_keys(address: str, kind: str, colons: int) -> None:
+def test_a_node_id_of_colons_takes_bounded_memory_and_keys(address: str, kind: str, colons: int) -> None:
     graph = Graph()
     graph.client.get(address, params={"nodeId": "dataset:a:b"})
     tracemalloc.start()
@@ -82,7 +85,7 @@ def test_a_node_id_of_colons_costs_bounded_memory_and_keys(address: str, kind: s
         f"datasetField:{':x' * 101}",
     ],
 )
-def test_a_node_id_with_a_name_that_nothing_can_have_is_refused(node_id: str) -> None:
+def test_a_node_id_with_a_name_that_is_too_long_is_refused(node_id: str) -> None:
     graph = Graph()
     answer = graph.client.get("/api/v1/column-lineage", params={"nodeId": node_id})
     assert (answer.status_code, graph.keys) == (400, 0)
@@ -105,25 +108,15 @@ def test_a_node_id_with_a_name_that_nothing_can_have_is_refused(node_id: str) ->
         f"/api/v1/search?q={LONG * 3}",
     ],
 )
-def test_a_name_longer_than_any_is_refused(path: str) -> None:
+def test_a_name_that_is_too_long_is_refused(path: str) -> None:
     graph = Graph()
     answer = graph.client.get(path)
     assert (answer.status_code, graph.keys) == (422, 0), answer.text
 
 
-def test_words_of_separators_are_looked_for_within_bounds() -> None:
+def test_names_of_separators_are_searched_within_bounds() -> None:
     graph = Graph()
     for length in (100, 2_000, 4_001, 50_000):
         with pytest.raises(NotFound):
             find(graph.reader, ["#" * length], ["dataset"])
     assert graph.keys <= 5_000
-
-
-def test_keys_of_long_names_are_made_without_being_remembered() -> None:
-    before = node_key.cache_info().currsize
-    keys._remembered.cache_clear()
-    assert dataset_node_key("n", "x" * 1_000) == node_key.__wrapped__("dataset", "n", "x" * 1_000)
-    assert keys._remembered.cache_info().currsize == 0
-    assert dataset_node_key("n", "short") == node_key.__wrapped__("dataset", "n", "short")
-    assert keys._remembered.cache_info().currsize == 1
-    assert node_key.cache_info().currsize == before

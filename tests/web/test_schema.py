@@ -1,4 +1,4 @@
-"""Every address answers as the API describes it, whatever is sent: schemathesis over the whole of OpenAPI."""
+"""Every path responds as OpenAPI describes it, whatever a client sends: schemathesis for the whole API."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def api(reader: Neo4jReader) -> Any:
 
 
 @pytest.mark.parametrize(("method", "path"), ADDRESSES)
-def test_an_address_answers_as_it_is_described(api: Any, method: str, path: str) -> None:
+def test_a_path_responds_as_described(api: Any, method: str, path: str) -> None:
     @settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
     @given(api[path][method].as_strategy())
     def answers(case: Any) -> None:
@@ -47,5 +47,5 @@ def test_an_address_answers_as_it_is_described(api: Any, method: str, path: str)
     answers()
 
 
-def test_every_address_is_described() -> None:
+def test_every_path_is_described() -> None:
     assert len(ADDRESSES) > 25

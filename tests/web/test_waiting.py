@@ -1,4 +1,4 @@
-"""What goes on while requests wait: decoding, a Kafka that is away, servers that hang."""
+"""Concurrent requests while others wait: for decoding, for an unavailable Kafka, for hanging servers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SEARCH = "/api/v1/graph/search?text=x"
 
 
 class Gate:
-    """A place where threads wait until it is opened."""
+    """A barrier where threads wait until it is opened."""
 
     def __init__(self) -> None:
         self.entered = threading.Semaphore(0)
@@ -50,11 +50,11 @@ class Gate:
 
     def passed(self) -> None:
         self.entered.release()
-        assert self.opened.wait(PATIENCE), "nobody opened the gate"
+        assert self.opened.wait(PATIENCE), "the gate was not opened"
 
     def await_entered(self, count: int) -> None:
         for _ in range(count):
-            assert self.entered.acquire(timeout=PATIENCE), "nobody came to the gate"
+            assert self.entered.acquire(timeout=PATIENCE), "no thread reached the gate"
 
 
 class SlowSink(MemorySink):
@@ -75,7 +75,7 @@ def posted(pool: ThreadPoolExecutor, port: int, count: int) -> list[Future[tuple
 
 @contextmanager
 def waiting_posts(port: int, gate: Gate, count: int, entered: int) -> Iterator[list[Future[tuple[int, bytes]]]]:
-    """Posts that wait at a gate, which opens in the end."""
+    """Yield posts that wait at a gate, which opens at the end."""
     with ThreadPoolExecutor(count) as pool:
         try:
             found = posted(pool, port, count)
@@ -107,7 +107,7 @@ def test_health_is_answered_while_an_event_is_decoded(
         assert decoded.result()[0] in (201, 204)
 
 
-def test_few_events_are_decoded_at_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_events_are_decoded_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once, most, lock = 0, 0, threading.Lock()
 
     def counted(value: bytes) -> Event:
@@ -161,7 +161,7 @@ def test_health_is_answered_while_questions_wait_for_the_graph() -> None:
             gate.opened.set()
 
 
-def test_a_request_beyond_the_capacity_is_refused_at_once_with_a_time_to_come_again() -> None:
+def test_a_request_beyond_the_capacity_is_refused_with_retry_after() -> None:
     gate = Gate()
     app = create_app(GivenAnswers(), SlowSink(gate), WebSettings(ingest_requests=3))
     with serving(app) as port, waiting_posts(port, gate, 3, entered=3) as posts:
@@ -173,7 +173,7 @@ def test_a_request_beyond_the_capacity_is_refused_at_once_with_a_time_to_come_ag
         assert sent(port, "/api/v1/lineage", *JSON, method="POST", body=EVENT)[0] == 201
 
 
-def test_bodies_beyond_the_bytes_held_at_one_time_are_refused_and_one_alone_is_not() -> None:
+def test_bodies_beyond_the_byte_limit_are_refused_but_not_a_single_one() -> None:
     gate = Gate()
     app = create_app(GivenAnswers(), SlowSink(gate), WebSettings(ingest_bytes=len(EVENT) * 2 - 1))
     with serving(app) as port:
@@ -185,7 +185,7 @@ def test_bodies_beyond_the_bytes_held_at_one_time_are_refused_and_one_alone_is_n
         assert sent(port, "/api/v1/lineage", *JSON, method="POST", body=large)[0] == 201
 
 
-def test_a_body_that_never_ends_is_given_up_and_its_room_is_free_again() -> None:
+def test_a_body_that_never_ends_times_out_and_releases_its_reservation() -> None:
     app = create_app(GivenAnswers(), MemorySink(), WebSettings(receive_timeout=0.2, ingest_requests=1))
     head = "POST /api/v1/lineage HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
     with serving(app) as port, socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
@@ -194,7 +194,7 @@ def test_a_body_that_never_ends_is_given_up_and_its_room_is_free_again() -> None
         assert sent(port, "/api/v1/lineage", *JSON, method="POST", body=EVENT)[0] == 201
 
 
-def test_a_kafka_known_to_be_away_is_tried_by_one_request_and_refuses_the_others() -> None:
+def test_a_single_request_tries_an_unavailable_kafka_and_others_are_refused() -> None:
     kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=1.0))
     assert kafka.send([EVENT]) == ["unavailable"]
     with kafka._attempt(), pytest.raises(ServerUnavailable):
@@ -202,8 +202,8 @@ def test_a_kafka_known_to_be_away_is_tried_by_one_request_and_refuses_the_others
     assert kafka.send([EVENT]) == ["unavailable"]
 
 
-def test_posts_to_a_kafka_that_is_away_are_answered_and_health_before_them() -> None:
-    """Real sockets and the real client of Kafka: 60 posts at once, then 60 that know already."""
+def test_health_is_answered_before_posts_to_an_unavailable_kafka() -> None:
+    """Real sockets and the real Kafka client: 60 posts at once, then 60 more after the failure is known."""
     kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=2.0))
     with serving(create_app(GivenAnswers(), kafka, WebSettings())) as port, ThreadPoolExecutor(60) as pool:
         first = posted(pool, port, 60)
@@ -217,7 +217,7 @@ def test_posts_to_a_kafka_that_is_away_are_answered_and_health_before_them() -> 
         assert sent(port, "/readyz?for=any", "Host: localhost")[0] == 200
 
 
-def test_a_report_that_reads_a_whole_topic_is_made_by_one_request_at_a_time() -> None:
+def test_a_report_that_reads_a_whole_topic_serves_a_single_request_at_a_time() -> None:
     gate = Gate()
 
     def letters() -> Report:
@@ -239,7 +239,7 @@ def test_a_report_that_reads_a_whole_topic_is_made_by_one_request_at_a_time() ->
 
 
 @pytest.mark.parametrize("part", ["", "G", "GET /healthz HTTP/1.1\r\nHost: local"])
-def test_a_connection_that_sends_no_whole_request_is_closed(part: str) -> None:
+def test_a_connection_without_a_complete_request_is_closed(part: str) -> None:
     settings = WebSettings(receive_timeout=0.2)
     with serving(create_app(GivenAnswers(), MemorySink(), settings), settings) as port:
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
@@ -251,7 +251,7 @@ def test_a_connection_that_sends_no_whole_request_is_closed(part: str) -> None:
             assert (answer[:15], answer[-3:]) == (b"HTTP/1.1 200 OK", b"ok\n")
 
 
-def test_a_request_that_is_answered_late_is_not_given_up() -> None:
+def test_a_slow_response_does_not_time_out() -> None:
     gate, settings = Gate(), WebSettings(receive_timeout=0.2)
     app = create_app(GivenAnswers(), SlowSink(gate), settings)
     with serving(app, settings) as port:
@@ -261,7 +261,7 @@ def test_a_request_that_is_answered_late_is_not_given_up() -> None:
         assert posts[0].result()[0] == 201
 
 
-def test_a_kafka_that_comes_back_is_found_by_readiness_and_by_the_next_event(tmp_path: Path) -> None:
+def test_readiness_and_events_recover_when_kafka_comes_back(tmp_path: Path) -> None:
     ports = free_ports(2)
     kafka = KafkaSink({"bootstrap.servers": f"127.0.0.1:{ports[0]}"}, "t", WebSettings(ingest_patience=30.0))
     with pytest.raises(ServerUnavailable):
@@ -280,7 +280,7 @@ def test_a_kafka_that_comes_back_is_found_by_readiness_and_by_the_next_event(tmp
             assert {post.result()[0] for post in posted(pool, port, 5)} == {201}
 
 
-def test_readiness_is_checked_once_for_all_who_ask_at_one_time() -> None:
+def test_concurrent_readiness_requests_share_a_check() -> None:
     gate, checks = Gate(), []
 
     def answers(**_: object) -> list[Row]:
@@ -295,12 +295,12 @@ def test_readiness_is_checked_once_for_all_who_ask_at_one_time() -> None:
         found = [pool.submit(sent, port, "/readyz", "Host: localhost") for _ in range(30)]
         gate.await_entered(1)
         gate.opened.set()
-        assert {each.result()[0] for each in found} == {200}
-        # Those that came after the first check may have found it too old, on a slow machine.
+        assert {answer.result()[0] for answer in found} == {200}
+        # On a slow machine, later requests may find the first check too old.
         assert len(checks) < 10
 
 
-def test_readiness_says_of_each_part_why_it_can_not_work() -> None:
+def test_readiness_reports_the_reason_for_each_part() -> None:
     def away(**_: object) -> list[Row]:
         raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
 
@@ -316,7 +316,7 @@ def test_readiness_says_of_each_part_why_it_can_not_work() -> None:
     assert answer(without_kafka, "/readyz", GivenAnswers()) == (200, b"ready\n")
     assert answer(without_kafka, "/readyz?for=other", GivenAnswers())[0] == 422
     status, body = answer(without_kafka, "/readyz?for=any", without_graph)
-    told = json.loads(body)
-    assert status == told["status"] == 503
-    assert told["parts"] == {"questions": "Neo4j does not answer", "ingest": "Kafka does not answer"}
+    report = json.loads(body)
+    assert status == report["status"] == 503
+    assert report["parts"] == {"questions": "Neo4j does not answer", "ingest": "Kafka does not answer"}
     assert b"secret" not in body

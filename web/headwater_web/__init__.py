@@ -1,4 +1,4 @@
-"""Lineage over HTTP: every question under ``/api/v1/graph``, and an ingest gateway that speaks OpenLineage's own contract."""
+"""The HTTP server: queries under ``/api/v1/graph``, Marquez's read API, and a gateway for OpenLineage events."""
 
 from .app import create_app
 from .ingest import DisabledSink, EventSink, KafkaSink, MemorySink

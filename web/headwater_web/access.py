@@ -1,4 +1,4 @@
-"""Who may send requests: the bearers of tokens, and without tokens the programs and pages of this machine."""
+"""Access control: requests with a bearer token, or, without tokens, requests of this machine."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LOCAL_ONLY = "without HEADWATER_WEB_TOKENS only this machine may send requests"
 
 
 class Tokens:
-    """Bearer tokens, compared in a time that depends neither on what they are nor on how many there are."""
+    """Bearer tokens; the comparison time depends neither on their values nor on their number."""
 
     def __init__(self, tokens: Iterable[str]) -> None:
-        # Without this key a client can not choose tokens whose digests begin as those of a known one.
+        # A client that does not know this key cannot choose tokens with the digest prefix of a known one.
         self._key = secrets.token_bytes(32)
         self._digests = frozenset(self._digest(token.encode()) for token in tokens)
 
@@ -31,19 +31,19 @@ class Tokens:
         return bool(self._digests)
 
     def accepts(self, authorization: str) -> bool:
-        """Return whether an ``Authorization`` header bears one of the tokens."""
+        """Return whether an ``Authorization`` header contains one of the tokens."""
         scheme, _, token = authorization.partition(" ")
-        is_known = self._digest(token.strip().encode("latin-1")) in self._digests
-        return is_known and scheme.lower() == "bearer"
+        is_valid = self._digest(token.strip().encode("latin-1")) in self._digests
+        return is_valid and scheme.lower() == "bearer"
 
     def _digest(self, token: bytes) -> bytes:
         return hmac.digest(self._key, token, "sha256")
 
 
 def path_of(scope: Scope) -> str:
-    """Return the path that is routed: that of the request line below the prefix where the application is mounted.
+    """Return the path that is routed: that of the request line without the prefix of a mounted application.
 
-    The path in ``request.url`` can not be trusted: it is made of the Host header too.
+    The path in ``request.url`` cannot be trusted: it depends on the Host header.
     """
     path, prefix = str(scope["path"]), str(scope.get("root_path", ""))
     below = path.removeprefix(prefix)
@@ -51,18 +51,18 @@ def path_of(scope: Scope) -> str:
 
 
 def local_refusal(request: HTTPConnection, settings: WebSettings) -> Response | None:
-    """Return why a server without tokens refuses a request, None where it does not.
+    """Return the refusal of a request to a server without tokens, None if the request is allowed.
 
-    Any page in a browser of this machine can send requests to loopback, under its own name or under one that it lets point
+    Any page in a browser of this machine can send requests to loopback, under its own name or under a name that it resolves
     to 127.0.0.1. Programs send neither an Origin nor Sec-Fetch-Site.
     """
     host = request.headers.get("host", "")
     if not _is_own_host(host, settings):
-        known = "send Host: localhost, or add the name to HEADWATER_WEB_ALLOWED_HOSTS"
-        return problem(403, f"{_LOCAL_ONLY}, and {host[:200]!r} is not its name: {known}")
+        hint = "send Host: localhost, or add the name to HEADWATER_WEB_ALLOWED_HOSTS"
+        return problem(403, f"{_LOCAL_ONLY}, and {host[:200]!r} is not its name: {hint}")
     if _is_foreign_page(request, host, settings.cors_origins):
-        known = "add its origin to HEADWATER_WEB_CORS_ORIGINS"
-        return problem(403, f"{_LOCAL_ONLY}, and this comes from a page elsewhere: {known}")
+        hint = "add its origin to HEADWATER_WEB_CORS_ORIGINS"
+        return problem(403, f"{_LOCAL_ONLY}, and this comes from a page of another origin: {hint}")
     if request.scope["method"] == "POST" and not is_sendable(request.headers.get("content-type")):
         return problem(415, "send `Content-Type: application/json` (curl: -H 'Content-Type: application/json')")
     return None

@@ -22,7 +22,7 @@ from .readiness import Readiness, health
 from .settings import WebSettings
 
 OPENAPI = "/api/v1/openapi.json"
-DESCRIPTION = "Data lineage: what feeds what, run by run and now. Errors are application/problem+json."
+DESCRIPTION = "Data lineage of runs, jobs, datasets and columns. Errors are application/problem+json."
 
 
 def _now() -> datetime:
@@ -30,23 +30,23 @@ def _now() -> datetime:
 
 
 def _no_letters() -> Report:
-    raise Problem(503, "this server knows no Kafka: set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
+    raise Problem(503, "this server has no Kafka settings: set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
 
 
-def _one_at_a_time(letters: Letters) -> Letters:
-    """Return a report that one request at a time makes: it reads a whole topic."""
-    making = threading.Lock()
+def _exclusive(letters: Letters) -> Letters:
+    """Return a report that serves one request at a time, since it reads a whole topic."""
+    running = threading.Lock()
 
-    def made() -> Report:
-        if not making.acquire(blocking=False):
-            detail = "the report on dead letters is being made for another request"
+    def exclusive() -> Report:
+        if not running.acquire(blocking=False):
+            detail = "the report on dead letters is running for another request: send the request again later"
             raise Problem(429, detail, {"Retry-After": str(RETRY_SECONDS)})
         try:
             return letters()
         finally:
-            making.release()
+            running.release()
 
-    return made
+    return exclusive
 
 
 def create_app(
@@ -57,9 +57,9 @@ def create_app(
     letters: Letters | None = None,
     cypher: FreeCypher | None = None,
 ) -> FastAPI:
-    """Return the application over a graph and a way to Kafka; it never writes to the graph itself.
+    """Return the application over a graph and an event sink; it never writes to the graph itself.
 
-    Without ``cypher`` nobody asks in free Cypher.
+    Without ``cypher`` the server does not run free Cypher queries.
     """
     app = FastAPI(
         title="headwater",
@@ -71,7 +71,7 @@ def create_app(
         responses=described(),
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
-    app.state.letters, app.state.cypher = _one_at_a_time(letters or _no_letters), cypher
+    app.state.letters, app.state.cypher = _exclusive(letters or _no_letters), cypher
     app.include_router(graph_api.routes)
     app.include_router(cypher_api.routes)
     for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):

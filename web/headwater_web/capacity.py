@@ -1,4 +1,4 @@
-"""How much the gateway takes at one time: requests, bytes, threads; what is beyond is refused at once."""
+"""Limits of the gateway's concurrent requests, bytes and threads; it refuses requests beyond them at once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .problems import RETRY_SECONDS, Problem
 Result = TypeVar("Result")
 
 THREADS = 40
-"""How many requests are decoded or wait for Kafka at one time; the others wait in line."""
+"""How many requests are decoded or wait for Kafka at the same time; the others are queued."""
 
 
 class Capacity:
-    """Room for requests and for the bytes of their bodies, and threads of their own for what they need done.
+    """Counts concurrent requests and the bytes of their bodies, and runs their work in a separate thread pool.
 
-    Counted on the event loop alone, so without a lock.
+    Only the event loop changes the counts, so there is no lock.
     """
 
     def __init__(self, requests: int, size: int) -> None:
@@ -31,50 +31,50 @@ class Capacity:
         self._threads = ThreadPoolExecutor(THREADS, "ingest")
 
     @contextmanager
-    def request(self) -> Iterator[Room]:
-        """Hold room for a request; raises Problem where there is none."""
+    def request(self) -> Iterator[Reservation]:
+        """Count a request for the duration of the block; raises Problem beyond the limit."""
         if self._held_requests >= self._requests:
             raise _full(f"{self._requests} requests")
         self._held_requests += 1
-        room = Room(self)
+        reservation = Reservation(self)
         try:
-            yield room
+            yield reservation
         finally:
             self._held_requests -= 1
-            self._held_bytes -= room.held
+            self._held_bytes -= reservation.held
 
-    def grow(self, room: Room, size: int) -> None:
-        """Hold so many bytes more for a request; raises Problem where others leave no room for them."""
-        others = self._held_bytes - room.held
+    def grow(self, reservation: Reservation, size: int) -> None:
+        """Count ``size`` more bytes for a request; raises Problem if other requests leave no room for them."""
+        others = self._held_bytes - reservation.held
         if others and self._held_bytes + size > self._size:
             raise _full(f"{self._size} bytes")
         self._held_bytes += size
-        room.held += size
+        reservation.held += size
 
     async def run(self, call: Callable[[], Result]) -> Result:
-        """Return what a call returns, made in a thread of this capacity."""
+        """Run a call in a thread of this pool and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
 
-class Room:
-    """What one request holds of a capacity."""
+class Reservation:
+    """The share of one request in the counted bytes."""
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
         self.held = 0
 
     async def body(self, request: Request) -> bytes:
-        """Return the body of a request; its bytes are held from the moment they come. Raises Problem."""
+        """Return the body of a request, whose bytes count as soon as they arrive; raises Problem."""
         chunks: list[bytes] = []
         try:
             async for chunk in request.stream():
                 self._capacity.grow(self, len(chunk))
                 chunks.append(chunk)
         except ClientDisconnect:
-            raise Problem(400, "the connection ended before the body did") from None
+            raise Problem(400, "the connection ended before the body was complete") from None
         return b"".join(chunks)
 
 
-def _full(what: str) -> Problem:
-    detail = f"this server takes at most {what} of events at one time"
+def _full(limit: str) -> Problem:
+    detail = f"this server accepts at most {limit} of events at the same time: send them again later"
     return Problem(503, detail, {"Retry-After": str(RETRY_SECONDS)})

@@ -1,4 +1,4 @@
-"""Every question about the graph under ``/api/v1/graph``; the answers are those of the command line's ``--json``."""
+"""Queries of the graph under ``/api/v1/graph``; the responses equal the output of the command line's ``--json``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
 from headwater_graph.queries.values import answer_value, impact_value, reference
 
 from .guard import answered
-from .paging import Cursor, cursor_of, place_of, skipped
+from .paging import Cursor, cursor_of, position_of, skipped, unknown_cursor
 from .problems import Problem
 from .settings import WebSettings
 
@@ -45,29 +45,31 @@ RunId: TypeAlias = Annotated[str, Path(max_length=MAX_KEY_LENGTH)]
 Rows: TypeAlias = Annotated[int, Query(ge=1, le=1_000)]
 Time: TypeAlias = Annotated[str | None, Query(max_length=40, description="as 2026-01-31T12:00:00Z")]
 Letters: TypeAlias = Callable[[], Report]
-"""The report on dead letters; raises ServerUnavailable where Kafka does not answer, Problem where none is known."""
+"""Returns the report on dead letters; raises ServerUnavailable if Kafka does not answer, Problem if it is not configured."""
 
 ALL_REPORTS = (*REPORTS, COVERAGE, DEAD_LETTERS)
 MOST_VERSIONS = 10_000
-"""How far back the versions of a job are looked through for the two to compare."""
+"""How many of the latest versions of a job are searched for the two to compare."""
 
 State: TypeAlias = Literal["NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
 
 
 def only_described(request: Request) -> None:
-    """Refuse a parameter that the API does not describe: misspelt, it would be left out, and the answer be another one."""
-    told = request.app.openapi()["paths"][request.scope["route"].path_format]["get"].get("parameters", ())
-    known = {each["name"] for each in told if each["in"] == "query"}
+    """Refuse parameters that the API does not describe: ignoring a misspelt parameter would return a wrong result."""
+    described = request.app.openapi()["paths"][request.scope["route"].path_format]["get"].get("parameters", ())
+    known = {parameter["name"] for parameter in described if parameter["in"] == "query"}
     if unknown := sorted(request.query_params.keys() - known):
-        raise Problem(422, f"no parameter {', '.join(unknown)} here: there are {', '.join(sorted(known)) or 'none'}")
+        raise Problem(
+            422, f"unknown parameter {', '.join(unknown)}: the parameters are {', '.join(sorted(known)) or 'none'}"
+        )
 
 
 routes = APIRouter(prefix="/api/v1/graph", tags=["graph"], dependencies=[Depends(only_described)])
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What every question needs: the graph, the limits of this server, the time at which it is asked, and dead letters."""
+class RequestContext:
+    """The dependencies of every query: the graph, the server's settings, the time of the request, and dead letters."""
 
     reader: GraphReader
     settings: WebSettings
@@ -75,138 +77,142 @@ class Asked:
     letters: Letters
 
 
-def asked(request: Request) -> Asked:
-    """Return what the application was made with."""
+def request_context(request: Request) -> RequestContext:
+    """Return the context of a request, from the state of its application."""
     state = request.app.state
-    return Asked(state.reader, state.settings, state.clock(), state.letters)
+    return RequestContext(state.reader, state.settings, state.clock(), state.letters)
 
 
-Ask: TypeAlias = Annotated[Asked, Depends(asked)]
+Context: TypeAlias = Annotated[RequestContext, Depends(request_context)]
 
 
 def limits_of(
-    ask: Ask,
+    context: Context,
     depth: Annotated[int, Query(ge=0, description="in jobs")] = 10,
     neighbours: Annotated[int, Query(ge=1, description="of one node")] = 1_000,
     nodes: Annotated[int, Query(ge=1, description="of the whole answer")] = 5_000,
 ) -> Limits:
-    """Return the limits of a walk; raises Problem beyond what this server allows."""
-    most = (("depth", depth, ask.settings.max_depth), ("neighbours", neighbours, ask.settings.max_nodes))
-    for name, wanted, allowed in (*most, ("nodes", nodes, ask.settings.max_nodes)):
-        if wanted > allowed:
-            raise Problem(400, f"{name} is at most {allowed} here")
+    """Return the limits of a traversal; raises Problem beyond the limits of this server."""
+    most = (("depth", depth, context.settings.max_depth), ("neighbours", neighbours, context.settings.max_nodes))
+    for name, requested, allowed in (*most, ("nodes", nodes, context.settings.max_nodes)):
+        if requested > allowed:
+            raise Problem(400, f"{name} is at most {allowed} on this server")
     return Limits(depth, neighbours, nodes)
 
 
 def scope_of(
     limits: Annotated[Limits, Depends(limits_of)], as_of: Time = None, active_since: Time = None, past: bool = False
 ) -> Scope:
-    """Return the part of the graph that is asked for."""
+    """Return the part of the graph that a request selects."""
     return Scope(limits, read_time(as_of), past, read_time(active_since))
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """How a dataset or job is named in a request; it is looked for only once all parameters are known to be good."""
+class EntityQuery:
+    """The name of a dataset or job in a request; the graph is searched only after all parameters have been validated."""
 
-    words: tuple[str, ...]
+    names: tuple[str, ...]
     kinds: tuple[Wanted, ...]
 
-    def node(self, ask: Asked) -> Node:
-        """Return the dataset or job; raises NotFound, ConfigError as :func:`find`."""
-        return find(ask.reader, self.words, self.kinds)
+    def node(self, context: RequestContext) -> Node:
+        """Return the dataset or job; raises NotFound, and ConfigError for an ambiguous name."""
+        return find(context.reader, self.names, self.kinds)
 
 
-def words_of(name: Name, namespace: Name | None = None, kind: Kind | None = None) -> Words:
-    """Return ``namespace`` and ``name``, or ``name`` alone: ``namespace#name`` or a tail."""
-    words = (name,) if namespace is None else (namespace, name)
-    return Words(words, ("dataset", "job") if kind is None else (kind,))
+def entity_query(name: Name, namespace: Name | None = None, kind: Kind | None = None) -> EntityQuery:
+    """Return the query for ``namespace`` and ``name``, or for ``name`` alone: ``namespace#name`` or the end of a name."""
+    names = (name,) if namespace is None else (namespace, name)
+    return EntityQuery(names, ("dataset", "job") if kind is None else (kind,))
 
 
 Bounds: TypeAlias = Annotated[Limits, Depends(limits_of)]
 Scoped: TypeAlias = Annotated[Scope, Depends(scope_of)]
-Subject: TypeAlias = Annotated[Words, Depends(words_of)]
+Subject: TypeAlias = Annotated[EntityQuery, Depends(entity_query)]
 Columns: TypeAlias = Annotated[list[str], Query(default_factory=list)]
 
 
 def read_time(text: str | None) -> datetime | None:
-    """Return the time that a text names (specification 1.3); raises Problem for anything else."""
+    """Return the time of a text (specification 1.3); raises Problem if the text is not a time."""
     if text is None:
         return None
     try:
         return datetime_of(parse_time(text))
     except (ValueError, OverflowError) as fault:
-        raise Problem(400, f"no time: {fault}") from fault
+        raise Problem(400, f"not a time: {fault}") from fault
 
 
 @routes.get("/lineage/component")
-def get_component(request: Request, ask: Ask, subject: Subject, scope: Scoped) -> Response:
-    """All that is connected with a dataset or job."""
-    return answered(request, answer_value(component(ask.reader, subject.node(ask), ask.now, scope)))
+def get_component(request: Request, context: Context, subject: Subject, scope: Scoped) -> Response:
+    """Return everything that is connected with a dataset or job."""
+    return answered(request, answer_value(component(context.reader, subject.node(context), context.now, scope)))
 
 
 @routes.get("/lineage/impact")
-def get_impact(request: Request, ask: Ask, subject: Subject, scope: Scoped, column: Columns) -> Response:
-    """What a change of a dataset, job or column reaches, nearest first."""
-    return answered(request, impact_value(impact(ask.reader, subject.node(ask), ask.now, columns=column, scope=scope)))
+def get_impact(request: Request, context: Context, subject: Subject, scope: Scoped, column: Columns) -> Response:
+    """Return what a change of a dataset, job or column affects, nearest first."""
+    return answered(
+        request, impact_value(impact(context.reader, subject.node(context), context.now, columns=column, scope=scope))
+    )
 
 
 @routes.get("/lineage/path")
 def get_path(
     request: Request,
-    ask: Ask,
+    context: Context,
     scope: Scoped,
     source: Annotated[str, Query(alias="from", min_length=1)],
     target: Annotated[str, Query(alias="to", min_length=1)],
 ) -> Response:
-    """A shortest way from one dataset or job to another, each as ``namespace#name`` or a tail; no nodes if there is none."""
-    ends = find(ask.reader, (source,)), find(ask.reader, (target,))
-    return answered(request, answer_value(path(ask.reader, *ends, ask.now, scope)))
+    """Return a shortest path between two datasets or jobs (``namespace#name`` or the end of a name); no nodes without a path."""
+    ends = find(context.reader, (source,)), find(context.reader, (target,))
+    return answered(request, answer_value(path(context.reader, *ends, context.now, scope)))
 
 
 @routes.get("/lineage/{direction}")
-def get_lineage(request: Request, ask: Ask, direction: Direction, subject: Subject, scope: Scoped) -> Response:
-    """What feeds a dataset or job, or what it feeds."""
-    return answered(request, answer_value(lineage(ask.reader, subject.node(ask), direction, ask.now, scope)))
+def get_lineage(request: Request, context: Context, direction: Direction, subject: Subject, scope: Scoped) -> Response:
+    """Return the upstream or downstream lineage of a dataset or job."""
+    return answered(
+        request, answer_value(lineage(context.reader, subject.node(context), direction, context.now, scope))
+    )
 
 
 @routes.get("/columns/{direction}")
 def get_columns(
     request: Request,
-    ask: Ask,
+    context: Context,
     direction: Direction,
     subject: Subject,
     limits: Bounds,
     column: Columns,
     active_since: Time = None,
 ) -> Response:
-    """What the columns of a dataset are derived from, or what is derived from them."""
+    """Return the columns that the columns of a dataset are derived from, or those derived from them."""
     since = read_time(active_since)
-    answer = column_lineage(ask.reader, subject.node(ask), direction, column, limits, since)
+    answer = column_lineage(context.reader, subject.node(context), direction, column, limits, since)
     return answered(request, answer_value(answer))
 
 
 @routes.get("/operations")
 def get_operations(
-    request: Request, ask: Ask, name: Name, limits: Bounds, column: Columns, namespace: Name | None = None
+    request: Request, context: Context, name: Name, limits: Bounds, column: Columns, namespace: Name | None = None
 ) -> Response:
-    """The operations that made columns of a dataset, as the last runs told them, and those that made their sources."""
-    dataset, columns = find_field(ask.reader, words_of(name, namespace).words, column)
-    return answered(request, field_operations(ask.reader, run_view, dataset, columns, limits).value())
+    """Return the operations that produced columns of a dataset, as reported by the last runs, and those of their sources."""
+    dataset, columns = find_field(context.reader, entity_query(name, namespace).names, column)
+    return answered(request, field_operations(context.reader, run_view, dataset, columns, limits).value())
 
 
 @routes.get("/search")
 def get_search(
     request: Request,
-    ask: Ask,
+    context: Context,
     text: Name,
     kind: Annotated[list[Literal["dataset", "job", "column", "run"]], Query(default_factory=list)],
     limit: Rows = 20,
     cursor: Cursor = None,
 ) -> Response:
-    """Datasets, jobs and columns whose name holds a text, and runs whose id begins so."""
+    """Return datasets, jobs and columns whose name contains a text, and runs whose id begins with it."""
     skip = skipped(cursor)
-    found = search(ask.reader, text, tuple(kind) or KINDS, skip + limit + 1)[skip:]
+    found = search(context.reader, text, tuple(kind) or KINDS, skip + limit + 1)[skip:]
     page = {"nodes": [reference(node) for node in found[:limit]]}
     return answered(request, page | _next_if(len(found) > limit, skip + limit))
 
@@ -214,7 +220,7 @@ def get_search(
 @routes.get("/runs")
 def get_runs(
     request: Request,
-    ask: Ask,
+    context: Context,
     job: Name | None = None,
     dataset: Name | None = None,
     parent: Name | None = None,
@@ -225,131 +231,136 @@ def get_runs(
     cursor: Cursor = None,
     limit: Rows = 50,
 ) -> Response:
-    """Runs, the latest first; ``next`` is the cursor of the following page, absent on the last."""
+    """Return runs, the latest first; ``next`` is the cursor of the next page, absent on the last page."""
     wanted = RunFilter(
-        job=job and find(ask.reader, (job,), ("job",)).key,
-        dataset=dataset and find(ask.reader, (dataset,), ("dataset",)).key,
-        parent=parent and find_run(ask.reader, parent).key,
+        job=job and find(context.reader, (job,), ("job",)).key,
+        dataset=dataset and find(context.reader, (dataset,), ("dataset",)).key,
+        parent=parent and find_run(context.reader, parent).key,
         state=state,
         since=read_time(since),
         until=read_time(until),
         silent=silent,
-        before=None if cursor is None else _run_place(cursor),
+        before=None if cursor is None else _run_position(cursor),
     )
-    found = list_runs(ask.reader, wanted, ask.now, limit + 1)
+    found = list_runs(context.reader, wanted, context.now, limit + 1)
     page = {"runs": [line.value() for line in found[:limit]]}
     last = found[limit - 1] if len(found) > limit else None
     return answered(request, page | _next_if(last is not None, *((last.last_event or "", last.id) if last else ())))
 
 
-def _next_if(more: bool, *place: str | int) -> dict[str, str]:
-    return {"next": cursor_of(*place)} if more else {}
+def _next_if(more: bool, *position: str | int) -> dict[str, str]:
+    return {"next": cursor_of(*position)} if more else {}
 
 
-def _run_place(cursor: str) -> tuple[datetime, str]:
-    time, run_id = place_of(cursor, str, str)
+def _run_position(cursor: str) -> tuple[datetime, str]:
+    time, run_id = position_of(cursor, str, str)
     try:
         return datetime_of(parse_time(time)), run_id
     except (ValueError, OverflowError) as fault:
-        raise Problem(400, "the cursor is not one that this server gave") from fault
+        raise unknown_cursor() from fault
 
 
 @routes.get("/runs/{run_id:path}/lineage/{direction}")
-def get_run_graph(request: Request, ask: Ask, run_id: RunId, direction: Direction, limits: Bounds) -> Response:
-    """What a run really read and what made that, or who read what it wrote."""
+def get_run_graph(request: Request, context: Context, run_id: RunId, direction: Direction, limits: Bounds) -> Response:
+    """Return what a run actually read and the runs that wrote it, or the runs that read its outputs."""
     return answered(
-        request, answer_value(run_graph(ask.reader, find_run(ask.reader, run_id), direction, ask.now, limits))
+        request,
+        answer_value(run_graph(context.reader, find_run(context.reader, run_id), direction, context.now, limits)),
     )
 
 
 @routes.get("/runs/{run_id:path}/diff")
-def get_run_diff(request: Request, ask: Ask, run_id: RunId, before: Name | None = None) -> Response:
-    """What differs from the run ``before``, by default the last that worked, to this one."""
-    after = find_run(ask.reader, run_id)
-    first = last_that_worked(ask.reader, after) if before is None else find_run(ask.reader, before)
-    return answered(request, run_diff(ask.reader, first, after, ask.now, run_view).value())
+def get_run_diff(request: Request, context: Context, run_id: RunId, before: Name | None = None) -> Response:
+    """Return the differences between the run ``before``, by default the last successful run, and this run."""
+    after = find_run(context.reader, run_id)
+    first = last_that_worked(context.reader, after) if before is None else find_run(context.reader, before)
+    return answered(request, run_diff(context.reader, first, after, context.now, run_view).value())
 
 
 @routes.get("/runs/{run_id:path}")
-def get_run(request: Request, ask: Ask, run_id: RunId) -> Response:
-    """One run: reads, writes, children, facets."""
-    return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view).value())
+def get_run(request: Request, context: Context, run_id: RunId) -> Response:
+    """Return a run: reads, writes, children, facets."""
+    return answered(request, show_run(context.reader, find_run(context.reader, run_id), context.now, run_view).value())
 
 
 @routes.get("/{kind}s/show")
 def get_entity(
-    request: Request, ask: Ask, kind: Kind, name: Name, namespace: Name | None = None, active_since: Time = None
+    request: Request, context: Context, kind: Kind, name: Name, namespace: Name | None = None, active_since: Time = None
 ) -> Response:
-    """One dataset or job: facets, marks, what is next to it."""
+    """Return a dataset or job: facets, status, neighbours."""
     since = read_time(active_since)
-    return answered(request, entity(ask.reader, words_of(name, namespace, kind).node(ask), ask.now, since).value())
+    return answered(
+        request, entity(context.reader, entity_query(name, namespace, kind).node(context), context.now, since).value()
+    )
 
 
 @routes.get("/{kind}s/versions")
 def get_versions(
     request: Request,
-    ask: Ask,
+    context: Context,
     kind: Kind,
     name: Name,
     namespace: Name | None = None,
     limit: Rows = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """The versions of a job, each with the reason for it, or of a dataset; the newest first, in pages as runs are."""
-    subject = words_of(name, namespace, kind).node(ask)
+    """Return versions of a dataset, or of a job with the reason for each; the newest first, in pages as runs are."""
+    subject = entity_query(name, namespace, kind).node(context)
     page = _job_versions if kind == "job" else _dataset_versions
-    return answered(request, page(ask.reader, subject, limit, cursor))
+    return answered(request, page(context.reader, subject, limit, cursor))
 
 
 @routes.get("/jobs/diff")
 def get_version_diff(
     request: Request,
-    ask: Ask,
+    context: Context,
     name: Name,
     namespace: Name | None = None,
-    first: Annotated[str | None, Query(alias="from", min_length=1, description="a number, or how an id begins")] = None,
+    first: Annotated[
+        str | None, Query(alias="from", min_length=1, description="a number, or the beginning of an id")
+    ] = None,
     last: Annotated[str | None, Query(alias="to", min_length=1, description="as `from`")] = None,
 ) -> Response:
-    """What differs between two versions of a job, by default the current one and the one before it."""
-    versions = job_versions(ask.reader, words_of(name, namespace, "job").node(ask), MOST_VERSIONS)
+    """Return the differences between two versions of a job, by default the current and the previous version."""
+    versions = job_versions(context.reader, entity_query(name, namespace, "job").node(context), MOST_VERSIONS)
     return answered(request, version_diff(*two_versions(versions, first, last)))
 
 
 def _job_versions(reader: GraphReader, job: Node, limit: int, cursor: str | None) -> dict[str, Any]:
-    below = None if cursor is None else int(place_of(cursor, int)[0])
+    below = None if cursor is None else int(position_of(cursor, int)[0])
     lines = job_versions(reader, job, limit, below)
     more = bool(lines) and not lines[-1].oldest
     return {"versions": [line.value() for line in lines]} | _next_if(more, *([lines[-1].number] if more else []))
 
 
 def _dataset_versions(reader: GraphReader, dataset: Node, limit: int, cursor: str | None) -> dict[str, Any]:
-    before = NEWEST if cursor is None else (place_of(cursor, int, str)[0], place_of(cursor, int, str)[1])
-    lines = dataset_versions(reader, dataset, limit + 1, before)
+    moment, version = NEWEST if cursor is None else position_of(cursor, int, str)
+    lines = dataset_versions(reader, dataset, limit + 1, (moment, version))
     more, shown = len(lines) > limit, lines[:limit]
     return {"versions": [line.value() for line in shown]} | _next_if(more, *(shown[-1].place if more else ()))
 
 
 @routes.get("/reports")
 def get_reports(request: Request) -> Response:
-    """The names of all reports."""
+    """Return the names of all reports."""
     return answered(request, {"reports": list(ALL_REPORTS)})
 
 
 @routes.get("/reports/{name}")
 def get_report(
-    request: Request, ask: Ask, name: str, limit: Rows = 100, cursor: Cursor = None, active_since: Time = None
+    request: Request, context: Context, name: str, limit: Rows = 100, cursor: Cursor = None, active_since: Time = None
 ) -> Response:
-    """One report on what is missing or odd."""
+    """Return a report on missing or suspicious metadata."""
     if name not in ALL_REPORTS:
-        raise Problem(404, f"no report {name!r}: there are {', '.join(ALL_REPORTS)}")
+        raise Problem(404, f"there is no report {name!r}: the reports are {', '.join(ALL_REPORTS)}")
     skip, since = skipped(cursor), read_time(active_since)
     match name:
         case "coverage":
-            found = coverage(ask.reader, limit, skip)
+            found = coverage(context.reader, limit, skip)
         case "dead-letters":
-            found = _page_of(ask.letters(), skip, limit)
+            found = _page_of(context.letters(), skip, limit)
         case _:
-            found = report(ask.reader, name, ask.now, limit, skip, since)
+            found = report(context.reader, name, context.now, limit, skip, since)
     return answered(request, found.value() | _next_if(found.cut, skip + limit))
 
 

@@ -1,4 +1,4 @@
-"""Who may ask, how much may be sent, and answers that a client has already."""
+"""Middleware for access control and body limits; JSON responses with ETags."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .settings import WebSettings
 
 
 class Guard:
-    """ASGI middleware: a token where tokens are set, else requests of this machine alone; no more bytes than allowed.
+    """ASGI middleware: requires a token if tokens are set, else a request of this machine; limits the bytes of bodies.
 
-    ``open_paths`` need no token: each is answered by its own application here, so that nothing else can be reached by them.
+    ``open_paths`` need no token: an application of its own answers each path here, so that they give access to nothing else.
     """
 
     def __init__(self, app: ASGIApp, settings: WebSettings, open_paths: Mapping[str, ASGIApp]) -> None:
@@ -38,44 +38,44 @@ class Guard:
 
     def _refusal(self, request: Request) -> Response | None:
         if not self.tokens:
-            foreign = local_refusal(request, self.settings)
-            if foreign is not None:
-                return foreign
+            refusal = local_refusal(request, self.settings)
+            if refusal is not None:
+                return refusal
         elif not self.tokens.accepts(request.headers.get("authorization", "")):
             return problem(401, "send `Authorization: Bearer TOKEN`", {"WWW-Authenticate": "Bearer"})
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self.settings.max_body:
-            return problem(413, f"at most {self.settings.max_body} bytes")
+            return problem(413, f"a body has at most {self.settings.max_body} bytes")
         return None
 
     def _counted(self, receive: Receive) -> Receive:
-        """Bound a body in bytes and in time: one that comes in chunks has no length beforehand, and may never end."""
+        """Limit the bytes and the time of a body: a chunked body has no length in advance, and may never end."""
         received, is_whole = 0, False
         deadline = asyncio.get_running_loop().time() + self.settings.receive_timeout
 
         async def counted() -> Message:
             nonlocal received, is_whole
             try:
-                # What comes after the body is the end of the connection: it is waited for as long as the answer takes.
+                # After the body only the end of the connection follows, which may take as long as the answer.
                 async with asyncio.timeout_at(None if is_whole else deadline):
                     message = await receive()
             except TimeoutError:
-                detail = f"the body did not come within {self.settings.receive_timeout:g} s"
+                detail = f"the body was not complete within {self.settings.receive_timeout:g} s"
                 raise Problem(408, detail, {"Connection": "close"}) from None
             received += len(message.get("body", b""))
             is_whole = is_whole or not message.get("more_body", False)
             if received > self.settings.max_body:
-                raise Problem(413, f"at most {self.settings.max_body} bytes")
+                raise Problem(413, f"a body has at most {self.settings.max_body} bytes")
             return message
 
         return counted
 
 
 def answered(request: Request, value: Any) -> Response:
-    """Return a value as JSON with its ETag, or 304 where the client has it already."""
+    """Return a value as JSON with its ETag, or 304 if the client has this version."""
     body = msgspec.json.encode(value)
     tag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
-    if tag in [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]:
+    if tag in [known.strip().removeprefix("W/") for known in request.headers.get("if-none-match", "").split(",")]:
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type="application/json")

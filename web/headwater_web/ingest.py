@@ -218,8 +218,8 @@ def ingest_routes(sink: EventSink, settings: WebSettings) -> APIRouter:
     @routes.post("/lineage", status_code=201, openapi_extra=_body(_EVENT))
     async def post_event(request: Request) -> Response:
         """Accept one OpenLineage event; 201 once Kafka has acknowledged it."""
-        with capacity.request() as room:
-            event = await room.body(request)
+        with capacity.request() as reservation:
+            event = await reservation.body(request)
             status = await capacity.run(lambda: _send_event(sink, event))
         if status == "refused":
             raise Problem(413, "Kafka does not accept an event of this size")
@@ -230,8 +230,8 @@ def ingest_routes(sink: EventSink, settings: WebSettings) -> APIRouter:
     @routes.post("/lineage/batch", openapi_extra=_body({"type": "array", "items": _EVENT}), responses=_ALL_SENT)
     async def post_batch(request: Request) -> Response:
         """Accept a list of OpenLineage events; 204 if Kafka acknowledged all, else 200 with those that failed."""
-        with capacity.request() as room:
-            body = await room.body(request)
+        with capacity.request() as reservation:
+            body = await reservation.body(request)
             received, failed = await capacity.run(lambda: _send_batch(sink, body, settings.max_batch))
         return answered(request, _summary(received, failed)) if failed else Response(status_code=204)
 

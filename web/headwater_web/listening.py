@@ -1,4 +1,4 @@
-"""The sockets: uvicorn with the application, and an end to connections that send nothing."""
+"""Options of uvicorn, and a timeout for connections that send no complete request."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from .settings import WebSettings
 
 KEEP_ALIVE_SECONDS = 5
-"""How long a connection may be idle between two requests."""
+"""Seconds that a connection may be idle between two requests."""
 
 
 def uvicorn_options(settings: WebSettings) -> dict[str, Any]:
-    """Return the options of uvicorn: HTTP alone, each request within the time that the settings allow it to come."""
+    """Return the options of uvicorn: HTTP only, with ``receive_timeout`` for the head of each request."""
 
     class Protocol(TimedProtocol):
         head_timeout = settings.receive_timeout
@@ -25,10 +25,10 @@ def uvicorn_options(settings: WebSettings) -> dict[str, Any]:
 
 
 class TimedProtocol(H11Protocol):
-    """uvicorn's protocol, and a time within which the head of a request has come: uvicorn itself waits for ever.
+    """uvicorn's protocol with a timeout for the head of a request: uvicorn itself waits indefinitely.
 
-    The time runs from the connection on, and from the first byte of each further request; between two requests uvicorn's own
-    time-out runs, within a body that of the application.
+    The timer starts with the connection, and with the first byte of each further request; between two requests uvicorn's own
+    timeout applies, and within a body that of the application.
     """
 
     head_timeout = 30.0

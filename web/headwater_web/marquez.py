@@ -1,4 +1,10 @@
-"""The read addresses that clients of Marquez use most, in Marquez's shapes, from our graph."""
+"""Marquez's namespace, job, dataset, lineage and search resources, from headwater's graph.
+
+Namespaces: ``/namespaces[/NS]``. Jobs: ``/jobs``, ``/namespaces/NS/jobs[/NAME[/runs]]``. Datasets: ``/namespaces/NS/datasets``
+and ``…/datasets/NAME``. Lineage: ``/lineage?nodeId=…``. Further: ``/search``, ``/tags``. Runs and events are in
+``marquez_runs``, versions and sources in ``marquez_versions``, column lineage in ``marquez_columns``, statistics in
+``marquez_stats``. All paths are below ``/api/v1``.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +29,14 @@ from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.runs.runs import RunFilter, RunLine, list_runs
 
-from .graph_api import Ask
+from .graph_api import Context
 from .guard import answered
 from .problems import Problem
 
 Value: TypeAlias = dict[str, Any]
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=1_000)]
 Offset: TypeAlias = Annotated[int, Query(ge=0, le=10_000_000)]
-Part: TypeAlias = Annotated[str, Path(max_length=MAX_KEY_LENGTH)]
+PathName: TypeAlias = Annotated[str, Path(max_length=MAX_KEY_LENGTH)]
 """A namespace, name or run id in a path."""
 
 STATES = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
@@ -41,34 +47,36 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
 
 @routes.get("/namespaces")
-def get_namespaces(request: Request, ask: Ask, limit: Limit = 100, offset: Offset = 0) -> Response:
-    """A page of the namespaces of all jobs and datasets."""
-    named = namespaces(ask.reader)[offset : offset + limit]
-    return answered(request, {"namespaces": [namespace_value(name) for name in named]})
+def get_namespaces(request: Request, context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
+    """Return a page of the namespaces of all jobs and datasets."""
+    page_of_names = namespaces(context.reader)[offset : offset + limit]
+    return answered(request, {"namespaces": [namespace_value(name) for name in page_of_names]})
 
 
 def namespace_value(name: str) -> Value:
-    """Return a namespace in Marquez's shape; of what Marquez keeps beside the name nothing is known."""
+    """Return Marquez's ``Namespace``; the graph knows its name only."""
     unknown = {"createdAt": None, "updatedAt": None, "ownerName": None, "description": None, "isHidden": False}
     return {"name": name, **unknown}
 
 
 @routes.get("/tags")
 def get_tags(request: Request) -> Response:
-    """No tags: none are kept, and Marquez's page asks for them."""
+    """Return no tags: the graph has none, but Marquez's web interface requests them."""
     return answered(request, {"tags": []})
 
 
 @routes.get("/jobs")
-def get_all_jobs(request: Request, ask: Ask, limit: Limit = 100, offset: Offset = 0) -> Response:
-    """A page of all jobs."""
-    return answered(request, _jobs(ask.reader, None, limit, offset))
+def get_all_jobs(request: Request, context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
+    """Return a page of all jobs."""
+    return answered(request, _jobs(context.reader, None, limit, offset))
 
 
 @routes.get("/namespaces/{namespace:path}/jobs")
-def get_jobs(request: Request, ask: Ask, namespace: Part, limit: Limit = 100, offset: Offset = 0) -> Response:
-    """A page of the jobs of a namespace."""
-    return answered(request, _jobs(ask.reader, namespace, limit, offset))
+def get_jobs(
+    request: Request, context: Context, namespace: PathName, limit: Limit = 100, offset: Offset = 0
+) -> Response:
+    """Return a page of the jobs of a namespace."""
+    return answered(request, _jobs(context.reader, namespace, limit, offset))
 
 
 def _jobs(reader: GraphReader, namespace: str | None, limit: int, offset: int) -> Value:
@@ -78,41 +86,43 @@ def _jobs(reader: GraphReader, namespace: str | None, limit: int, offset: int) -
 
 
 @routes.get("/namespaces/{namespace:path}/datasets")
-def get_datasets(request: Request, ask: Ask, namespace: Part, limit: Limit = 100, offset: Offset = 0) -> Response:
-    """A page of the datasets of a namespace."""
-    rows, total = page(ask.reader, "dataset", namespace, limit, offset)
+def get_datasets(
+    request: Request, context: Context, namespace: PathName, limit: Limit = 100, offset: Offset = 0
+) -> Response:
+    """Return a page of the datasets of a namespace."""
+    rows, total = page(context.reader, "dataset", namespace, limit, offset)
     return answered(request, {"datasets": [dataset_value(row) for row in rows], "totalCount": total})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/runs")
-def get_runs(request: Request, ask: Ask, namespace: Part, name: Part, limit: Limit = 100) -> Response:
-    """The latest runs of a job."""
-    runs = list_runs(ask.reader, RunFilter(job=job_node_key(namespace, name)), ask.now, limit)
-    return answered(request, {"runs": [line_value(run) for run in runs], "totalCount": len(runs)})
+def get_runs(request: Request, context: Context, namespace: PathName, name: PathName, limit: Limit = 100) -> Response:
+    """Return the latest runs of a job."""
+    runs = list_runs(context.reader, RunFilter(job=job_node_key(namespace, name)), context.now, limit)
+    return answered(request, {"runs": [listed_run_value(run) for run in runs], "totalCount": len(runs)})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}")
-def get_job(request: Request, ask: Ask, namespace: Part, name: Part) -> Response:
-    """One job."""
-    rows = list(details(ask.reader, "job", [job_node_key(namespace, name)]).values())
+def get_job(request: Request, context: Context, namespace: PathName, name: PathName) -> Response:
+    """Return a job."""
+    rows = list(details(context.reader, "job", [job_node_key(namespace, name)]).values())
     if not rows:
         raise NotFound(f"no job {name!r} in {namespace!r}")
-    return answered(request, job_value(rows[0], last_runs(ask.reader, rows)))
+    return answered(request, job_value(rows[0], last_runs(context.reader, rows)))
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}")
-def get_dataset(request: Request, ask: Ask, namespace: Part, name: Part) -> Response:
-    """One dataset."""
-    rows = list(details(ask.reader, "dataset", [dataset_node_key(namespace, name)]).values())
+def get_dataset(request: Request, context: Context, namespace: PathName, name: PathName) -> Response:
+    """Return a dataset."""
+    rows = list(details(context.reader, "dataset", [dataset_node_key(namespace, name)]).values())
     if not rows:
         raise NotFound(f"no dataset {name!r} in {namespace!r}")
     return answered(request, dataset_value(rows[0]))
 
 
 @routes.get("/namespaces/{namespace:path}")
-def get_namespace(request: Request, ask: Ask, namespace: Part) -> Response:
-    """One namespace."""
-    if namespace not in namespaces(ask.reader):
+def get_namespace(request: Request, context: Context, namespace: PathName) -> Response:
+    """Return a namespace."""
+    if namespace not in namespaces(context.reader):
         raise NotFound(f"no namespace {namespace!r}")
     return answered(request, namespace_value(namespace))
 
@@ -120,18 +130,18 @@ def get_namespace(request: Request, ask: Ask, namespace: Part) -> Response:
 @routes.get("/lineage")
 def get_lineage(
     request: Request,
-    ask: Ask,
+    context: Context,
     node_id: Annotated[str, Query(alias="nodeId", min_length=1, max_length=4_100)],
     depth: Annotated[int, Query(ge=0)] = 20,
 ) -> Response:
-    """The graph around a node, ``dataset:namespace:name`` or ``job:namespace:name``, up and down to a depth."""
-    start = node_named(ask.reader, node_id)
-    scope = Scope(Limits(min(depth, ask.settings.max_depth), nodes=ask.settings.max_nodes))
+    """Return the lineage graph of a node, ``dataset:namespace:name`` or ``job:namespace:name``, in both directions to a depth."""
+    start = node_named(context.reader, node_id)
+    scope = Scope(Limits(min(depth, context.settings.max_depth), nodes=context.settings.max_nodes))
     nodes: dict[str, Node] = {}
     edges: set[tuple[str, str]] = set()
     for direction in DIRECTIONS:
-        _gather(ask.reader, start, direction, scope, nodes, edges)
-    return answered(request, {"graph": _graph(ask.reader, nodes, edges)})
+        _gather(context.reader, start, direction, scope, nodes, edges)
+    return answered(request, {"graph": _graph(context.reader, nodes, edges)})
 
 
 def _gather(
@@ -142,26 +152,26 @@ def _gather(
     nodes: dict[str, Node],
     edges: set[tuple[str, str]],
 ) -> None:
-    walk = walked(reader, start, direction, scope)
-    nodes.update(walk.nodes)
-    edges.update((edge.source, edge.target) for edge in walk.edges.values() if edge.kind != "alias")
+    found = walked(reader, start, direction, scope)
+    nodes.update(found.nodes)
+    edges.update((edge.source, edge.target) for edge in found.edges.values() if edge.kind != "alias")
 
 
 def node_names(rest: str) -> Iterator[tuple[str, str]]:
-    """Yield every (namespace, name) that the rest of a node id can mean: both may hold colons."""
+    """Yield every (namespace, name) that the end of a node id can mean: both may contain colons."""
     return names_in(rest, ":")
 
 
 def node_named(reader: GraphReader, node_id: str) -> Node:
-    """Return the node that an id names; raises NotFound, Problem for what is no id."""
+    """Return the node of a node id; raises NotFound, and Problem if the id is malformed."""
     kind, _, rest = node_id.partition(":")
     if kind not in NODE_TYPES:
-        raise Problem(400, "nodeId is dataset:namespace:name or job:namespace:name")
+        raise Problem(400, "nodeId must be dataset:namespace:name or job:namespace:name")
     listed: Listed = "job" if kind == "job" else "dataset"
     key_of = job_node_key if kind == "job" else dataset_node_key
     keys = [key_of(*name) for name in node_names(rest)]
     if not keys and len(rest) > MAX_KEY_LENGTH:
-        raise Problem(400, f"nodeId is {kind}:namespace:name, with names of at most {MAX_KEY_LENGTH} characters")
+        raise Problem(400, f"nodeId must be {kind}:namespace:name, with names of at most {MAX_KEY_LENGTH} characters")
     found = details(reader, listed, keys)
     if not found:
         raise NotFound(f"no node {node_id!r}")
@@ -176,35 +186,35 @@ def _graph(reader: GraphReader, nodes: Mapping[str, Node], edges: Iterable[tuple
     values = {key: job_value(row, runs) for key, row in jobs.items()}
     values |= {key: dataset_value(row) for key, row in datasets.items()}
     ids = {key: node_id_of(node) for key, node in nodes.items()}
-    coming: dict[str, list[Value]] = {key: [] for key in nodes}
-    going: dict[str, list[Value]] = {key: [] for key in nodes}
+    incoming: dict[str, list[Value]] = {key: [] for key in nodes}
+    outgoing: dict[str, list[Value]] = {key: [] for key in nodes}
     for source, target in sorted(edges, key=lambda ends: (ids[ends[0]], ids[ends[1]])):
         edge = {"origin": ids[source], "destination": ids[target]}
-        going[source].append(edge)
-        coming[target].append(edge)
+        outgoing[source].append(edge)
+        incoming[target].append(edge)
     return [
         {
             "id": ids[key],
             "type": NODE_TYPES[node.kind],
             "data": values[key],
-            "inEdges": coming[key],
-            "outEdges": going[key],
+            "inEdges": incoming[key],
+            "outEdges": outgoing[key],
         }
         for key, node in sorted(nodes.items(), key=lambda item: ids[item[0]])
     ]
 
 
 def node_id_of(node: Node) -> str:
-    """Return ``dataset:namespace:name`` or ``job:namespace:name``."""
+    """Return Marquez's node id, ``dataset:namespace:name`` or ``job:namespace:name``."""
     return f"{node.kind}:{node.name[0]}:{node.name[1]}"
 
 
 @routes.get("/search")
 def get_search(
-    request: Request, ask: Ask, q: Annotated[str, Query(min_length=1, max_length=4_001)], limit: Limit = 10
+    request: Request, context: Context, q: Annotated[str, Query(min_length=1, max_length=4_001)], limit: Limit = 10
 ) -> Response:
-    """Datasets and jobs whose name holds a text."""
-    found = search(ask.reader, q, ("dataset", "job"), limit)[:limit]
+    """Return datasets and jobs whose name contains a text."""
+    found = search(context.reader, q, ("dataset", "job"), limit)[:limit]
     results = [_result(node) for node in found]
     return answered(request, {"totalCount": len(results), "results": results})
 
@@ -215,7 +225,7 @@ def _result(node: Node) -> Value:
 
 
 def job_value(row: Row, runs: Mapping[str, Row]) -> Value:
-    """Return a job in Marquez's shape; ``createdAt`` is the start of its current version."""
+    """Return Marquez's ``Job``; ``createdAt`` is the start of its current version."""
     facets = facets_of(row["facets"])
     last = runs.get(row["lastRun"] or "")
     return {
@@ -229,8 +239,8 @@ def job_value(row: Row, runs: Mapping[str, Row]) -> Value:
         "inputs": [{"namespace": namespace, "name": name} for namespace, name in row["inputs"]],
         "outputs": [{"namespace": namespace, "name": name} for namespace, name in row["outputs"]],
         "tags": [],
-        "location": member(facets, "sourceCodeLocation", "url"),
-        "description": member(facets, "documentation", "description"),
+        "location": facet_member(facets, "sourceCodeLocation", "url"),
+        "description": facet_member(facets, "documentation", "description"),
         "currentVersion": row["version"],
         "latestRun": None if last is None else run_value(last),
         "facets": facets,
@@ -238,19 +248,19 @@ def job_value(row: Row, runs: Mapping[str, Row]) -> Value:
 
 
 def _job_type(facets: Value) -> str:
-    return JOB_TYPES.get(str(member(facets, "jobType", "processingType")), "BATCH")
+    return JOB_TYPES.get(str(facet_member(facets, "jobType", "processingType")), "BATCH")
 
 
-def member(facets: Value, facet: str, name: str) -> Any:
-    """Return a member of a facet; None where there is none."""
-    told = facets.get(facet)
-    return told.get(name) if isinstance(told, dict) else None
+def facet_member(facets: Value, facet: str, name: str) -> Any:
+    """Return a member of a facet, None without the facet or the member."""
+    facet_value = facets.get(facet)
+    return facet_value.get(name) if isinstance(facet_value, dict) else None
 
 
 def dataset_value(row: Row) -> Value:
-    """Return a dataset in Marquez's shape, with the schema of its current version or else of its facet."""
+    """Return Marquez's ``Dataset``, with the schema of its current version or else of its facet."""
     facets = facets_of(row["facets"])
-    named = json.loads(row["schema"]) if row["schema"] else []
+    schema = json.loads(row["schema"]) if row["schema"] else []
     written = time_text(row["written"])
     return {
         "id": {"namespace": row["namespace"], "name": row["name"]},
@@ -262,9 +272,9 @@ def dataset_value(row: Row) -> Value:
         "createdAt": written,
         "updatedAt": written,
         "lastModifiedAt": written,
-        "fields": field_values(named),
+        "fields": field_values(schema),
         "tags": [],
-        "description": member(facets, "documentation", "description"),
+        "description": facet_member(facets, "documentation", "description"),
         "currentVersion": row["version"],
         "deleted": bool(row["dropped"]),
         "facets": facets,
@@ -272,8 +282,8 @@ def dataset_value(row: Row) -> Value:
 
 
 def field_values(schema: Iterable[Sequence[str]]) -> list[Value]:
-    """Return the fields ``[name, type]`` or ``[name]`` of a schema in Marquez's shape."""
-    return [_field(*each) for each in schema]
+    """Return Marquez's ``Field`` for each ``[name, type]`` or ``[name]`` of a schema."""
+    return [_field(*field) for field in schema]
 
 
 def _field(name: str, kind: str | None = None) -> Value:
@@ -281,23 +291,23 @@ def _field(name: str, kind: str | None = None) -> Value:
 
 
 def run_value(row: Row) -> Value:
-    """Return a run in Marquez's shape."""
+    """Return Marquez's ``Run``."""
     times = {name: row[name].to_native() if row[name] else None for name in ("startedAt", "endedAt", "lastEventAt")}
-    return _run(row["id"], row["state"], times["startedAt"], times["endedAt"], times["lastEventAt"])
+    return _run_fields(row["id"], row["state"], times["startedAt"], times["endedAt"], times["lastEventAt"])
 
 
-def line_value(line: RunLine) -> Value:
-    """Return a run of a list in Marquez's shape."""
+def listed_run_value(line: RunLine) -> Value:
+    """Return Marquez's ``Run`` for a run of a list."""
     times = [
         None if text is None else datetime.fromisoformat(text) for text in (line.started, line.ended, line.last_event)
     ]
-    return _run(line.id, line.state, *times)
+    return _run_fields(line.id, line.state, *times)
 
 
-def _run(
+def _run_fields(
     run_id: str, state: str | None, started: datetime | None, ended: datetime | None, last: datetime | None
 ) -> Value:
-    took = int((ended - started).total_seconds() * 1000) if started and ended else None
+    duration = int((ended - started).total_seconds() * 1000) if started and ended else None
     return {
         "id": run_id,
         "createdAt": time_text(started or last),
@@ -307,7 +317,7 @@ def _run(
         "state": STATES.get(state or "", state),
         "startedAt": time_text(started),
         "endedAt": time_text(ended),
-        "durationMs": took,
+        "durationMs": duration,
         "args": {},
         "facets": {},
     }

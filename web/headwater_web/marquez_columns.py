@@ -1,4 +1,4 @@
-"""Column lineage in Marquez's shape: fields as nodes, with what each is derived from."""
+"""Marquez's column lineage resource, ``/column-lineage``: fields as nodes, with their input fields."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.traversal import Limits
 from headwater_graph.queries.reader import GraphReader
 
-from .graph_api import Ask
+from .graph_api import Context
 from .guard import answered
 from .marquez import Value, node_named, node_names
 from .problems import Problem
 
 MOST_COLONS = 100
-"""In the id of a field: the ways to cut it are half of their square, about 5,000."""
+"""Colons in the id of a field: it has about 5,000 possible readings, half the square of their number."""
 
 routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
@@ -45,32 +45,32 @@ class _Graph:
 @routes.get("/column-lineage")
 def get_column_lineage(
     request: Request,
-    ask: Ask,
+    context: Context,
     node_id: Annotated[str, Query(alias="nodeId", min_length=1, max_length=6_200)],
     depth: Annotated[int, Query(ge=0)] = 20,
     with_downstream: Annotated[bool, Query(alias="withDownstream")] = False,
 ) -> Response:
-    """The fields that those of a node are derived from, and with ``withDownstream`` those derived from them.
+    """Return the fields from which a node's fields are derived, and with ``withDownstream`` those derived from them.
 
     A node is ``dataset:namespace:name``, ``datasetField:namespace:dataset:field`` or ``job:namespace:name`` (its outputs).
     """
-    limits = Limits(min(depth, ask.settings.max_depth), nodes=ask.settings.max_nodes)
+    limits = Limits(min(depth, context.settings.max_depth), nodes=context.settings.max_nodes)
     directions: tuple[Direction, ...] = ("upstream", "downstream") if with_downstream else ("upstream",)
     graph = _Graph()
-    for dataset, columns in _starts(ask.reader, node_id):
+    for dataset, columns in _starts(context.reader, node_id):
         for direction in directions:
-            graph.add(column_lineage(ask.reader, dataset, direction, columns, limits))
-    return answered(request, {"graph": _values(ask.reader, graph)})
+            graph.add(column_lineage(context.reader, dataset, direction, columns, limits))
+    return answered(request, {"graph": _values(context.reader, graph)})
 
 
 def _starts(reader: GraphReader, node_id: str) -> list[tuple[Node, list[str]]]:
-    """The datasets that a node id means, with the columns asked for (none: all)."""
+    """Return the datasets of a node id, each with the selected columns (none: all)."""
     kind, _, rest = node_id.partition(":")
     if kind == "datasetField":
         return [_field_named(reader, node_id, rest)]
     if kind not in ("dataset", "job"):
         raise Problem(
-            400, "nodeId is dataset:namespace:name, datasetField:namespace:dataset:field or job:namespace:name"
+            400, "nodeId must be dataset:namespace:name, datasetField:namespace:dataset:field or job:namespace:name"
         )
     node = node_named(reader, node_id)
     if kind == "dataset":
@@ -80,13 +80,16 @@ def _starts(reader: GraphReader, node_id: str) -> list[tuple[Node, list[str]]]:
 
 
 def _field_named(reader: GraphReader, node_id: str, rest: str) -> tuple[Node, list[str]]:
-    """The dataset and field of an id; namespaces and names may hold colons, so every way to cut is tried."""
+    """Return the dataset and field of an id; names may contain colons, so every reading is tried."""
     if rest.count(":") > MOST_COLONS:
-        raise Problem(400, f"nodeId has more than {MOST_COLONS} colons after datasetField: name the dataset instead")
+        raise Problem(
+            400,
+            f"nodeId has more than {MOST_COLONS} colons after datasetField: give the id of the dataset instead",
+        )
     keys = list({dataset_node_key(*name): None for name, _ in _fields(rest)})
     if not keys and len(rest) > MAX_KEY_LENGTH:
         names = f"with names of at most {MAX_KEY_LENGTH} characters"
-        raise Problem(400, f"nodeId is datasetField:namespace:dataset:field, {names}")
+        raise Problem(400, f"nodeId must be datasetField:namespace:dataset:field, {names}")
     found = details(reader, "dataset", keys)
     for name, column in _fields(rest) if found else ():
         key = dataset_node_key(*name)
@@ -97,28 +100,28 @@ def _field_named(reader: GraphReader, node_id: str, rest: str) -> tuple[Node, li
 
 
 def _fields(rest: str) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield every dataset and field that the rest of an id can mean, the shortest fields first."""
-    cut = rest.rfind(":")
-    while cut >= 0:
-        column = rest[cut + 1 :]
+    """Yield every dataset and field that the end of an id can mean, the shortest field first."""
+    end = rest.rfind(":")
+    while end >= 0:
+        column = rest[end + 1 :]
         if 0 < len(column) <= MAX_KEY_LENGTH:
-            yield from ((name, column) for name in node_names(rest[:cut]))
-        cut = rest.rfind(":", 0, cut)
+            yield from ((name, column) for name in node_names(rest[:end]))
+        end = rest.rfind(":", 0, end)
 
 
 def _values(reader: GraphReader, graph: _Graph) -> list[Value]:
-    """The nodes in Marquez's shape: an edge begins at the node that shows it, whichever way data flows."""
+    """Return Marquez's nodes: an edge's origin is the node that lists it, whatever the direction of the data."""
     keys = sorted({dataset_node_key(*node.name[:2]) for node in graph.nodes.values()})
     versions = {(row["namespace"], row["name"]): row for row in details(reader, "dataset", keys).values()}
     ids = {key: field_id(node) for key, node in graph.nodes.items()}
-    coming, going = _neighbours(graph.edges, 1), _neighbours(graph.edges, 0)
+    incoming, outgoing = _neighbours(graph.edges, 1), _neighbours(graph.edges, 0)
     return [
         {
             "id": ids[key],
             "type": "DATASET_FIELD",
-            "data": _data(node, versions, graph, coming[key]) if coming.get(key) else None,
-            "inEdges": _edges(ids, key, coming.get(key, ())),
-            "outEdges": _edges(ids, key, going.get(key, ())),
+            "data": _data(node, versions, graph, incoming[key]) if incoming.get(key) else None,
+            "inEdges": _edges(ids, key, incoming.get(key, ())),
+            "outEdges": _edges(ids, key, outgoing.get(key, ())),
         }
         for key, node in sorted(graph.nodes.items(), key=lambda item: ids[item[0]])
     ]
@@ -138,14 +141,14 @@ def _edges(ids: Mapping[str, str], key: str, others: Iterable[str]) -> list[Valu
 def _data(node: Node, versions: Mapping[tuple[str, str], Any], graph: _Graph, inputs: list[str]) -> Value:
     namespace, dataset, column = node.name
     row = versions.get((namespace, dataset))
-    fields = dict(_typed(each) for each in json.loads(row["schema"])) if row and row["schema"] else {}
+    fields = dict(_typed(column) for column in json.loads(row["schema"])) if row and row["schema"] else {}
     named = {"namespace": namespace, "dataset": dataset, "field": column, "fieldType": fields.get(column)}
-    told = [(other, edge) for other in inputs for edge in graph.edges[other, node.key]]
-    told.sort(key=lambda pair: (field_id(graph.nodes[pair[0]]), str(pair[1].facts)))
+    derivations = [(other, edge) for other in inputs for edge in graph.edges[other, node.key]]
+    derivations.sort(key=lambda pair: (field_id(graph.nodes[pair[0]]), str(pair[1].facts)))
     return named | {
         "datasetVersion": row["version"] if row else None,
-        **_transformation(told[0][1]),
-        "inputFields": [_input(graph.nodes[other], versions, edge) for other, edge in told],
+        **_transformation(derivations[0][1]),
+        "inputFields": [_input(graph.nodes[other], versions, edge) for other, edge in derivations],
     }
 
 
@@ -167,5 +170,5 @@ def _transformation(edge: Edge) -> Value:
 
 
 def field_id(node: Node) -> str:
-    """Return ``datasetField:namespace:dataset:field``."""
+    """Return Marquez's node id of a field, ``datasetField:namespace:dataset:field``."""
     return f"datasetField:{':'.join(node.name)}"

@@ -1,4 +1,7 @@
-"""Runs and events in Marquez's shapes: one run with what it read and wrote, and events told again from the graph."""
+"""Marquez's run and event resources: ``/jobs/runs/ID[/facets]`` and ``/events/lineage``.
+
+The graph does not store events; they are reconstructed from the records of runs.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ from headwater_graph.queries.runs.run_events import RunView
 from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 
-from .graph_api import Ask, Time, read_time
+from .graph_api import Context, Time, read_time
 from .guard import answered
-from .marquez import Limit, Part, Value, line_value
+from .marquez import Limit, PathName, Value, listed_run_value
 
 PAGE = 100
 FURTHEST = 10_000
-"""How many events into the list one may go: each costs the reading of a record."""
+"""Maximum offset of events: each skipped event costs the reading of a record."""
 
 EventOffset: TypeAlias = Annotated[int, Query(ge=0, le=FURTHEST)]
 
@@ -34,35 +37,36 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 @routes.get("/jobs/runs/{run_id:path}/facets")
 def get_facets(
     request: Request,
-    ask: Ask,
-    run_id: Part,
+    context: Context,
+    run_id: PathName,
     type: Annotated[Literal["run", "job"], Query()] = "run",  # noqa: A002 - Marquez's name
 ) -> Response:
-    """The facets that a run told of itself or of its job."""
-    details = show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view)
+    """Return the facets of a run, or those of its job in this run."""
+    details = show_run(context.reader, find_run(context.reader, run_id), context.now, run_view)
     facets = details.told.run if type == "run" else details.told.job
     return answered(request, {"runId": details.run.id, "facets": dict(facets)})
 
 
 @routes.get("/jobs/runs/{run_id:path}")
-def get_run(request: Request, ask: Ask, run_id: Part) -> Response:
-    """One run."""
-    return answered(request, run_details_value(show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view)))
+def get_run(request: Request, context: Context, run_id: PathName) -> Response:
+    """Return a run."""
+    details = show_run(context.reader, find_run(context.reader, run_id), context.now, run_view)
+    return answered(request, run_details_value(details))
 
 
 def run_details_value(details: RunDetails) -> Value:
-    """Return a run in Marquez's shape, with its job version and the dataset versions that it read and wrote."""
-    told = details.told
+    """Return Marquez's ``Run`` with its job version and the dataset versions that it read and wrote."""
+    view = details.told
     job = details.run.job or ("", "")
-    nominal = _members(told, "nominalTime")
+    nominal = _facet(view, "nominalTime")
     version = {"namespace": job[0], "name": job[1], "version": details.version}
-    return line_value(details.run) | {
+    return listed_run_value(details.run) | {
         "nominalStartTime": nominal.get("nominalStartTime"),
         "nominalEndTime": nominal.get("nominalEndTime"),
         "jobVersion": version if details.version else None,
-        "inputDatasetVersions": [_used(use, told.inputs) for use in details.reads],
-        "outputDatasetVersions": [_used(use, told.outputs) for use in details.writes],
-        "facets": dict(told.run),
+        "inputDatasetVersions": [_used(use, view.inputs) for use in details.reads],
+        "outputDatasetVersions": [_used(use, view.outputs) for use in details.writes],
+        "facets": dict(view.run),
     }
 
 
@@ -72,8 +76,8 @@ def _used(use: VersionUse, side: Any) -> Value:
     return {"datasetVersionId": version, "facets": dict(own)}
 
 
-def _members(told: RunView, facet: str) -> dict[str, Any]:
-    found = told.run.get(facet)
+def _facet(view: RunView, facet: str) -> dict[str, Any]:
+    found = view.run.get(facet)
     return found if isinstance(found, dict) else {}
 
 
@@ -81,19 +85,19 @@ def _members(told: RunView, facet: str) -> dict[str, Any]:
 @routes.get("/events/lineage")
 def get_events(
     request: Request,
-    ask: Ask,
+    context: Context,
     before: Time = None,
     after: Time = None,
     sort: Annotated[Literal["asc", "desc"], Query(alias="sortDirection")] = "desc",
     limit: Limit = 100,
     offset: EventOffset = 0,
 ) -> Response:
-    """Events of the runs whose last event lies between two times, told again from what the graph holds of them.
+    """Return events of the runs whose last event lies between two times, reconstructed from the graph.
 
-    The events of a run stay together. ``totalCount`` counts no further than one event beyond this page.
+    The events of a run stay together. ``totalCount`` counts at most one event beyond this page.
     """
-    told = _events(ask.reader, read_time(after), read_time(before), newest_first=sort == "desc")
-    found = list(itertools.islice(told, offset + limit + 1))
+    events_found = _events(context.reader, read_time(after), read_time(before), newest_first=sort == "desc")
+    found = list(itertools.islice(events_found, offset + limit + 1))
     events = [json.loads(event) for event in found[offset : offset + limit]]
     return answered(request, {"events": events, "totalCount": len(found)})
 

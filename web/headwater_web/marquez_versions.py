@@ -1,4 +1,4 @@
-"""Versions of datasets and jobs, and sources, in Marquez's shapes."""
+"""Marquez's version and source resources: ``/namespaces/NS/datasets|jobs/NAME/versions[/ID]`` and ``/sources[/NAME]``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from headwater_graph.queries.runs.history import (
 from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import show_run
 
-from .graph_api import MOST_VERSIONS, Ask
+from .graph_api import MOST_VERSIONS, Context
 from .guard import answered
-from .marquez import Limit, Offset, Part, Value, field_values, member, run_value
+from .marquez import Limit, Offset, PathName, Value, facet_member, field_values, run_value
 
 VersionOffset: TypeAlias = Annotated[int, Query(ge=0, le=MOST_VERSIONS)]
 
@@ -34,61 +34,75 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions/{version}")
-def get_dataset_version(request: Request, ask: Ask, namespace: Part, name: Part, version: Part) -> Response:
-    """One version of a dataset, with the facets that its run told of it."""
-    row, dataset = _named(ask.reader, "dataset", namespace, name)
-    line = dataset_version(ask.reader, dataset, version)
-    value = _dataset_values(ask.reader, row, [line])[0]
-    return answered(request, value | {"facets": _facets(ask, line, (namespace, name))})
+def get_dataset_version(
+    request: Request, context: Context, namespace: PathName, name: PathName, version: PathName
+) -> Response:
+    """Return a version of a dataset, with the facets that its run reported."""
+    row, dataset = _named(context.reader, "dataset", namespace, name)
+    line = dataset_version(context.reader, dataset, version)
+    value = _dataset_values(context.reader, row, [line])[0]
+    return answered(request, value | {"facets": _facets(context, line, (namespace, name))})
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions")
 def get_dataset_versions(
-    request: Request, ask: Ask, namespace: Part, name: Part, limit: Limit = 100, offset: VersionOffset = 0
+    request: Request,
+    context: Context,
+    namespace: PathName,
+    name: PathName,
+    limit: Limit = 100,
+    offset: VersionOffset = 0,
 ) -> Response:
-    """A page of the versions of a dataset, the newest first; ``totalCount`` counts one beyond the page at most."""
-    row, dataset = _named(ask.reader, "dataset", namespace, name)
-    lines = dataset_versions(ask.reader, dataset, offset + limit + 1)
-    values = _dataset_values(ask.reader, row, lines[offset : offset + limit])
+    """Return a page of the versions of a dataset, the newest first; ``totalCount`` counts at most one beyond the page."""
+    row, dataset = _named(context.reader, "dataset", namespace, name)
+    lines = dataset_versions(context.reader, dataset, offset + limit + 1)
+    values = _dataset_values(context.reader, row, lines[offset : offset + limit])
     return answered(request, {"versions": values, "totalCount": len(lines)})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/versions/{version}")
-def get_job_version(request: Request, ask: Ask, namespace: Part, name: Part, version: Part) -> Response:
-    """One version of a job."""
-    row, job = _named(ask.reader, "job", namespace, name)
-    line = pick(job_versions(ask.reader, job, MOST_VERSIONS), version)
-    return answered(request, _job_values(ask.reader, row, [line])[0])
+def get_job_version(
+    request: Request, context: Context, namespace: PathName, name: PathName, version: PathName
+) -> Response:
+    """Return a version of a job."""
+    row, job = _named(context.reader, "job", namespace, name)
+    line = pick(job_versions(context.reader, job, MOST_VERSIONS), version)
+    return answered(request, _job_values(context.reader, row, [line])[0])
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/versions")
 def get_job_versions(
-    request: Request, ask: Ask, namespace: Part, name: Part, limit: Limit = 100, offset: VersionOffset = 0
+    request: Request,
+    context: Context,
+    namespace: PathName,
+    name: PathName,
+    limit: Limit = 100,
+    offset: VersionOffset = 0,
 ) -> Response:
-    """A page of the versions of a job, the newest first; ``totalCount`` counts one beyond the page at most."""
-    row, job = _named(ask.reader, "job", namespace, name)
-    lines = job_versions(ask.reader, job, offset + limit + 1)
-    values = _job_values(ask.reader, row, lines[offset : offset + limit])
+    """Return a page of the versions of a job, the newest first; ``totalCount`` counts at most one beyond the page."""
+    row, job = _named(context.reader, "job", namespace, name)
+    lines = job_versions(context.reader, job, offset + limit + 1)
+    values = _job_values(context.reader, row, lines[offset : offset + limit])
     return answered(request, {"versions": values, "totalCount": len(lines)})
 
 
 @routes.get("/sources")
-def get_sources(request: Request, ask: Ask, limit: Limit = 100, offset: Offset = 0) -> Response:
-    """A page of the sources of datasets, which are their namespaces."""
-    named = dataset_namespaces(ask.reader)[offset : offset + limit]
+def get_sources(request: Request, context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
+    """Return a page of the sources of datasets, which are their namespaces."""
+    named = dataset_namespaces(context.reader)[offset : offset + limit]
     return answered(request, {"sources": [_source_value(name) for name in named]})
 
 
 @routes.get("/sources/{source:path}")
-def get_source(request: Request, ask: Ask, source: Part) -> Response:
-    """One source."""
-    if source not in dataset_namespaces(ask.reader):
+def get_source(request: Request, context: Context, source: PathName) -> Response:
+    """Return a source."""
+    if source not in dataset_namespaces(context.reader):
         raise NotFound(f"no source {source!r}")
     return answered(request, _source_value(source))
 
 
 def _source_value(name: str) -> Value:
-    """A source as the datasets of a namespace have it: of its address nothing more is known."""
+    """Return Marquez's ``Source``; the graph knows its name only."""
     unknown = {"type": None, "createdAt": None, "updatedAt": None, "connectionUrl": None, "description": None}
     return {"name": name, **unknown}
 
@@ -120,27 +134,27 @@ def _dataset_value(row: Row, line: DatasetVersionLine, runs: Mapping[str, Row]) 
         "fields": field_values(line.schema or []),
         "tags": [],
         "lastModifiedAt": line.at,
-        "description": member(facets_of(row["facets"]), "documentation", "description"),
+        "description": facet_member(facets_of(row["facets"]), "documentation", "description"),
         "lifecycleState": None,
         "createdByRun": None if made_by is None else run_value(made_by),
         "facets": {},
     }
 
 
-def _facets(ask: Ask, line: DatasetVersionLine, name: tuple[str, str]) -> dict[str, Any]:
-    """What the run that made a version told of the dataset; nothing where retention has removed the run."""
+def _facets(context: Context, line: DatasetVersionLine, name: tuple[str, str]) -> dict[str, Any]:
+    """Return the dataset facets of the run that created a version; none if retention has removed the run."""
     if line.made_by is None:
         return {}
     try:
-        shown = show_run(ask.reader, find_run(ask.reader, line.made_by), ask.now, run_view)
+        run = show_run(context.reader, find_run(context.reader, line.made_by), context.now, run_view)
     except NotFound:
         return {}
-    return dict(shown.told.outputs.get(name, ({}, {}))[0])
+    return dict(run.told.outputs.get(name, ({}, {}))[0])
 
 
 def _job_values(reader: GraphReader, row: Row, lines: Sequence[JobVersionLine]) -> list[Value]:
     runs = last_runs(reader, [{"lastRun": line.last_run} for line in lines])
-    location = member(facets_of(row["facets"]), "sourceCodeLocation", "url")
+    location = facet_member(facets_of(row["facets"]), "sourceCodeLocation", "url")
     return [_job_value(row, line, location, runs) for line in lines]
 
 

@@ -1,4 +1,4 @@
-"""Cursors: where a list goes on, opaque to clients."""
+"""Cursors: positions in lists, opaque to clients."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ from fastapi import Query
 
 from .problems import Problem
 
-Cursor: TypeAlias = Annotated[str | None, Query(max_length=9_000, description="`next` of the page before")]
+Cursor: TypeAlias = Annotated[str | None, Query(max_length=9_000, description="`next` of the previous page")]
 MOST = 100_000
-"""How far into a list that is ranked anew for each page one may go."""
+"""Maximum position in a list that is ranked again for each page."""
 
 
-def cursor_of(*place: str | int) -> str:
-    """Return the cursor of a place in a list."""
-    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
+def cursor_of(*position: str | int) -> str:
+    """Return the cursor of a position in a list."""
+    return base64.urlsafe_b64encode(json.dumps(position).encode()).decode()
 
 
-def place_of(cursor: str, *kinds: type) -> list[Any]:
-    """Return the place that a cursor holds, of values of these types; raises Problem for a cursor from elsewhere."""
+def position_of(cursor: str, *kinds: type) -> list[Any]:
+    """Return the position in a cursor, values of these types; raises Problem for a cursor that this server did not create."""
     try:
-        place = json.loads(base64.b64decode(cursor.encode(), b"-_", validate=True))
+        position = json.loads(base64.b64decode(cursor.encode(), b"-_", validate=True))
     except (binascii.Error, ValueError) as fault:
-        raise _stranger() from fault
-    if not isinstance(place, list) or [type(value) for value in place] != list(kinds):
-        raise _stranger()
-    return place
+        raise unknown_cursor() from fault
+    if not isinstance(position, list) or [type(value) for value in position] != list(kinds):
+        raise unknown_cursor()
+    return position
 
 
 def skipped(cursor: str | None) -> int:
-    """Return how many things of a list the pages before have shown; raises Problem as :func:`place_of`."""
+    """Return the number of items on the previous pages; raises Problem as ``position_of``."""
     if cursor is None:
         return 0
-    (number,) = place_of(cursor, int)
+    (number,) = position_of(cursor, int)
     if not 0 <= number <= MOST:
-        raise _stranger()
+        raise unknown_cursor()
     return int(number)
 
 
-def _stranger() -> Problem:
-    return Problem(400, "the cursor is not one that this server gave")
+def unknown_cursor() -> Problem:
+    """Return the error for a cursor that this server did not create."""
+    return Problem(400, "this server did not create the cursor: use `next` of the previous page")

@@ -1,4 +1,4 @@
-"""Errors as ``application/problem+json`` (RFC 9457): whose fault it is, and what to do next."""
+"""Errors as ``application/problem+json`` (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ MEDIA_TYPE = "application/problem+json"
 
 
 FAULTS = {
-    400: "a parameter that can't be used, or a name that several things have",
-    401: "no token, or an unknown one",
-    403: "a server without tokens: a page or a name from elsewhere",
-    404: "the graph has no such thing",
-    405: "not this method",
-    408: "a body that did not come in time",
-    413: "more than this server takes",
-    415: "a body that is not sent as JSON",
-    422: "a parameter or an event that is not as it must be",
-    429: "too much under way: again after Retry-After seconds",
-    503: "Neo4j or Kafka does not answer, or this server takes no more now: again after Retry-After seconds",
+    400: "an invalid parameter, or an ambiguous name",
+    401: "no token, or an unknown token",
+    403: "a server without tokens refuses foreign origins and host names",
+    404: "not in the graph",
+    405: "the method is not allowed",
+    408: "the body did not arrive in time",
+    413: "the body or batch is too large",
+    415: "the content type of the body is not JSON",
+    422: "an invalid parameter or event",
+    429: "too many concurrent requests: retry after Retry-After seconds",
+    503: "Neo4j or Kafka does not answer, or this server is at its limits: retry after Retry-After seconds",
 }
-"""What each status of a problem means here."""
+"""The meaning of each status, for the OpenAPI description."""
 
 
 class Problem(HeadwaterError):
-    """An error that a request ends with; ``more`` are members of the answer beside the standard ones."""
+    """An error response; ``more`` are members of the response beside the standard ones."""
 
     def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> None:
         super().__init__(detail)
@@ -43,22 +43,22 @@ class Problem(HeadwaterError):
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-    """Return an answer of ``application/problem+json``."""
+    """Return a response of ``application/problem+json``."""
     title = HTTPStatus(status).phrase
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
     return Response(json.dumps(body), status, headers, MEDIA_TYPE)
 
 
 def described() -> dict[int | str, dict[str, Any]]:
-    """Return the problems that any address may answer with, as OpenAPI describes answers."""
+    """Return the OpenAPI descriptions of the problems that any path may return."""
     text, number = {"type": "string"}, {"type": "integer"}
     members = {"type": text, "title": text, "status": number, "detail": text, "code": text}
     content = {MEDIA_TYPE: {"schema": {"type": "object", "properties": members}}}
-    return {status: {"description": what, "content": content} for status, what in FAULTS.items()}
+    return {status: {"description": meaning, "content": content} for status, meaning in FAULTS.items()}
 
 
 def answer_to(fault: HeadwaterError) -> Response:
-    """Return the answer to an error of headwater."""
+    """Return the response for an error of headwater."""
     match fault:
         case Problem():
             return problem(fault.status, fault.detail, fault.headers, **fault.more)
@@ -73,11 +73,11 @@ def answer_to(fault: HeadwaterError) -> Response:
         case ServerUnavailable():
             return problem(503, f"{fault.server} does not answer", {"Retry-After": str(RETRY_SECONDS)})
         case _:
-            return problem(500, "the graph refused the question")
+            return problem(500, "the graph refused the query")
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Make every error of the application a problem."""
+    """Register handlers that return every error of the application as a problem."""
     app.add_exception_handler(HeadwaterError, _of_headwater)
     app.add_exception_handler(RequestValidationError, _of_request)
     app.add_exception_handler(HTTPException, _of_http)
@@ -90,7 +90,7 @@ def _of_headwater(_: Request, fault: Exception) -> Response:
 
 def _of_request(_: Request, fault: Exception) -> Response:
     assert isinstance(fault, RequestValidationError)
-    return problem(422, "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in fault.errors()))
+    return problem(422, "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors()))
 
 
 def _of_http(_: Request, fault: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""``/healthz`` and ``/readyz``: answered while every other request waits."""
+"""``/healthz`` and ``/readyz``, which respond even while all other requests wait."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from headwater_avro.errors import HeadwaterError, ServerUnavailable
 from .problems import RETRY_SECONDS, problem
 
 FRESH_SECONDS = 1.0
-"""How long a finding is given again before the server is checked anew."""
+"""Seconds for which the result of a check is reused."""
 CHECK_SECONDS = 2.0
-"""How long a request waits for a check: less than Kubernetes waits for a probe."""
+"""Seconds that a request waits for a check: less than the timeout of a Kubernetes probe."""
 
 READY = "ready"
 
 
 async def health(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer that the process lives; an ASGI application without threads or I/O."""
+    """Report that the process is alive; an ASGI application without threads or I/O."""
     await _for_probes(scope, Response("ok\n", media_type="text/plain"))(scope, receive, send)
 
 
 class Readiness:
-    """ASGI application: whether each part can do its work, ``?for=PART``, or any of them, ``?for=any``.
+    """ASGI application that reports whether a part is ready, ``?for=PART``, or any of them, ``?for=any``.
 
-    ``checks`` has a function for each part that raises HeadwaterError where the part can not work; a request without
+    ``checks`` has a function for each part that raises HeadwaterError if the part is not ready; a request without
     ``for`` means the first part.
     """
 
@@ -49,23 +49,25 @@ class Readiness:
         states = await asyncio.gather(*(self._checks[part].state() for part in parts))
         if READY in states:
             return Response("ready\n", media_type="text/plain")
-        found: dict[str, Any] = dict(zip(parts, states, strict=True))
-        told = "; ".join(f"{part}: {state}" for part, state in found.items())
-        return problem(503, told, {"Retry-After": str(RETRY_SECONDS)}, parts=found)
+        states_by_part: dict[str, Any] = dict(zip(parts, states, strict=True))
+        detail = "; ".join(f"{part}: {state}" for part, state in states_by_part.items())
+        return problem(503, detail, {"Retry-After": str(RETRY_SECONDS)}, parts=states_by_part)
 
 
 class _Check:
-    """One check at a time, in a thread of its own; whoever comes meanwhile waits for the same one."""
+    """Runs one check at a time in its own thread; concurrent requests share its result."""
 
     def __init__(self, check: Callable[[], object]) -> None:
         self._check = check
         self._thread = ThreadPoolExecutor(1, "readiness")
         self._running: Future[str] | None = None
-        self._found_at = 0.0
+        self._checked_at = 0.0
 
     async def state(self) -> str:
-        """Return ``ready``, or why the part can not work."""
-        is_stale = self._running is None or (self._running.done() and time.monotonic() - self._found_at > FRESH_SECONDS)
+        """Return ``ready``, or the reason why the part is not ready."""
+        is_stale = self._running is None or (
+            self._running.done() and time.monotonic() - self._checked_at > FRESH_SECONDS
+        )
         if is_stale:
             self._running = self._thread.submit(self._run)
         assert self._running is not None
@@ -81,7 +83,7 @@ class _Check:
         except HeadwaterError as fault:
             return str(fault)
         finally:
-            self._found_at = time.monotonic()
+            self._checked_at = time.monotonic()
 
 
 def _for_probes(scope: Scope, answer: Response) -> Response:

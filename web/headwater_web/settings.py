@@ -1,4 +1,4 @@
-"""How the server listens and whom it lets in: ``HEADWATER_WEB_*``."""
+"""Settings of the server: ``HEADWATER_WEB_*``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEGABYTE = 1_000_000
 
 
 def _token(value: SecretStr) -> SecretStr:
-    # Empty or blank, it would let everybody in; with a space or beyond ASCII, no client could send it.
+    # An empty or blank token would admit every request; a token with spaces or beyond ASCII cannot be sent.
     if re.fullmatch(r"[!-~]+", value.get_secret_value()) is None:
         raise ValueError("a token is one or more visible ASCII characters without spaces")
     return value
@@ -32,10 +32,10 @@ HostName: TypeAlias = Annotated[str, AfterValidator(_host_name)]
 
 
 class WebSettings(BaseSettings):
-    """Address, tokens, limits; without a token the server listens on loopback alone.
+    """Address, tokens and limits; without a token the server listens on loopback only.
 
-    ``cors_origins`` are the origins whose pages may ask (none by default); ``allowed_hosts`` are the names beside those of
-    loopback under which a server without tokens answers; with a ``cypher_timeout`` of 0 nobody asks in free Cypher. Sizes are
+    ``cors_origins`` are the origins whose pages may send requests (none by default); ``allowed_hosts`` are names beside those of
+    loopback under which a server without tokens responds; a ``cypher_timeout`` of 0 disables free Cypher. Sizes are
     in bytes, times in seconds.
     """
 
@@ -60,7 +60,7 @@ class WebSettings(BaseSettings):
 
 
 def web_settings(**given: object) -> WebSettings:
-    """Read the settings; raises ConfigError that names every fault, and where strangers would be let in."""
+    """Return the settings; raises ConfigError for all faults at once, and for a public address without tokens."""
     try:
         settings = WebSettings(**given)  # type: ignore[arg-type]
     except ValidationError as faults:
@@ -70,7 +70,7 @@ def web_settings(**given: object) -> WebSettings:
     except SettingsError as fault:
         raise ConfigError(f'HEADWATER_WEB_*: {fault}: a list is written as JSON, ["a", "b"]') from None
     if not settings.tokens and not is_loopback(settings.host):
-        raise ConfigError(f"HEADWATER_WEB_TOKENS: {settings.host} is not loopback, so set at least one token")
+        raise ConfigError(f"HEADWATER_WEB_TOKENS: {settings.host} is not a loopback address: set at least one token")
     return settings
 
 
@@ -80,7 +80,7 @@ def _setting(name: int | str, *item: int | str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine alone."""
+    """Return whether a host is a loopback address."""
     if host == "localhost":
         return True
     try:

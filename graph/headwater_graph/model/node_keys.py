@@ -29,4 +29,4 @@ def run_node_key(run_id: str) -> str:
 
 def event_node_key(text: str) -> str:
     """Return the node key of a JobEvent, given its canonical JSON."""
-    return node_key.__wrapped__("event", text)  # Not cached: an event can be large, and each has a key of its own.
+    return node_key("event", text)

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from headwater_avro.names import MAX_KEY_LENGTH, Key, node_key
-
-REMEMBERED_LENGTH = 400
-"""The characters of names whose key is remembered: longer ones come from a client that may send any number of them."""
-
-_made = node_key.__wrapped__
-_remembered = lru_cache(maxsize=32_768)(_made)
 
 
 def dataset_node_key(namespace: str, name: str) -> str:
     """Return the ``key`` of a Dataset node."""
-    return _key("dataset", namespace, name)
+    return node_key("dataset", namespace, name)
 
 
 def job_node_key(namespace: str, name: str) -> str:
     """Return the ``key`` of a Job node."""
-    return _key("job", namespace, name)
+    return node_key("job", namespace, name)
 
 
 def field_node_key(namespace: str, dataset: str, name: str) -> str:
     """Return the ``key`` of a Field node; the name ``*`` stands for the whole dataset."""
-    return _key("field", namespace, dataset, name)
+    return node_key("field", namespace, dataset, name)
 
 
 def run_node_key(run_id: str) -> str:
     """Return the ``key`` of a Run node."""
-    return _key("run", run_id)
+    return node_key("run", run_id)
 
 
 def run_node_keys(run_ids: Iterable[str]) -> list[str]:
@@ -50,7 +43,3 @@ def names_in(text: str, separator: str) -> Iterator[Key]:
     while cut >= 0:
         yield text[:cut], text[cut + 1 :]
         cut = text.find(separator, cut + 1, longest + 1)
-
-
-def _key(*parts: str) -> str:
-    return _remembered(*parts) if sum(map(len, parts)) <= REMEMBERED_LENGTH else _made(*parts)

@@ -1,4 +1,4 @@
-"""Results of benchmarks: shown, and appended as one JSON line to bench/results."""
+"""Results of benchmarks: printed, and appended as a JSON line to a file in bench/results."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results"
 
 
-def show(result: dict[str, Any], keep_as: str | None) -> None:
-    """Print a result a value a line, and append it to ``results/<keep_as>.jsonl`` unless that is None."""
+def show(result: dict[str, Any], name: str | None) -> None:
+    """Print a result, one value per line, and append it to ``results/<name>.jsonl`` unless ``name`` is None."""
     for name, value in result.items():
         print(f"{name:28} {value}")
-    if keep_as is not None:
-        keep(result, keep_as)
+    if name is not None:
+        append(result, name)
 
 
-def keep(result: dict[str, Any], name: str) -> None:
+def append(result: dict[str, Any], name: str) -> None:
     """Append a result to ``results/<name>.jsonl``."""
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{name}.jsonl").open("a", encoding="utf-8") as results:
