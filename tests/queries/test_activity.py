@@ -13,7 +13,7 @@ from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.catalog.search import search
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.impact import impact
-from headwater_graph.queries.lineage.lineage import Scope
+from headwater_graph.queries.lineage.scope import Scope
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.reports.reports import report
 

@@ -8,7 +8,7 @@ import pytest
 from headwater_graph.queries.answers import Answer, Direction
 from headwater_graph.queries.catalog.finding import NotFound, find
 from headwater_graph.queries.lineage.columns import column_lineage
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.reader import Neo4jReader
 
 from .graph_maker import GraphMaker
@@ -23,7 +23,7 @@ def ask(
     **limits: int,
 ) -> Answer:
     start = find(reader, (maker.namespace, dataset))
-    return column_lineage(reader, start, direction, columns, Limits(**limits))
+    return column_lineage(reader, start, direction, columns, TraversalLimits(**limits))
 
 
 def names(answer: Answer) -> set[tuple[int, str]]:
@@ -84,11 +84,11 @@ def test_limits_say_what_they_cut(reader: Neo4jReader, driver: neo4j.Driver, mak
         maker.column("wide", (f"in{number}", "c"), ("wide", "c"))
     maker.column("deep", ("wide", "c"), ("deep", "c"))
     maker.store(driver)
-    cut = ask(reader, maker, "deep", depth=1).cuts
+    cut = ask(reader, maker, "deep", depth=1).truncations
     assert [(c.why, c.shown, c.total) for c in cut] == [("depth", 0, 5)]
-    cut = ask(reader, maker, "deep", neighbours=2).cuts
+    cut = ask(reader, maker, "deep", neighbours=2).truncations
     assert [(c.why, c.shown, c.total) for c in cut] == [("neighbours", 2, 5)]
-    cut = ask(reader, maker, "deep", nodes=3).cuts
+    cut = ask(reader, maker, "deep", nodes=3).truncations
     assert [(c.why, c.shown) for c in cut] == [("size", 3)]
 
 
@@ -105,5 +105,5 @@ def test_a_column_without_lineage_is_named_with_those_that_have_some(
 ) -> None:
     maker.column("load", ("raw", "a"), ("orders", "amount"))
     maker.store(driver)
-    with pytest.raises(NotFound, match=r"tells of price in .*; known: amount"):
+    with pytest.raises(NotFound, match=r"has no column lineage of price; columns with lineage: amount"):
         ask(reader, maker, "orders", "price")

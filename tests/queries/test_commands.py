@@ -206,9 +206,7 @@ def test_a_job_is_retired_by_an_event(headwater: Headwater, stored: GraphMaker, 
     ns = stored.namespace
     kafka = ("--kafka-bootstrap-servers", servers.kafka_bootstrap_servers, "--kafka-topic", topic)
     done = headwater("job", "retire", ns, "load", "--reason", "replaced", "--yes", *kafka)
-    assert done == Done(
-        0, f"job {ns} load: its end is in {topic}, and in the graph once the consumer has read it\n", ""
-    )
+    assert done == Done(0, f"job {ns} load is retired in {topic}, and in the graph once the consumer has read it\n", "")
     event = json.loads(_only_message(servers, topic))
     assert event["job"]["namespace"] == ns
     assert event["job"]["name"] == "load"
@@ -259,7 +257,7 @@ def test_cypher_reads_with_parameters(headwater: Headwater, stored: GraphMaker) 
         ("CREATE INDEX nothing FOR (n:Nothing) ON (n.x)", "this would write"),
         ("CREATE USER nobody SET PASSWORD 'secret-secret'", "this would write"),
         ("MATCH (n:Job) CALL (n) { SET n.x = 1 } IN TRANSACTIONS", "this would write"),
-        ("MATCH (n RETURN n", "Neo4j does not take it: Neo.ClientError.Statement.SyntaxError"),
+        ("MATCH (n RETURN n", "Neo4j refuses it: Neo.ClientError.Statement.SyntaxError"),
         ("missing.cypher", "missing.cypher can't be read"),
     ],
 )
@@ -293,7 +291,7 @@ def test_the_schema_shows_the_model_and_all_recipes(headwater: Headwater) -> Non
 def test_cypher_stops_at_its_time_limit(headwater: Headwater) -> None:
     done = headwater("cypher", "UNWIND range(1, 1000000000) AS n RETURN sum(n)", "--timeout", "0.5")
     assert done.code == 2
-    assert done.err == "headwater: no answer within 0.5 s: narrow it, or give it longer (--timeout)\n"
+    assert done.err == "headwater: no answer within 0.5 s: narrow the question, or raise the limit (--timeout)\n"
 
 
 def test_reports_are_printed(headwater: Headwater, stored: GraphMaker) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headwater_graph.queries.reader import GivenAnswers, Row
+from headwater_graph.queries.reader import Row
 from headwater_graph.queries.reports.coverage import coverage
 from headwater_graph.rules.coalesce import Coalescer
+
+from ..given_answers import GivenAnswers
 
 SPARK = "https://example.com/tree/1.54.0/integration/spark"
 
@@ -29,11 +31,11 @@ def test_jobs_are_counted_by_who_told_of_their_last_run() -> None:
         {"lineageUnknown": None, "record": record({"x": {"_producer": "https://example.com/v2.1/dbt"}})},
         {"lineageUnknown": None, "record": record({})},
     ]
-    found = coverage(GivenAnswers(report_coverage=rows))
+    found = coverage(GivenAnswers({"reports/coverage": rows}))
     assert found.rows == (
         ("https://example.com/tree/integration/spark", "1.54.0", "spark 4.2.0", 2, 1, 1, 1),
         ("", "", "", 1, 1, 0, 0),
         ("https://example.com/dbt", "2.1", "", 1, 1, 0, 0),
     )
-    page = coverage(GivenAnswers(report_coverage=rows), limit=1, skip=1)
-    assert (page.rows, page.cut) == (found.rows[1:2], True)
+    page = coverage(GivenAnswers({"reports/coverage": rows}), limit=1, skip=1)
+    assert (page.rows, page.truncated) == (found.rows[1:2], True)

@@ -10,8 +10,8 @@ import pytest
 from headwater_avro.errors import ConfigError
 from headwater_graph.queries.answers import Answer, Direction
 from headwater_graph.queries.catalog.finding import NotFound, find
-from headwater_graph.queries.lineage.lineage import Scope, lineage
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.lineage import lineage
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import Neo4jReader
 
 from .graph_maker import GraphMaker, at_hour
@@ -56,7 +56,7 @@ def test_upstream_is_told_in_order_of_distance(reader: Neo4jReader, driver: neo4
         ("load", "produces", "orders"),
         ("raw", "feeds", "load"),
     }
-    assert answer.cuts == ()
+    assert answer.truncations == ()
 
 
 def test_downstream_runs_the_other_way(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
@@ -102,12 +102,12 @@ def test_aliases_are_crossed_at_no_cost(reader: Neo4jReader, driver: neo4j.Drive
     maker.alias("db.orders", "glue.orders")
     maker.alias("s3://bucket/orders", "glue.orders")
     maker.store(driver)
-    answer = ask(reader, maker, "report", limits=Limits(depth=2))
+    answer = ask(reader, maker, "report", limits=TraversalLimits(depth=2))
     depths = {name: depth for depth, _, name in names(answer)}
     assert depths == {
         "report": 0, "enrich": 1, "db.orders": 1, "glue.orders": 1, "s3://bucket/orders": 1, "load": 2, "raw": 2
     }  # fmt: skip
-    assert answer.cuts == ()
+    assert answer.truncations == ()
     assert ("db.orders", "alias", "glue.orders") in edges(answer)
 
 
@@ -115,7 +115,7 @@ def test_a_cycle_ends(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMak
     maker.run("merge", ["table", "news"], ["table"])
     maker.run("fetch", ["table"], ["news"])
     maker.store(driver)
-    answer = ask(reader, maker, "table", limits=Limits(depth=None))
+    answer = ask(reader, maker, "table", limits=TraversalLimits(depth=None))
     assert sorted(n[2] for n in names(answer)) == ["fetch", "merge", "news", "table"]
     assert len(answer.edges) == 5
 
@@ -125,19 +125,19 @@ def test_the_depth_limit_says_what_it_cuts(reader: Neo4jReader, driver: neo4j.Dr
     maker.run("uno", ["a"], ["b"])
     maker.run("two", ["b"], ["c"])
     maker.store(driver)
-    answer = ask(reader, maker, "c", limits=Limits(depth=1))
-    assert [(answer.node(cut.at or "").name[-1], cut.why, cut.shown, cut.total) for cut in answer.cuts] == [
+    answer = ask(reader, maker, "c", limits=TraversalLimits(depth=1))
+    assert [(answer.node(cut.at or "").name[-1], cut.why, cut.shown, cut.total) for cut in answer.truncations] == [
         ("b", "depth", 0, 2)
     ]
-    assert not ask(reader, maker, "c", limits=Limits(depth=2)).cuts
+    assert not ask(reader, maker, "c", limits=TraversalLimits(depth=2)).truncations
 
 
 def test_a_wide_node_is_cut_with_its_count(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     for number in range(7):
         maker.run(f"reader{number}", ["hub"], [f"out{number}"])
     maker.store(driver)
-    answer = ask(reader, maker, "hub", "downstream", limits=Limits(neighbours=3))
-    assert [(cut.at, cut.why, cut.shown, cut.total) for cut in answer.cuts] == [
+    answer = ask(reader, maker, "hub", "downstream", limits=TraversalLimits(neighbours=3))
+    assert [(cut.at, cut.why, cut.shown, cut.total) for cut in answer.truncations] == [
         (find(reader, (maker.namespace, "hub")).key, "neighbours", 3, 7)
     ]
     assert len([n for n in answer.nodes if n.kind == "job"]) == 3
@@ -172,10 +172,10 @@ def test_a_dataset_that_nobody_writes_any_more_names_its_last_writer(
     assert (writer["job"], writer["run"], writer["state"]) == ([maker.namespace, "A"], last, "COMPLETE")
     assert writer["version"]
     assert "A" not in [n[2] for n in names(answer)]
-    on = ask(reader, maker, "Z", past=True)
+    on = ask(reader, maker, "Z", former_writers=True)
     assert [n[2] for n in names(on)] == ["Z", "X", "B", "staged", "A", "source", "prepare"]
     nodes = on.by_key()
-    assert {(nodes[e.source].name[-1], nodes[e.target].name[-1]) for e in on.edges if e.past} == {
+    assert {(nodes[e.source].name[-1], nodes[e.target].name[-1]) for e in on.edges if e.former} == {
         ("A", "X"), ("staged", "A")
     }  # fmt: skip
 
@@ -201,7 +201,7 @@ def test_nodes_carry_their_marks(reader: Neo4jReader, driver: neo4j.Driver, make
     maker.job("serve", facets=facets)
     maker.run("serve", ["orders"], [])
     maker.store(driver)
-    marks = {node.name[-1]: node.marks for node in ask(reader, maker, "raw", "downstream").nodes}
+    marks = {node.name[-1]: node.status for node in ask(reader, maker, "raw", "downstream").nodes}
     assert marks == {
         "raw": ("dropped",),
         "load": ("silent",),
@@ -252,14 +252,14 @@ def test_jobs_that_have_not_run_for_long_can_be_left_out(
 def test_an_answer_is_either_whole_or_says_that_it_is_cut(
     reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker, nodes: int
 ) -> None:
-    """Limits so low that they cut within one statement of the walk, too."""
+    """TraversalLimits so low that they cut within one statement of the walk, too."""
     for number in range(4):
         maker.run(f"wide{number}", [f"in{number}{side}" for side in range(5)], ["table", f"also{number}"])
     maker.store(driver)
     whole = ask(reader, maker, "table")
-    cut = ask(reader, maker, "table", limits=Limits(nodes=nodes))
+    cut = ask(reader, maker, "table", limits=TraversalLimits(nodes=nodes))
     assert (len(whole.nodes), len(whole.edges)) == (25, 24)
-    assert bool(cut.cuts) == ((len(cut.nodes), len(cut.edges)) != (25, 24))
+    assert bool(cut.truncations) == ((len(cut.nodes), len(cut.edges)) != (25, 24))
     assert len(cut.nodes) <= nodes
 
 

@@ -9,9 +9,8 @@ from headwater_graph.queries.answers import Answer
 from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.lineage.component import component
 from headwater_graph.queries.lineage.impact import impact
-from headwater_graph.queries.lineage.lineage import Scope
 from headwater_graph.queries.lineage.path import ANY_DEPTH, path
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import Neo4jReader
 
 from .graph_maker import GraphMaker, at_hour
@@ -58,11 +57,11 @@ def test_where_there_is_no_way_the_answer_is_empty(
     maker.run("on", ["x"], ["z"])
     maker.store(driver)
     assert steps(way(reader, maker, "b", "z")) == []
-    assert not way(reader, maker, "b", "z").cuts
+    assert not way(reader, maker, "b", "z").truncations
     assert steps(way(reader, maker, "z", "a")) == []
-    short = way(reader, maker, "a", "z", Scope(Limits(depth=1)))
+    short = way(reader, maker, "a", "z", Scope(TraversalLimits(depth=1)))
     assert steps(short) == []
-    assert [cut.why for cut in short.cuts] == ["depth"]
+    assert [cut.why for cut in short.truncations] == ["depth"]
 
 
 def test_impact_tells_jobs_datasets_and_owners_by_distance(
@@ -115,4 +114,4 @@ def test_the_component_is_the_same_from_every_node_of_the_stored_graph(
     names = {node.name[-1] for node in answer.nodes}
     assert names == {"raw", "load", "orders", "lake", "report", "table", "other", "alias", "reader"}
     assert len(answer.edges) == 9
-    assert not answer.cuts
+    assert not answer.truncations

@@ -1,4 +1,4 @@
-"""What a run told is read as its graph is made: facets of datasets that went with a later snapshot don't count (specification 2.7)."""
+"""The facets of a run are read as they count in the graph: those that a later snapshot leaves out do not (specification 2.7)."""
 
 from __future__ import annotations
 

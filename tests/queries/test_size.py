@@ -9,8 +9,8 @@ import pytest
 
 from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.keys import dataset_key
-from headwater_graph.queries.lineage.lineage import Scope, lineage
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.lineage import lineage
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader, Neo4jReader, Row
 
 from .graph_maker import GraphMaker, at_hour
@@ -47,12 +47,14 @@ def test_a_ladder_of_sixty_diamonds_answers_at_once(
         maker.run(f"out{rung}", [f"m{rung}l", f"m{rung}r"], [f"d{rung + 1}"])
     maker.store(driver)
     counting = Counting(reader)
-    answer = lineage(counting, find(reader, (maker.namespace, "d60")), "upstream", NOW, Scope(Limits(depth=None)))
+    answer = lineage(
+        counting, find(reader, (maker.namespace, "d60")), "upstream", NOW, Scope(TraversalLimits(depth=None))
+    )
     assert counting.asked < 2 * 120 + 10
     assert counting.found < 5_000
     assert len(answer.nodes) == 1 + 60 * 6
     assert answer.nodes[-1].depth == 120
-    assert not answer.cuts
+    assert not answer.truncations
 
 
 @pytest.fixture
@@ -80,5 +82,5 @@ def test_a_hub_is_cut_with_its_count(reader: Neo4jReader, hub: str) -> None:
     answer = lineage(counting, find(reader, (hub, "hub")), "downstream", NOW)
     assert counting.asked < 15
     assert counting.found < READERS / 5
-    assert [(cut.why, cut.shown, cut.total) for cut in answer.cuts] == [("neighbours", 1_000, READERS)]
+    assert [(cut.why, cut.shown, cut.total) for cut in answer.truncations] == [("neighbours", 1_000, READERS)]
     assert len(answer.nodes) == 1_001

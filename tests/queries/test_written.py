@@ -12,12 +12,12 @@ import pytest
 from headwater_graph.queries.answers import Answer
 from headwater_graph.queries.catalog.finding import find, find_run
 from headwater_graph.queries.lineage.columns import column_lineage
-from headwater_graph.queries.lineage.lineage import Scope, lineage
+from headwater_graph.queries.lineage.lineage import lineage
+from headwater_graph.queries.lineage.scope import Scope
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.history import dataset_versions, job_versions
-from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
+from headwater_graph.queries.runs.run_diff import last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import show_run
 from headwater_graph.settings import GraphSettings
 
@@ -102,8 +102,8 @@ def test_as_of_the_first_day_the_load_read_less(reader: Neo4jReader, told: str) 
 
 def test_marks_come_from_what_was_told(reader: Neo4jReader, told: str) -> None:
     nodes = {node.name[-1]: node for node in ask(reader, told, "raw", "downstream").nodes}
-    assert nodes["raw"].marks == ("dropped",)
-    assert nodes["stream"].marks == ("streaming",)
+    assert nodes["raw"].status == ("dropped",)
+    assert nodes["stream"].status == ("streaming",)
     assert nodes["load"].facts["lastRunState"] == "FAIL"
     assert nodes["load"].facts["codeVersion"] == "c2"
     assert nodes["load"].facts["since"] == "2026-01-02T03:00:00.000000Z"
@@ -115,7 +115,7 @@ def test_the_last_writer_of_an_orphan_is_named_and_the_past_walked(reader: Neo4j
     writer = left.node(left.start[0]).facts["lastWriter"]
     assert writer["job"] == [told, "gone"]
     assert writer["run"] == f"{told}-gone-1"
-    assert set(depths(ask(reader, told, "left", past=True))) >= {"left", "gone", "y", "split"}
+    assert set(depths(ask(reader, told, "left", former_writers=True))) >= {"left", "gone", "y", "split"}
 
 
 def test_columns_are_those_of_the_last_run_that_did_not_fail(reader: Neo4jReader, told: str) -> None:
@@ -127,25 +127,25 @@ def test_columns_are_those_of_the_last_run_that_did_not_fail(reader: Neo4jReader
 
 
 def test_runs_show_their_versions_parents_and_facets(reader: Neo4jReader, told: str) -> None:
-    shown = show_run(reader, find_run(reader, f"{told}-split-1"), NOW, run_view)
+    shown = show_run(reader, find_run(reader, f"{told}-split-1"), NOW)
     assert [(use.dataset[1], use.made_by) for use in shown.writes] == [
         ("x", f"{told}-split-1"),
         ("y", f"{told}-split-1"),
     ]
     assert [use.dataset[1] for use in shown.reads] == ["db.orders", "other"]
-    dag = show_run(reader, find_run(reader, f"{told}-dag-1"), NOW, run_view)
+    dag = show_run(reader, find_run(reader, f"{told}-dag-1"), NOW)
     assert [child.run.id for child in dag.children] == [f"{told}-load-1"]
-    failed = show_run(reader, find_run(reader, f"{told}-load-2"), NOW, run_view)
+    failed = show_run(reader, find_run(reader, f"{told}-load-2"), NOW)
     assert failed.error == "boom"
-    assert failed.told.job["sourceCodeLocation"] == {"version": "c2"}
-    assert failed.told.outputs[told, "s3/orders"][0]["schema"] == {"fields": [{"name": "id", "type": "long"}]}
-    still = show_run(reader, find_run(reader, f"{told}-open-2"), NOW, run_view)
-    assert still.run.marks == ("silent",)
+    assert failed.view.job["sourceCodeLocation"] == {"version": "c2"}
+    assert failed.view.outputs[told, "s3/orders"][0]["schema"] == {"fields": [{"name": "id", "type": "long"}]}
+    still = show_run(reader, find_run(reader, f"{told}-open-2"), NOW)
+    assert still.run.status == ("silent",)
 
 
 def test_what_has_changed_since_a_job_last_worked(reader: Neo4jReader, told: str) -> None:
     failed = find_run(reader, f"{told}-load-2")
-    diff = run_diff(reader, last_that_worked(reader, failed), failed, NOW, run_view)
+    diff = run_diff(reader, last_complete_run(reader, failed), failed, NOW)
     assert ("code version", "c1", "c2") in diff.facts
     assert diff.sides == (f"inputs changed: + {told} more",)
     assert diff.schemas == ((f"{told} s3/orders", "id int to long"),)

@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import Consumer
 from starlette.testclient import TestClient
 
-from headwater_graph.queries.reader import GivenAnswers
 from headwater_web import KafkaOutlet, MemoryOutlet, NoOutlet, Outlet, WebSettings, create_app
 
+from ..given_answers import GivenAnswers
 from ..servers import Servers
 
 RUN = {

@@ -74,5 +74,5 @@ def _health() -> Response:
 
 def _readiness(request: Request) -> Response:
     """Whether the graph answers; an error of it is told as 503 by the handlers."""
-    request.app.state.reader.rows("answers")
+    request.app.state.reader.rows("catalog/answers")
     return Response("ready\n", media_type="text/plain")

@@ -19,17 +19,16 @@ from headwater_graph.queries.fields.operations import field_operations, find_fie
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.component import component
 from headwater_graph.queries.lineage.impact import impact
-from headwater_graph.queries.lineage.lineage import Scope, lineage
+from headwater_graph.queries.lineage.lineage import lineage
 from headwater_graph.queries.lineage.path import path
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.reports.coverage import NAME as COVERAGE
 from headwater_graph.queries.reports.coverage import coverage
 from headwater_graph.queries.reports.reports import REPORTS, Report, report
 from headwater_graph.queries.runs.history import NEWEST, dataset_versions, job_versions, two_versions, version_diff
-from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
+from headwater_graph.queries.runs.run_diff import last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
 from headwater_graph.queries.values import answer_value, impact_value, reference
 
@@ -87,17 +86,20 @@ def limits_of(
     depth: Annotated[int, Query(ge=0, description="in jobs")] = 10,
     neighbours: Annotated[int, Query(ge=1, description="of one node")] = 1_000,
     nodes: Annotated[int, Query(ge=1, description="of the whole answer")] = 5_000,
-) -> Limits:
+) -> TraversalLimits:
     """Return the limits of a walk; raises Problem beyond what this server allows."""
     most = (("depth", depth, ask.settings.max_depth), ("neighbours", neighbours, ask.settings.max_nodes))
     for name, wanted, allowed in (*most, ("nodes", nodes, ask.settings.max_nodes)):
         if wanted > allowed:
             raise Problem(400, f"{name} is at most {allowed} here")
-    return Limits(depth, neighbours, nodes)
+    return TraversalLimits(depth, neighbours, nodes)
 
 
 def scope_of(
-    limits: Annotated[Limits, Depends(limits_of)], as_of: Time = None, active_since: Time = None, past: bool = False
+    limits: Annotated[TraversalLimits, Depends(limits_of)],
+    as_of: Time = None,
+    active_since: Time = None,
+    past: bool = False,
 ) -> Scope:
     """Return the part of the graph that is asked for."""
     return Scope(limits, read_time(as_of), past, read_time(active_since))
@@ -121,7 +123,7 @@ def words_of(name: Name, namespace: Name | None = None, kind: Kind | None = None
     return Words(words, ("dataset", "job") if kind is None else (kind,))
 
 
-Bounds: TypeAlias = Annotated[Limits, Depends(limits_of)]
+Bounds: TypeAlias = Annotated[TraversalLimits, Depends(limits_of)]
 Scoped: TypeAlias = Annotated[Scope, Depends(scope_of)]
 Subject: TypeAlias = Annotated[Words, Depends(words_of)]
 Columns: TypeAlias = Annotated[list[str], Query(default_factory=list)]
@@ -190,7 +192,7 @@ def get_operations(
 ) -> Response:
     """The operations that made columns of a dataset, as the last runs told them, and those that made their sources."""
     dataset, columns = find_field(ask.reader, words_of(name, namespace).words, column)
-    return answered(request, field_operations(ask.reader, run_view, dataset, columns, limits).value())
+    return answered(request, field_operations(ask.reader, dataset, columns, limits).value())
 
 
 @routes.get("/search")
@@ -264,14 +266,14 @@ def get_run_graph(request: Request, ask: Ask, run_id: str, direction: Direction,
 def get_run_diff(request: Request, ask: Ask, run_id: str, before: Name | None = None) -> Response:
     """What differs from the run ``before``, by default the last that worked, to this one."""
     after = find_run(ask.reader, run_id)
-    first = last_that_worked(ask.reader, after) if before is None else find_run(ask.reader, before)
-    return answered(request, run_diff(ask.reader, first, after, ask.now, run_view).value())
+    first = last_complete_run(ask.reader, after) if before is None else find_run(ask.reader, before)
+    return answered(request, run_diff(ask.reader, first, after, ask.now).value())
 
 
 @routes.get("/runs/{run_id:path}")
 def get_run(request: Request, ask: Ask, run_id: str) -> Response:
     """One run: reads, writes, children, facets."""
-    return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now, run_view).value())
+    return answered(request, show_run(ask.reader, find_run(ask.reader, run_id), ask.now).value())
 
 
 @routes.get("/{kind}s/show")
@@ -324,7 +326,7 @@ def _dataset_versions(reader: GraphReader, dataset: Node, limit: int, cursor: st
     before = NEWEST if cursor is None else (place_of(cursor, int, str)[0], place_of(cursor, int, str)[1])
     lines = dataset_versions(reader, dataset, limit + 1, before)
     more, shown = len(lines) > limit, lines[:limit]
-    return {"versions": [line.value() for line in shown]} | _next_if(more, *(shown[-1].place if more else ()))
+    return {"versions": [line.value() for line in shown]} | _next_if(more, *(shown[-1].position if more else ()))
 
 
 @routes.get("/reports")
@@ -348,8 +350,8 @@ def get_report(
             found = _page_of(ask.letters(), skip, limit)
         case _:
             found = report(ask.reader, name, ask.now, limit, skip, since)
-    return answered(request, found.value() | _next_if(found.cut, skip + limit))
+    return answered(request, found.value() | _next_if(found.truncated, skip + limit))
 
 
 def _page_of(whole: Report, skip: int, limit: int) -> Report:
-    return replace(whole, rows=whole.rows[skip : skip + limit], cut=len(whole.rows) > skip + limit)
+    return replace(whole, rows=whole.rows[skip : skip + limit], truncated=len(whole.rows) > skip + limit)

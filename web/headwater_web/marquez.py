@@ -12,15 +12,15 @@ from fastapi import APIRouter, Query, Request, Response
 from headwater_graph.model.facet_properties import facets_of
 from headwater_graph.queries.answers import Direction, Node
 from headwater_graph.queries.catalog.finding import NotFound
-from headwater_graph.queries.catalog.node_status import time_text
 from headwater_graph.queries.catalog.pages import Listed, details, last_runs, namespaces, page
 from headwater_graph.queries.catalog.search import search
 from headwater_graph.queries.keys import dataset_key, job_key
 from headwater_graph.queries.lineage.component import DIRECTIONS
-from headwater_graph.queries.lineage.lineage import Scope, walked
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.lineage import traverse
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.runs.runs import RunFilter, RunLine, list_runs
+from headwater_graph.queries.values import time_text
 
 from .graph_api import Ask
 from .guard import answered
@@ -123,7 +123,7 @@ def get_lineage(
 ) -> Response:
     """The graph around a node, ``dataset:namespace:name`` or ``job:namespace:name``, up and down to a depth."""
     start = node_named(ask.reader, node_id)
-    scope = Scope(Limits(min(depth, ask.settings.max_depth), nodes=ask.settings.max_nodes))
+    scope = Scope(TraversalLimits(min(depth, ask.settings.max_depth), nodes=ask.settings.max_nodes))
     nodes: dict[str, Node] = {}
     edges: set[tuple[str, str]] = set()
     for direction in DIRECTIONS:
@@ -139,7 +139,7 @@ def _gather(
     nodes: dict[str, Node],
     edges: set[tuple[str, str]],
 ) -> None:
-    walk = walked(reader, start, direction, scope)
+    walk = traverse(reader, start, direction, scope)
     nodes.update(walk.nodes)
     edges.update((edge.source, edge.target) for edge in walk.edges.values() if edge.kind != "alias")
 

@@ -14,7 +14,7 @@ from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.pages import details
 from headwater_graph.queries.keys import dataset_key
 from headwater_graph.queries.lineage.columns import column_lineage
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 
 from .graph_api import Ask
@@ -50,7 +50,7 @@ def get_column_lineage(
 
     A node is ``dataset:namespace:name``, ``datasetField:namespace:dataset:field`` or ``job:namespace:name`` (its outputs).
     """
-    limits = Limits(min(depth, ask.settings.max_depth), nodes=ask.settings.max_nodes)
+    limits = TraversalLimits(min(depth, ask.settings.max_depth), nodes=ask.settings.max_nodes)
     directions: tuple[Direction, ...] = ("upstream", "downstream") if with_downstream else ("upstream",)
     graph = _Graph()
     for dataset, columns in _starts(ask.reader, node_id):
@@ -81,7 +81,7 @@ def _field_named(reader: GraphReader, node_id: str, rest: str) -> tuple[Node, li
     found = details(reader, "dataset", [dataset_key(*name) for name, _ in ways])
     for name, column in ways:
         key = dataset_key(*name)
-        rows = reader.rows("fields_of_dataset", key=key) if key in found else []
+        rows = reader.rows("columns/of_dataset", key=key) if key in found else []
         if column in [row["name"] for row in rows]:
             return Node(key, "dataset", name), [column]
     raise NotFound(f"no node {node_id!r}")

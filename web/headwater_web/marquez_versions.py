@@ -21,7 +21,6 @@ from headwater_graph.queries.runs.history import (
     job_versions,
     pick,
 )
-from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import show_run
 
 from .graph_api import MOST_VERSIONS, Ask
@@ -132,10 +131,10 @@ def _facets(ask: Ask, line: DatasetVersionLine, name: tuple[str, str]) -> dict[s
     if line.made_by is None:
         return {}
     try:
-        shown = show_run(ask.reader, find_run(ask.reader, line.made_by), ask.now, run_view)
+        shown = show_run(ask.reader, find_run(ask.reader, line.made_by), ask.now)
     except NotFound:
         return {}
-    return dict(shown.told.outputs.get(name, ({}, {}))[0])
+    return dict(shown.view.outputs.get(name, ({}, {}))[0])
 
 
 def _job_values(reader: GraphReader, row: Row, lines: Sequence[JobVersionLine]) -> list[Value]:
