@@ -15,7 +15,7 @@ from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.reports.reports import Report
 
 from .consume import settings_of
-from .querying import where_the_graph_is
+from .querying import graph_location
 
 if TYPE_CHECKING:
     from headwater_web import Outlet, WebSettings
@@ -37,7 +37,7 @@ def serve(host: str | None, port: int | None) -> None:
     given = {"host": host, "port": port}
     settings = web_settings(**{name: value for name, value in given.items() if value is not None})
     found = settings_of({}, needs=frozenset()).settings
-    with Neo4jReader(where_the_graph_is()) as reader:
+    with Neo4jReader(graph_location()) as reader:
         click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
         outlet = _outlet(found, settings)
         app = create_app(reader, outlet, settings, letters=_letters(found), cypher=_cypher(reader, settings))
