@@ -40,8 +40,8 @@ def headwater(
     monkeypatch.setenv("HEADWATER_NEO4J_USER", servers.neo4j_user)
     monkeypatch.setenv("HEADWATER_NEO4J_PASSWORD", servers.neo4j_password)
 
-    def run(*words: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["headwater", *words])
+    def run(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["headwater", *arguments])
         with pytest.raises(SystemExit) as end:
             main()
         out, err = capsys.readouterr()
@@ -85,7 +85,7 @@ def test_lineage_of_columns(headwater: Headwater, stored: GraphMaker) -> None:
     assert headwater("lineage", "upstream", ns, "orders", "--columns", "--as-of", "1h").code == 2
 
 
-def test_a_path_that_is_not_there_exits_with_1(headwater: Headwater, stored: GraphMaker) -> None:
+def test_without_a_path_the_exit_code_is_1(headwater: Headwater, stored: GraphMaker) -> None:
     ns = stored.namespace
     assert headwater("lineage", "path", ns, "raw", ns, "table").code == 0
     done = headwater("lineage", "path", f"{ns}#table", f"{ns}#raw")
@@ -107,7 +107,7 @@ def test_wrong_use_exits_with_2_and_names_the_candidates(headwater: Headwater, s
     assert headwater("run", "list", "--silent", "--state", "FAIL").code == 2
 
 
-def test_a_server_that_is_not_there_exits_with_3(
+def test_an_unavailable_server_exits_with_3(
     headwater: Headwater, stored: GraphMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADWATER_NEO4J_URI", "bolt://127.0.0.1:1")
@@ -241,8 +241,8 @@ def test_cypher_reads_with_parameters(headwater: Headwater, stored: GraphMaker) 
         headwater("cypher", "MATCH p=(:Job {namespace: $ns})--(:Run) RETURN p LIMIT 1", "-p", f"ns={ns}", "--json").out
     )
     assert value[0]["p"][0]["namespace"] == ns
-    cut = headwater("cypher", "UNWIND range(1, 5) AS n RETURN n", "--limit", "2", "--format", "csv")
-    assert (cut.out, cut.err) == ("n\n1\n2\n", "there are more rows (--limit 2)\n")
+    limited = headwater("cypher", "UNWIND range(1, 5) AS n RETURN n", "--limit", "2", "--format", "csv")
+    assert (limited.out, limited.err) == ("n\n1\n2\n", "there are more rows (--limit 2)\n")
     assert headwater("cypher", "RETURN [1, null, {a: date('2026-01-01')}] AS x", "--json").out.split() == (
         ["[", "{", '"x":', "[", "1,", "null,", "{", '"a":', '"2026-01-01"', "}", "]", "}", "]"]
     )
@@ -277,7 +277,7 @@ def test_an_error_of_several_lines_stays_in_its_place(
     assert "  error: none to boom…\n" in headwater("run", "diff", failed).out
 
 
-def test_a_syntax_error_is_told_with_its_place(headwater: Headwater) -> None:
+def test_a_syntax_error_is_printed_with_its_position(headwater: Headwater) -> None:
     assert "(line 1, column 11 (offset: 10))" in headwater("cypher", "MATCH (n) RETRUN n").err
 
 
@@ -306,7 +306,7 @@ def test_reports_are_printed(headwater: Headwater, stored: GraphMaker) -> None:
     assert headwater("report", "nothing").code == 2
 
 
-def test_search_show_and_reports_of_what_is_in_use(headwater: Headwater, stored: GraphMaker) -> None:
+def test_search_show_and_reports_of_what_is_active(headwater: Headwater, stored: GraphMaker) -> None:
     ns = stored.namespace
     shown = json.loads(
         headwater("dataset", "show", ns, "orders", "--active-since", "2026-01-01T01:30:00Z", "--json").out
@@ -328,10 +328,10 @@ def test_names_are_completed_from_the_graph(
     for each in (maker, other):
         each.store(driver)
 
-    def completed(words: str) -> list[str]:
+    def completed(line: str) -> list[str]:
         monkeypatch.setenv("_HEADWATER_COMPLETE", "bash_complete")
-        monkeypatch.setenv("COMP_WORDS", f"headwater {words}")
-        monkeypatch.setenv("COMP_CWORD", str(len(f"headwater {words}".split(" ")) - 1))
+        monkeypatch.setenv("COMP_WORDS", f"headwater {line}")
+        monkeypatch.setenv("COMP_CWORD", str(len(f"headwater {line}".split(" ")) - 1))
         return [line.partition(",")[2] for line in headwater().out.splitlines() if line]
 
     names = [f"{unique}-one", f"{maker.namespace}#{unique}-two", f"{other.namespace}#{unique}-two"]

@@ -1,4 +1,4 @@
-"""Who tells lineage: by producer, version and engine, with how much each tells."""
+"""Completeness of lineage by producer, version and engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def record(run: dict[str, Any], **sides: Any) -> bytes:
     return row[2]
 
 
-def test_jobs_are_counted_by_who_told_of_their_last_run() -> None:
+def test_jobs_are_counted_by_the_producer_of_their_last_run() -> None:
     engine = {"_producer": SPARK, "name": "spark", "version": "4.2.0", "openlineageAdapterVersion": "1.54.0"}
     columns = {"namespace": "n", "name": "d", "facets": {"columnLineage": {"fields": {}}, "schema": {}}}
     rows: list[Row] = [

@@ -73,11 +73,11 @@ def test_only_the_depth_limit_truncates_a_chain() -> None:
         ("b", "j2", "feeds"),
         ("j2", "c", "produces"),
     ]
-    assert [(cut.at, cut.why, cut.total) for cut in found.truncations] == [("b", "depth", 1)]
+    assert [(limit.at, limit.why, limit.total) for limit in found.truncations] == [("b", "depth", 1)]
 
 
 @given(NAMES, DIRECTIONS)
-def test_a_start_that_nobody_told_of_is_not_traverse_levels(name: str, direction: Direction) -> None:
+def test_a_start_outside_the_subgraph_is_refused(name: str, direction: Direction) -> None:
     assert (
         traverse_levels(subgraph_of({}, direction), Node(name, "dataset", ("ns", name)), direction, TraversalLimits())
         is None

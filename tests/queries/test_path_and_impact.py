@@ -1,4 +1,4 @@
-"""Ways between two nodes and what a change reaches, in a real Neo4j."""
+"""Paths between two nodes and what a change affects, in a real Neo4j."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .graph_maker import GraphMaker, at_hour
 NOW = at_hour(100)
 
 
-def way(reader: Neo4jReader, maker: GraphMaker, source: str, target: str, scope: Scope = ANY_DEPTH) -> Answer:
+def path_of(reader: Neo4jReader, maker: GraphMaker, source: str, target: str, scope: Scope = ANY_DEPTH) -> Answer:
     start, end = (find(reader, (maker.namespace, name)) for name in (source, target))
     return path(reader, start, end, NOW, scope)
 
@@ -27,7 +27,7 @@ def steps(answer: Answer) -> list[str]:
     return [node.name[-1] for node in answer.nodes]
 
 
-def test_the_shortest_way_is_told_step_by_step(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_a_shortest_path_has_each_step(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     maker.run("long1", ["a"], ["x"])
     maker.run("long2", ["x"], ["y"])
     maker.run("long3", ["y"], ["c"])
@@ -35,7 +35,7 @@ def test_the_shortest_way_is_told_step_by_step(reader: Neo4jReader, driver: neo4
     maker.run("short2", ["b2"], ["c"])
     maker.alias("b", "b2")
     maker.store(driver)
-    found = way(reader, maker, "a", "c")
+    found = path_of(reader, maker, "a", "c")
     assert steps(found) == ["a", "short1", "b", "b2", "short2", "c"]
     nodes = found.by_key()
     assert [(nodes[e.source].name[-1], e.kind, nodes[e.target].name[-1]) for e in found.edges] == [
@@ -45,26 +45,24 @@ def test_the_shortest_way_is_told_step_by_step(reader: Neo4jReader, driver: neo4
         ("b2", "feeds", "short2"),
         ("short2", "produces", "c"),
     ]
-    assert steps(way(reader, maker, "a", "short2")) == ["a", "short1", "b", "b2", "short2"]
-    assert steps(way(reader, maker, "short1", "c")) == ["short1", "b", "b2", "short2", "c"]
-    assert steps(way(reader, maker, "a", "a")) == ["a"]
+    assert steps(path_of(reader, maker, "a", "short2")) == ["a", "short1", "b", "b2", "short2"]
+    assert steps(path_of(reader, maker, "short1", "c")) == ["short1", "b", "b2", "short2", "c"]
+    assert steps(path_of(reader, maker, "a", "a")) == ["a"]
 
 
-def test_where_there_is_no_way_the_answer_is_empty(
-    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
-) -> None:
+def test_without_a_path_the_answer_is_empty(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     maker.run("split", ["a", "b"], ["x", "y"], inputs={"x": ["a"]})
     maker.run("on", ["x"], ["z"])
     maker.store(driver)
-    assert steps(way(reader, maker, "b", "z")) == []
-    assert not way(reader, maker, "b", "z").truncations
-    assert steps(way(reader, maker, "z", "a")) == []
-    short = way(reader, maker, "a", "z", Scope(TraversalLimits(depth=1)))
+    assert steps(path_of(reader, maker, "b", "z")) == []
+    assert not path_of(reader, maker, "b", "z").truncations
+    assert steps(path_of(reader, maker, "z", "a")) == []
+    short = path_of(reader, maker, "a", "z", Scope(TraversalLimits(depth=1)))
     assert steps(short) == []
-    assert [cut.why for cut in short.truncations] == ["depth"]
+    assert [truncation.why for truncation in short.truncations] == ["depth"]
 
 
-def test_impact_tells_jobs_datasets_and_owners_by_distance(
+def test_impact_has_jobs_datasets_and_owners_by_distance(
     reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
 ) -> None:
     maker.run("load", ["raw"], ["orders"])

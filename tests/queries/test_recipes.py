@@ -99,7 +99,7 @@ def _operators(plan: object) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def told(driver: neo4j.Driver) -> dict[str, str]:
+def parameters(driver: neo4j.Driver) -> dict[str, str]:
     """A graph in which every recipe finds something, and the parameters of all of them."""
     maker = GraphMaker(f"ns-{uuid.uuid4().hex[:12]}")
     maker.run("extract", ["raw"], ["orders"])
@@ -121,15 +121,15 @@ def told(driver: neo4j.Driver) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("recipe", recipes(), ids=lambda recipe: recipe.title[:40])
-def test_a_recipe_finds_something(recipe: Recipe, told: dict[str, str], reader: Neo4jReader) -> None:
+def test_a_recipe_finds_something(recipe: Recipe, parameters: dict[str, str], reader: Neo4jReader) -> None:
     assert set(recipe.parameters) == named_parameters(recipe.text)
     others = {
         "versions of a job": ("name", "job"),
         "made from a dataset": ("name", "dataset"),
         "under a run": ("run", "dag"),
     }
-    replaced = {name: told[other] for part, (name, other) in others.items() if part in recipe.title}
-    assert reader.run(recipe.text, {name: told[name] for name in recipe.parameters} | replaced)
+    replaced = {name: parameters[other] for part, (name, other) in others.items() if part in recipe.title}
+    assert reader.run(recipe.text, {name: parameters[name] for name in recipe.parameters} | replaced)
 
 
 NODE = re.compile(r"\(:(\w+) \{([\w, ]+)\}\)")
@@ -139,13 +139,13 @@ EDGE = re.compile(r"\[:(\w+)(?: \{([\w, ]+)\})?\]")
 def test_the_model_and_the_manual_name_the_same_properties() -> None:
     manual = (ROOT / "docs" / "cypher.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", manual, re.MULTILINE))
-    told = {label: set(re.findall(r"`(\w+)`", cell)) for label, cell in rows.items()}
-    assert {label: set(names.split(", ")) for label, names in NODE.findall(model())} == told
+    documented = {label: set(re.findall(r"`(\w+)`", cell)) for label, cell in rows.items()}
+    assert {label: set(names.split(", ")) for label, names in NODE.findall(model())} == documented
 
 
-def test_the_model_names_every_relationship_that_is_there(told: dict[str, str], reader: Neo4jReader) -> None:
+def test_the_model_names_every_relationship_that_is_there(parameters: dict[str, str], reader: Neo4jReader) -> None:
     named = {kind for kind, _ in EDGE.findall(model())}
-    assert told
+    assert parameters
     assert {row["relationshipType"] for row in reader.run("CALL db.relationshipTypes()", {})} <= named
 
 

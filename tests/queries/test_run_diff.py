@@ -18,14 +18,14 @@ from .graph_maker import GraphMaker, at_hour
 NOW = at_hour(100)
 
 
-def facets(**told: Any) -> Facets:
-    return {name: (1, 1, json.dumps(value).encode()) for name, value in told.items()}
+def facets(**values: Any) -> Facets:
+    return {name: (1, 1, json.dumps(value).encode()) for name, value in values.items()}
 
 
 def record(maker: GraphMaker, *, run: dict[str, Any], schema: list[Any], columns: dict[str, Any], code: str) -> bytes:
     """The record of a run of ``load`` that reads raw and writes orders."""
     of_output = facets(schema={"fields": schema}, columnLineage={"fields": columns})
-    of_job = facets(sourceCodeLocation={"version": code, "_producer": code}, gone={"_deleted": True})
+    of_job = facets(sourceCodeLocation={"version": code, "_producer": code}, deleted={"_deleted": True})
     return pack(
         RunRecord(
             jobs={(maker.namespace, "load"): Naming(1, 1, of_job)},
@@ -42,7 +42,7 @@ def source(maker: GraphMaker, column: str) -> dict[str, Any]:
     return {"inputFields": [{"namespace": maker.namespace, "name": "raw", "field": column}, {"name": "no key"}, 7]}
 
 
-def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_a_diff_has_all_that_differs(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     ns = maker.namespace
     feed1 = maker.run("feed", [], ["raw"], hour=1)
     worked = maker.run("load", ["raw"], ["orders"], hour=2, code="c1", codeVersion="c1")
@@ -87,12 +87,14 @@ def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, mak
         ("run.extra.list", None, [1]),
         ("run.spark.conf.shuffle", "200", "10"),
     )
-    assert "gone" not in diff.after.view.job
+    assert "deleted" not in diff.after.view.job
     assert not diff.is_empty
     assert run_diff(reader, last, last, NOW).is_empty
 
 
-def test_a_job_that_never_worked_says_so(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_without_a_complete_run_before_it_there_is_no_diff(
+    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
+) -> None:
     only = maker.run("load", ["raw"], ["orders"], state="FAIL")
     maker.store(driver)
     with pytest.raises(NotFound, match="no run of this job was COMPLETE"):

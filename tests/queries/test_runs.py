@@ -23,7 +23,7 @@ NOW = at_hour(100)
 def test_runs_are_listed_the_latest_first_and_filtered(
     reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
 ) -> None:
-    one = maker.run("load", ["raw"], ["orders"], hour=1)
+    first = maker.run("load", ["raw"], ["orders"], hour=1)
     two = maker.run("load", ["raw"], ["orders"], hour=2, state="FAIL")
     other = maker.run("report", ["orders"], ["table"], hour=3)
     maker.store(driver)
@@ -33,21 +33,19 @@ def test_runs_are_listed_the_latest_first_and_filtered(
     def ids(**wanted: object) -> list[str]:
         return [run.id for run in list_runs(reader, RunFilter(**wanted), NOW)]  # type: ignore[arg-type]
 
-    assert ids(job=load) == [two, one]
+    assert ids(job=load) == [two, first]
     assert ids(job=load, state="FAIL") == [two]
-    assert ids(job=load, until=at_hour(2)) == [one]
+    assert ids(job=load, until=at_hour(2)) == [first]
     assert ids(job=load, since=at_hour(2)) == [two]
-    assert ids(dataset=orders) == [other, two, one]
-    assert ids(dataset=orders, job=load) == [two, one]
-    assert ids(job=load, before=(at_hour(2), two)) == [one]
+    assert ids(dataset=orders) == [other, two, first]
+    assert ids(dataset=orders, job=load) == [two, first]
+    assert ids(job=load, before=(at_hour(2), two)) == [first]
     line = list_runs(reader, RunFilter(job=load), NOW)[1]
     assert (line.job, line.state, line.seconds) == ((maker.namespace, "load"), "COMPLETE", 600.0)
     assert line.ended == "2026-01-01T01:00:00.000000Z"
 
 
-def test_all_runs_are_listed_where_nothing_is_asked(
-    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
-) -> None:
+def test_without_filters_all_runs_are_listed(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     far = 24 * 365 * 900
     late = [maker.run(f"late{n}", ["raw"], ["x"], hour=far + n, run_id=f"{maker.namespace}-{n}") for n in range(3)]
     maker.store(driver)
@@ -55,7 +53,7 @@ def test_all_runs_are_listed_where_nothing_is_asked(
     assert [run.id for run in found if run.id in late] == late[::-1]
 
 
-def test_a_batch_run_of_which_nothing_is_heard_is_silent(
+def test_a_batch_run_without_events_for_a_day_is_silent(
     reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
 ) -> None:
     quiet = maker.open_run("load", f"{maker.namespace}-quiet", hour=75.9)
@@ -120,7 +118,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(
         find_run(reader, f"{maker.namespace}-b")
 
 
-def test_how_long_an_open_run_takes_is_counted_until_now(
+def test_the_duration_of_an_open_run_is_counted_until_now(
     reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
 ) -> None:
     run_id = maker.open_run("load", f"{maker.namespace}-open", hour=99)
@@ -128,10 +126,10 @@ def test_how_long_an_open_run_takes_is_counted_until_now(
     assert show_run(reader, find_run(reader, run_id), NOW).run.seconds == timedelta(hours=1).total_seconds()
 
 
-def test_the_run_graph_goes_back_to_the_sources_version_by_version(
+def test_the_run_graph_leads_back_to_the_sources_version_by_version(
     reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
 ) -> None:
-    """The current graph no longer knows what a run of the past read; the run graph does."""
+    """The current graph no longer knows what an earlier run read; the run graph does."""
     first = maker.run("load", ["raw"], ["orders"], hour=1)
     report = maker.run("report", ["orders"], ["table"], hour=2)
     maker.run("load", ["new"], ["orders"], hour=3)
@@ -151,7 +149,7 @@ def test_the_run_graph_goes_back_to_the_sources_version_by_version(
     assert not down.truncations
 
 
-def test_the_run_graph_says_what_it_cuts(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_the_run_graph_has_truncations(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     load = maker.run("load", ["raw"], ["orders"], hour=1)
     for number in range(5):
         maker.run(f"read{number}", ["orders"], [f"out{number}"], hour=2 + number)

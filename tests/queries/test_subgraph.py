@@ -62,9 +62,9 @@ def made(draw: st.DrawFn) -> GraphMaker:
         maker.run(job, reads, writes, hour=hour, inputs=inputs, streaming=streaming, unknown=unknown, code=draw(CODES))
     maker.job("j1", facets=draw(FACETS))
     maker.dataset("a", facets=draw(FACETS), dropped=draw(st.sampled_from([None, True])))
-    for one, other in draw(st.lists(st.tuples(NAMES, NAMES), max_size=2)):
-        if one < other:
-            maker.alias(one, other)
+    for name, other in draw(st.lists(st.tuples(NAMES, NAMES), max_size=2)):
+        if name < other:
+            maker.alias(name, other)
     if draw(st.booleans()):
         maker.open_run("j0", f"{maker.namespace}-open", hour=1)
     return maker
@@ -87,7 +87,7 @@ def test_a_subgraph_and_single_levels_give_the_same_answer(
     maker.store(driver)
     for start, direction, depth in itertools.product(starts(maker)[:6], DIRECTIONS, DEPTHS):
         from_subgraph, by_level = (
-            ask(each, start, direction, TraversalLimits(depth)) for each in (reader, LevelByLevel(reader))
+            lineage_of(each, start, direction, TraversalLimits(depth)) for each in (reader, LevelByLevel(reader))
         )
         assert answer_value(from_subgraph) == answer_value(by_level)
 
@@ -99,15 +99,15 @@ def test_a_traversal_continues_beyond_a_small_subgraph(
 ) -> None:
     maker.store(driver)
     for start, direction in itertools.product(starts(maker)[:6], DIRECTIONS):
-        whole = ask(LevelByLevel(reader), start, direction, TraversalLimits(None))
-        few = ask(reader, start, direction, TraversalLimits(None, nodes=nodes))
+        whole = lineage_of(LevelByLevel(reader), start, direction, TraversalLimits(None))
+        few = lineage_of(reader, start, direction, TraversalLimits(None, nodes=nodes))
         assert len(few.nodes) == min(nodes, len(whole.nodes))
         assert bool(few.truncations) == (len(few.nodes) < len(whole.nodes))
-        narrow = ask(reader, start, direction, TraversalLimits(None, neighbours))
+        narrow = lineage_of(reader, start, direction, TraversalLimits(None, neighbours))
         assert narrow.truncations or answer_value(narrow)["nodes"] == answer_value(whole)["nodes"]
 
 
-def ask(reader: GraphReader, start: Node, direction: Direction, limits: TraversalLimits) -> Answer:
+def lineage_of(reader: GraphReader, start: Node, direction: Direction, limits: TraversalLimits) -> Answer:
     return lineage(reader, start, direction, NOW, Scope(limits))
 
 
@@ -124,7 +124,7 @@ def test_a_traversal_needs_one_statement(reader: Neo4jReader, driver: neo4j.Driv
             return self.reader.rows(question, **parameters)
 
     start = Node(dataset_key(maker.namespace, "t6l"), "dataset", (maker.namespace, "t6l"))
-    answer = ask(Recording(reader), start, "upstream", TraversalLimits(5))
+    answer = lineage_of(Recording(reader), start, "upstream", TraversalLimits(5))
     assert len(answer.nodes) == 1 + 9 + 10
     assert [(cut.why, cut.total) for cut in answer.truncations] == [("depth", 1), ("depth", 1)]
     assert questions == ["lineage/subgraph"]
@@ -135,7 +135,7 @@ def test_an_unreachable_server_is_an_error() -> None:
         Neo4jReader(graph_settings(uri="bolt://127.0.0.1:1")) as away,
         pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"),
     ):
-        ask(away, Node("key", "dataset", ("ns", "name")), "upstream", TraversalLimits())
+        lineage_of(away, Node("key", "dataset", ("ns", "name")), "upstream", TraversalLimits())
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
