@@ -14,6 +14,7 @@ from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
+from headwater_graph.queries.values import answer_value
 
 from .graph_maker import GraphMaker, at_hour
 
@@ -147,6 +148,24 @@ def test_the_run_graph_leads_back_to_the_sources_version_by_version(
     down = run_graph(reader, find_run(reader, first), "downstream", NOW)
     assert [(n.depth, n.name[0]) for n in down.nodes if n.kind == "run"] == [(0, first), (1, report), (2, mail)]
     assert not down.truncations
+
+
+def test_a_run_graph_limits_the_versions_of_a_run_and_the_readers_of_a_version(
+    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
+) -> None:
+    load = maker.run("load", ["a", "b", "c"], ["x", "y", "z"], hour=1)
+    for number in range(3):
+        maker.run(f"read{number}", ["x", "y", "z"], [], hour=2 + number)
+    maker.store(driver)
+    start, limits = find_run(reader, load), TraversalLimits(neighbours=2)
+    down = run_graph(reader, start, "downstream", NOW, limits)
+    assert {(c.why, c.shown, c.total) for c in down.truncations} == {("neighbours", 2, 3)}
+    assert {down.node(c.at or "").kind for c in down.truncations} == {"run", "version"}
+    up = run_graph(reader, start, "upstream", NOW, limits)
+    assert [(up.node(c.at or "").kind, c.shown, c.total) for c in up.truncations] == [("run", 2, 3)]
+    # The versions, which are not shown, have more readers than the limit.
+    near = answer_value(run_graph(reader, start, "downstream", NOW, TraversalLimits(depth=0, neighbours=2)))
+    assert {cut["why"] for cut in near["cuts"]} == {"depth", "neighbours"}
 
 
 def test_the_run_graph_has_truncations(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
