@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_graph.queries.free_cypher.run import CypherResult, FreeCypher
+from headwater_graph.queries.free_cypher.run import FreeCypher
 
-from .formats import Paint, csv_text, json_text, table
+from .formats import listing
 from .querying import format_options, paint, say, the_graph
 
 WIDEST = 60
@@ -28,8 +28,10 @@ WIDEST = 60
     metavar="NAME=VALUE",
     help="A parameter, as JSON or text; may be repeated.",
 )
-@click.option("--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True, help="The most seconds.")
-@click.option("--limit", type=click.IntRange(1), default=1_000, show_default=True, help="The most rows.")
+@click.option(
+    "--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True, help="The limit in seconds."
+)
+@click.option("--limit", type=click.IntRange(1), default=1_000, show_default=True, help="The limit on rows.")
 @format_options("table", "json", "csv")
 def cypher(query: str, params: tuple[str, ...], timeout: float, limit: int, form: str) -> None:
     """Query the graph in Cypher, in a transaction that can only read.
@@ -40,7 +42,8 @@ def cypher(query: str, params: tuple[str, ...], timeout: float, limit: int, form
     given = dict(_parameter(param) for param in params)
     with the_graph() as graph:
         found = FreeCypher(graph, timeout, limit, "--timeout").run(text, given)
-    say(_shown(found, form, paint()))
+    rows = [[_cell(value, form) for value in row.values()] for row in found.rows]
+    say(listing(form, list(found.rows), found.columns, rows, empty="no rows", paint=paint()))
     if found.more:
         click.echo(f"there are more rows (--limit {limit})", err=True)
 
@@ -64,15 +67,6 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value
-
-
-def _shown(found: CypherResult, form: str, colours: Paint) -> str:
-    if form == "json":
-        return json_text(list(found.rows))
-    cells = [[_cell(value, form) for value in row.values()] for row in found.rows]
-    if form == "csv":
-        return csv_text(found.columns, cells)
-    return table(found.columns, cells, colours) if cells else "no rows"
 
 
 def _cell(value: Any, form: str) -> str:

@@ -12,7 +12,7 @@ from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.runs.history import DatasetVersionLine, dataset_versions
 
 from .completion import names_of
-from .formats import Paint, csv_text, json_text, label, short_time, table
+from .formats import Paint, json_text, label, listing, short_time
 from .querying import active_since_option, format_options, now, paint, say, the_graph
 
 
@@ -57,22 +57,24 @@ def entity_lines(shown: Entity, facets: bool, colours: Paint) -> Iterator[str]:
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @format_options("table", "json", "csv")
 def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
-    """List the versions of a dataset, the newest first: the run that made each, its readers, changes of the schema."""
+    """List the versions of a dataset, the newest first, with runs, readers and changes of the schema."""
     with the_graph() as graph:
         lines = dataset_versions(graph, find(graph, key, ("dataset",)), limit + 1)
-    say(_versions_text(lines[:limit], len(lines) > limit, form, paint()))
-
-
-def _versions_text(lines: list[DatasetVersionLine], more: bool, form: str, colours: Paint) -> str:
-    if form == "json":
-        return json_text({"versions": [line.value() for line in lines], "more": more})
+    more, lines = len(lines) > limit, lines[:limit]
     head = ("at", "version", "state", "job", "run", "external", "readers", "change")
-    rows = [_cells(line) for line in lines]
-    if form == "csv":
-        return csv_text(head, rows)
-    if not rows:
-        return "no version: no run or event is known that wrote it"
-    return table(head, rows, colours) + ("\nthere are more (--limit N)" if more else "")
+    value = {"versions": [line.value() for line in lines], "more": more}
+    rows, note = [_cells(line) for line in lines], "there are more (--limit N)" if more else ""
+    say(
+        listing(
+            form,
+            value,
+            head,
+            rows,
+            empty="no version: no run or event is known that wrote it",
+            more=note,
+            paint=paint(),
+        )
+    )
 
 
 def _cells(line: DatasetVersionLine) -> tuple[str, ...]:

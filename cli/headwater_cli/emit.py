@@ -25,9 +25,9 @@ from headwater.transport.validation import Schemas, faults_of_line
 from headwater.transport.wire import NotSerialisable
 from headwater_avro.errors import ConfigError, ServerUnavailable
 
-_BOOTSTRAP = click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
-_TOPIC = click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+bootstrap_option = click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
+topic_option = click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @dataclass(slots=True)
@@ -66,8 +66,8 @@ class _LineReader:
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@_BOOTSTRAP
-@_TOPIC
+@bootstrap_option
+@topic_option
 @click.option("--validate", is_flag=True, help="Check each event first; invalid ones are reported and not sent.")
 @click.option(
     "--schemas", type=click.Path(path_type=Path), help="Validate with the OpenLineage JSON schemas in this folder."
@@ -76,7 +76,7 @@ class _LineReader:
 @click.option(
     "--format", "form", type=click.Choice(["json", "avro"]), help="With --prepare: the encoding of the messages."
 )
-@_JSON
+@json_option
 def emit(
     file: str,
     kafka_bootstrap_servers: str | None,
@@ -184,7 +184,7 @@ _DIRECTORY = click.option("--dir", "directory", type=click.Path(path_type=Path),
 
 @spool.command("list")
 @_DIRECTORY
-@_JSON
+@json_option
 def list_spool(directory: Path | None, as_json: bool) -> None:
     """List the files of the spool, oldest first."""
     folder = directory or _spool_folder()
@@ -210,12 +210,12 @@ def _spool_folder() -> Path:
 
 @spool.command("replay")
 @_DIRECTORY
-@_BOOTSTRAP
-@_TOPIC
+@bootstrap_option
+@topic_option
 @click.option(
     "--refused", is_flag=True, help="Also send what Kafka refused before, such as after its limits were raised."
 )
-@_JSON
+@json_option
 def replay_spool(
     directory: Path | None,
     kafka_bootstrap_servers: str | None,

@@ -257,6 +257,24 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue().rstrip("\n")
 
 
+def listing(
+    form: str,
+    value: object,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    empty: str,
+    more: str = "",
+    paint: Paint = plain,
+) -> str:
+    """Return a list as JSON (``value``), CSV or a table; ``empty`` stands for a table without rows, ``more`` follows it."""
+    if form == "json":
+        return json_text(value)
+    if form == "csv":
+        return csv_text(head, rows)
+    return "\n".join(filter(None, [table(head, rows, paint), more])) if rows else empty
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], paint: Paint = plain) -> str:
     """Return rows as columns of the least width, two spaces apart, without spaces at the ends of lines."""
     widths = [max(len(str(row[column])) for row in [head, *rows]) for column in range(len(head))]

@@ -23,8 +23,8 @@ from headwater_graph.queries.values import time_text
 
 from .completion import names_of
 from .dataset import entity_lines
-from .emit import connected, settings
-from .formats import Paint, csv_text, json_text, short_time, table
+from .emit import bootstrap_option, connected, json_option, settings, topic_option
+from .formats import json_text, listing, short_time
 from .querying import active_since_option, format_options, now, paint, say, the_graph
 
 MOST = 10_000
@@ -60,20 +60,11 @@ def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
     """List the versions of a job, the newest first, each with the reason for it."""
     with the_graph() as graph:
         lines = job_versions(graph, find(graph, key, ("job",)), limit)
-    say(_versions_text(lines, form, paint()))
-
-
-def _versions_text(lines: list[JobVersionLine], form: str, colours: Paint) -> str:
     more = bool(lines) and not lines[-1].oldest
-    if form == "json":
-        return json_text({"versions": [line.value() for line in lines], "more": more})
     head = ("number", "from", "runs", "code version", "version", "reason")
-    rows = [_cells(line) for line in lines]
-    if form == "csv":
-        return csv_text(head, rows)
-    if not rows:
-        return "no version: no run of this job has ended"
-    return table(head, rows, colours) + ("\nthere are more (--limit N)" if more else "")
+    value = {"versions": [line.value() for line in lines], "more": more}
+    rows, note = [_cells(line) for line in lines], "there are more (--limit N)" if more else ""
+    say(listing(form, value, head, rows, empty="no version: no run of this job has ended", more=note, paint=paint()))
 
 
 def _cells(line: JobVersionLine) -> tuple[str, ...]:
@@ -115,9 +106,9 @@ def _diff_text(before: JobVersionLine, after: JobVersionLine, form: str) -> str:
 @click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
 @click.option("--reason", help="The reason, stored with the job.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
-@click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@bootstrap_option
+@topic_option
+@json_option
 def retire_command(
     key: tuple[str, ...],
     reason: str | None,

@@ -46,9 +46,11 @@ def limit_options(command: Command) -> Command:
             type=click.IntRange(1),
             default=1_000,
             show_default=True,
-            help="Of one node, at most.",
+            help="The limit for one node.",
         ),
-        click.option("--nodes", type=click.IntRange(1), default=5_000, show_default=True, help="In all, at most."),
+        click.option(
+            "--nodes", type=click.IntRange(1), default=5_000, show_default=True, help="The limit for the answer."
+        ),
     )
 
 
@@ -140,7 +142,7 @@ lineage.add_command(_directed_command("downstream"))
 
 @lineage.command("component")
 @click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset", "job"))
-@click.option("--nodes", type=click.IntRange(1), default=5_000, show_default=True, help="In all, at most.")
+@click.option("--nodes", type=click.IntRange(1), default=5_000, show_default=True, help="The limit for the answer.")
 @click.option("--as-of", type=Time(), help="Show the graph as it was at a time.")
 @click.option("--active-since", type=Time(), help="Leave out jobs of which no run has ended since a time.")
 @format_options()

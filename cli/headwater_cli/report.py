@@ -24,7 +24,7 @@ NAMES = ("missing", "all", *REPORTS, COVERAGE, DEAD_LETTERS)
 @click.command()
 @click.argument("name", type=click.Choice(NAMES), metavar="|".join(NAMES))
 @click.option(
-    "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Findings in a report, at most."
+    "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The limit for one report."
 )
 @active_since_option
 @format_options("table", "json", "csv")

@@ -17,7 +17,7 @@ from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import Child, RunDetails, RunFilter, RunLine, VersionUse, list_runs, show_run
 
 from .completion import names_of, runs
-from .formats import STATE_COLOURS, Paint, csv_text, json_text, render, short_time, table
+from .formats import STATE_COLOURS, Paint, json_text, listing, render, short_time
 from .lineage import limit_options, limits_of
 from .querying import Time, format_options, now, paint, say, the_graph
 
@@ -69,23 +69,15 @@ def list_command(
             silent=silent,
         )
         found = list_runs(graph, wanted, now(), limit + 1)
-    say(_list_text(found[:limit], len(found) > limit, form, paint()))
+    more, lines = len(found) > limit, found[:limit]
+    head = ("run", "job", "state", "started", "took", "marks")
+    value = {"runs": [line.value() for line in lines], "more": more}
+    rows, note = [_cells(line) for line in lines], "there are more (--limit N, --until TIME)" if more else ""
+    say(listing(form, value, head, rows, empty="no runs", more=note, paint=paint()))
 
 
 def _key(graph: GraphReader, name: str | None, kind: Wanted) -> str | None:
     return None if name is None else find(graph, name.split(" ", 1), (kind,)).key
-
-
-def _list_text(runs: list[RunLine], more: bool, form: str, colours: Paint) -> str:
-    if form == "json":
-        return json_text({"runs": [line.value() for line in runs], "more": more})
-    head = ("run", "job", "state", "started", "took", "marks")
-    rows = [_cells(line) for line in runs]
-    if form == "csv":
-        return csv_text(head, rows)
-    if not rows:
-        return "no runs"
-    return table(head, rows, colours) + ("\nthere are more (--limit N, --until TIME)" if more else "")
 
 
 def _cells(line: RunLine) -> tuple[str, ...]:

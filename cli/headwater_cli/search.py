@@ -19,9 +19,7 @@ from .querying import active_since_option, format_options, paint, say, the_graph
 @click.command()
 @click.argument("text")
 @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
-@click.option(
-    "--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The most matches of each kind."
-)
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The limit for each kind.")
 @active_since_option
 @format_options("text", "json", "csv")
 def search(text: str, kinds: tuple[Kind, ...], limit: int, active_since: datetime | None, form: str) -> int:

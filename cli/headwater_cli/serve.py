@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 @click.option("--host", help="Where to listen; loopback unless tokens are set.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Where to listen; 0: any free port.")
 def serve(host: str | None, port: int | None) -> None:
-    """Answer questions over HTTP, and take OpenLineage events for Kafka, until SIGTERM or Ctrl-C.
+    """Serve the graph over HTTP, and accept OpenLineage events for Kafka, until SIGTERM or Ctrl-C.
 
-    HEADWATER_WEB_HOST, _PORT, _TOKENS (a JSON list) and _CORS_ORIGINS (a JSON list) are its settings.
+    The settings are HEADWATER_WEB_HOST, _PORT, _TOKENS (a JSON list) and _CORS_ORIGINS (a JSON list).
     """
     import uvicorn
 
