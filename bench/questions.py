@@ -26,8 +26,8 @@ from record import append
 from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.keys import dataset_node_key
-from headwater_graph.queries.lineage.lineage import Scope, lineage, walked
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.lineage import lineage, traverse
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.rules.coalesce import Coalescer
 from headwater_graph.settings import GraphSettings, graph_settings
@@ -129,7 +129,7 @@ def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, queries: 
     choose = random.Random(depth)
     names = [f"layer{layers}.table{choose.randrange(width)}" for _ in range(queries)]
     starts = [Node(dataset_node_key(namespace, name), "dataset", (namespace, name)) for name in names]
-    scope, now = Scope(Limits(depth=depth)), datetime.now(UTC)
+    scope, now = Scope(TraversalLimits(depth=depth)), datetime.now(UTC)
     kinds: dict[str, Callable[[Node], int]] = {
         "lineage": lambda start: len(lineage(reader, start, "upstream", now, scope).nodes),
     }
@@ -137,7 +137,7 @@ def report(reader: Neo4jReader, namespace: str, jobs: int, depth: int, queries: 
         kinds["by hand"] = lambda start: len(reader.run(BY_HAND % depth, {"key": start.key}))
     result: dict[str, Any] = {"jobs": jobs, "depth": depth, "load": round(os.getloadavg()[0], 1), "pace": pace()}
     level_kinds: dict[str, Callable[[Node], int]] = {
-        "level by level": lambda start: len(walked(reader, start, "upstream", scope).nodes)
+        "level by level": lambda start: len(traverse(reader, start, "upstream", scope).nodes)
     }
     for kind, (times, size) in (measured(kinds, starts) | measured(level_kinds, starts)).items():
         result[kind] = {f"p{share}": round(percentile(times, share / 100), 1) for share in (50, 95, 99)} | {

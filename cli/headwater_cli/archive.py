@@ -1,4 +1,4 @@
-"""``headwater archive``: keep every message of the topic in files. ``headwater replay``: send messages to a topic again."""
+"""``headwater archive``: store every message of the topic in files. ``headwater replay``: send messages to a topic again."""
 
 from __future__ import annotations
 
@@ -30,16 +30,24 @@ _KAFKA = frozenset(("kafka",))
 
 @click.command()
 @click.argument("place", metavar="FOLDER|URL")
-@click.option("--available-now", is_flag=True, help="Stop when everything that is there now is kept.")
-@click.option("--check", is_flag=True, help="Keep nothing: read every file, and tell what is damaged or missing.")
-@click.option("--topic", metavar="TOPIC", help="The topic to keep, if not that of the events.")
+@click.option("--available-now", is_flag=True, help="Stop when all messages that are there now are stored.")
+@click.option("--check", is_flag=True, help="Store nothing: read every file, and report what is damaged or missing.")
+@click.option("--topic", metavar="TOPIC", help="The topic to archive [default: the topic of events].")
 @click.option(
-    "--file-minutes", type=click.FloatRange(0.01), default=10.0, show_default=True, help="Longest, in a file."
+    "--file-minutes",
+    type=click.FloatRange(0.01),
+    default=10.0,
+    show_default=True,
+    help="Close a file at this age.",
 )
 @click.option(
-    "--file-megabytes", type=click.FloatRange(0.001), default=64.0, show_default=True, help="Of lines, in a file."
+    "--file-megabytes",
+    type=click.FloatRange(0.001),
+    default=64.0,
+    show_default=True,
+    help="Close a file at this size.",
 )
-@click.option("--group", default=GROUP, show_default=True, help="The consumer group, by whose lag one can watch it.")
+@click.option("--group", default=GROUP, show_default=True, help="The consumer group, whose lag shows the progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def archive(
     place: str,
@@ -51,39 +59,39 @@ def archive(
     group: str,
     as_json: bool,
 ) -> int:
-    """Keep every message of the topic of events in FOLDER, or at a URL such as s3://bucket/path, exactly as it came.
+    """Store every message of the topic of events, unchanged, in FOLDER or at a URL such as s3://bucket/path.
 
-    Compressed JSON lines, by day, each file with its checksum in its name. Runs until SIGTERM or Ctrl-C; started again
-    it goes on after the last file, whatever stopped it. With --check, exit code 1 if anything is damaged or missing.
+    Files are compressed JSON lines, by day, each with its checksum in its name. Runs until SIGTERM or Ctrl-C, and continues
+    after the last file when it is started again. With --check, exit code 1 if anything is damaged or missing.
     """
     storage = storage_at(place)
     settings = settings_of({}, needs=frozenset() if check else _KAFKA).settings
     name = topic or settings.kafka_topic
     if check:
-        return _told_of_check(check_archive(storage, name), as_json)
+        return _report_check(check_archive(storage, name), as_json)
     log.configure(settings.log_format)
     rolling = Rolling(int(file_megabytes * 1_000_000), file_minutes * 60)
     with closing(KafkaTopic(_client(settings), name, group)) as source, _stopped_by_signals() as stop:
-        kept = keep(source, name, storage, rolling, stop=stop, follow=not available_now)
-    _tell_kept(kept, name, as_json)
+        stored = keep(source, name, storage, rolling, stop=stop, follow=not available_now)
+    _report_stored(stored, name, as_json)
     return 0
 
 
-def _tell_kept(kept: RetainedPast, topic: str, as_json: bool) -> None:
-    gaps = [{"partition": gap.partition, "from": gap.begin, "to": gap.end - 1} for gap in kept.gaps]
+def _report_stored(stored: RetainedPast, topic: str, as_json: bool) -> None:
+    gaps = [{"partition": gap.partition, "from": gap.begin, "to": gap.end - 1} for gap in stored.gaps]
     if as_json:
-        click.echo(json.dumps({"topic": topic, "messages": kept.messages, "files": kept.files, "missing": gaps}))
+        click.echo(json.dumps({"topic": topic, "messages": stored.messages, "files": stored.files, "missing": gaps}))
         return
-    click.echo(f"{kept.messages} messages of {topic} kept in {kept.files} files")
+    click.echo(f"{stored.messages} messages of {topic} stored in {stored.files} files")
     for gap in gaps:
-        words = f"partition {gap['partition']}, offsets {gap['from']} to {gap['to']}"
-        click.echo(f"Kafka had deleted these before they could be kept: {words}", err=True)
+        offsets = f"partition {gap['partition']}, offsets {gap['from']} to {gap['to']}"
+        click.echo(f"Kafka deleted these messages before they were stored: {offsets}", err=True)
 
 
-def _told_of_check(checked: Checked, as_json: bool) -> int:
+def _report_check(checked: Checked, as_json: bool) -> int:
     if as_json:
-        facts = {"files": checked.files, "messages": checked.messages, "faults": list(checked.faults)}
-        click.echo(json.dumps(facts))
+        value = {"files": checked.files, "messages": checked.messages, "faults": list(checked.faults)}
+        click.echo(json.dumps(value))
     else:
         for fault in checked.faults:
             click.echo(fault)
@@ -94,7 +102,7 @@ def _told_of_check(checked: Checked, as_json: bool) -> int:
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set; it is only ever looked at, never waited for, so a handler may set it."""
+    """Yield an event that SIGTERM and SIGINT set; it is only polled, never waited for, so a signal handler may set it."""
     stop = threading.Event()
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in numbers}
@@ -106,13 +114,19 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 
 
 @click.command()
-@click.option("--archive", "place", metavar="FOLDER|URL", help="From what `headwater archive` kept there.")
 @click.option(
-    "--topic", metavar="TOPIC", help="From this topic, or of this topic in the archive; else that of the events."
+    "--archive", "place", metavar="FOLDER|URL", help="Send the messages that `headwater archive` stored there."
 )
-@click.option("--to", "target", metavar="TOPIC", help="To this topic; else that of the events.")
-@click.option("--from-time", type=Time(), help="Only what came since: 2026-01-31, 2026-01-31T12:00:00Z or 2d (ago).")
-@click.option("--keep-times", is_flag=True, help="With the messages' own times; Kafka may delete old ones at once.")
+@click.option(
+    "--topic", metavar="TOPIC", help="The source topic, in Kafka or in the archive [default: the topic of events]."
+)
+@click.option("--to", "target", metavar="TOPIC", help="The target topic [default: the topic of events].")
+@click.option(
+    "--from-time", type=Time(), help="Only messages since a time: 2026-01-31, 2026-01-31T12:00:00Z or 2d (ago)."
+)
+@click.option(
+    "--keep-times", is_flag=True, help="Send messages with their own times; Kafka may delete old ones at once."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def replay(
     place: str | None,
@@ -122,29 +136,29 @@ def replay(
     keep_times: bool,
     as_json: bool,
 ) -> None:
-    """Send the messages of an archive, or of a topic, to the topic of events again: same keys, values and headers.
+    """Send the messages of an archive or topic to the topic of events again, with their keys, values and headers.
 
-    The graph is a function of the set of events: the same graph stays as it is, an empty one becomes what it was. One
-    that was broken off may be done again.
+    A graph depends only on the set of its events: a replay does not change a graph that has them all, and gives an empty
+    one the same content. A replay that was interrupted can be run again.
     """
     settings = settings_of({}, needs=_KAFKA).settings
     source, goal = topic or settings.kafka_topic, target or settings.kafka_topic
     if place is None and topic is None and target is None:
-        raise ConfigError("name what to replay: --archive FOLDER, or --topic TOPIC, or a topic to send to: --to TOPIC")
+        raise ConfigError("nothing to replay: give --archive FOLDER, --topic TOPIC or --to TOPIC")
     client = _client(settings)
-    _see_to(client, goal, settings)
+    _prepare_topic(client, goal, settings)
     since = None if from_time is None else milliseconds(from_time)
     if place is not None:
         sent = send_again(client, messages_in(storage_at(place), source, since), goal, keep_times=keep_times)
     else:
         with closing(KafkaTopic(client, source, "headwater-replay")) as reader:
             sent = send_again(client, messages_since(reader, since), goal, keep_times=keep_times)
-    told = {"topic": goal, "messages": sent}
-    click.echo(json.dumps(told) if as_json else f"{sent} messages sent to {goal}")
+    value = {"topic": goal, "messages": sent}
+    click.echo(json.dumps(value) if as_json else f"{sent} messages sent to {goal}")
 
 
-def _see_to(client: Client, topic: str, settings: ConsumerSettings) -> None:
-    """Make the topic of events if it is missing; any other one is there already."""
+def _prepare_topic(client: Client, topic: str, settings: ConsumerSettings) -> None:
+    """Create the topic of events if it is missing; raise ConfigError if another topic is."""
     if topic == settings.kafka_topic:
         prepare_topics(client, topic, settings.dead_letter_topic)
     elif not partitions_of(client, (topic,))[topic]:

@@ -1,4 +1,4 @@
-"""``headwater completion``: tab completion, with the names that are in the graph."""
+"""``headwater completion``: completion in the shell, with the names in the graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater_avro.errors import HeadwaterError
 SHELLS = ("bash", "zsh", "fish")
 MOST = 50
 PATIENCE = 1.0
-"""Seconds that the graph has to answer, and to be reached: nobody waits longer for a Tab."""
+"""Seconds to connect to the graph, and to wait for its answer: nobody waits longer for a completion."""
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -35,22 +35,22 @@ def completion(shell: str) -> None:
 
 
 def names_of(*kinds: str) -> Complete:
-    """Return what completes the name of a dataset or job, by itself or after its namespace; nothing where the graph is away."""
+    """Return what completes the name of a dataset or job, alone or after its namespace; nothing if the graph is unreachable."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before = ctx.params.get(param.name or "") if param.nargs == -1 else ()
         namespace, sign, prefix = incomplete.rpartition("#")
         if before:
             namespace, sign, prefix = str(before[-1]), "", incomplete
-        found = [key for kind in kinds for key in _found(f"complete_{kind}s", namespace or None, prefix)]
-        return [CompletionItem(word) for word in _words(found, namespace if sign else None, within=bool(before))]
+        found = [key for kind in kinds for key in _found(f"find/{kind}s_by_prefix", namespace or None, prefix)]
+        return [CompletionItem(text) for text in _completions(found, namespace if sign else None, within=bool(before))]
 
     return complete
 
 
 def runs(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the id of a run."""
-    return [CompletionItem(row["id"]) for row in _rows("run_by_prefix", prefix=incomplete, limit=MOST)]
+    return [CompletionItem(row["id"]) for row in _rows("runs/by_prefix", prefix=incomplete, limit=MOST)]
 
 
 def _found(question: str, namespace: str | None, prefix: str) -> list[tuple[str, str]]:
@@ -58,8 +58,8 @@ def _found(question: str, namespace: str | None, prefix: str) -> list[tuple[str,
     return [(row["namespace"], row["name"]) for row in rows]
 
 
-def _words(found: Sequence[tuple[str, str]], namespace: str | None, *, within: bool) -> list[str]:
-    """What to write for each: the name where it tells one thing, else ``namespace#name``."""
+def _completions(found: Sequence[tuple[str, str]], namespace: str | None, *, within: bool) -> list[str]:
+    """Return what completes to each: its name if that is unambiguous, else ``namespace#name``."""
     if namespace is not None:
         return [f"{namespace}#{name}" for _, name in found]
     names = [name for _, name in found]
@@ -69,12 +69,12 @@ def _words(found: Sequence[tuple[str, str]], namespace: str | None, *, within: b
 def _rows(question: str, **parameters: object) -> list[dict[str, str]]:
     from headwater_graph.queries.reader import Neo4jReader
 
-    from .querying import where_the_graph_is
+    from .querying import graph_location
 
     try:
-        found = where_the_graph_is().model_copy(update={"connect_timeout": PATIENCE, "read_timeout": PATIENCE})
+        found = graph_location().model_copy(update={"connect_timeout": PATIENCE, "read_timeout": PATIENCE})
         with Neo4jReader(found) as reader:
             return [dict(row) for row in reader.rows(question, **parameters)]
     except HeadwaterError:
-        # What is said while somebody types would land in the middle of the line.
+        # A message would be printed into the line that the user types.
         return []

@@ -1,4 +1,4 @@
-"""``headwater consume``: read events from Kafka and keep the graph."""
+"""``headwater consume``: read events from Kafka and write the graph."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 @click.option("--http-port", type=int, metavar="PORT", help="Where /healthz, /readyz and /metrics listen.")
 @click.option("--log-format", type=click.Choice(["auto", "text", "json"]), help="How log lines look.")
 def consume(available_now: bool, **flags: Any) -> None:
-    """Read events from Kafka and keep the graph.
+    """Read events from Kafka and write the graph.
 
-    Runs until SIGTERM or Ctrl-C, finishing the batch under way. Every setting may also be a HEADWATER_* variable or
-    stand in headwater.toml; `headwater doctor` lists them all. With none set, the local servers of `headwater up` are
-    used.
+    Runs until SIGTERM or Ctrl-C, and finishes the current batch then. Each setting can also be a HEADWATER_* variable or be
+    in headwater.toml; `headwater doctor` lists them all. Without any, the local servers of `headwater up` are used.
     """
     settings = settings_of(flags).settings
     from headwater_consumer import log, service

@@ -1,4 +1,4 @@
-"""``headwater cypher``: any question in Cypher, in a transaction that can only read."""
+"""``headwater cypher``: run Cypher in a transaction that can only read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_graph.queries.free_cypher.run import Found, FreeCypher
+from headwater_graph.queries.free_cypher.run import FreeCypher
 
-from .formats import Paint, csv_text, json_text, table
+from .formats import listing
 from .querying import format_options, paint, say, the_graph
 
 WIDEST = 60
@@ -21,21 +21,29 @@ WIDEST = 60
 @click.command()
 @click.argument("query")
 @click.option(
-    "--param", "-p", "params", multiple=True, metavar="NAME=VALUE", help="JSON, else a text; may be repeated."
+    "--param",
+    "-p",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter, as JSON or text; may be repeated.",
 )
-@click.option("--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True, help="Seconds.")
-@click.option("--limit", type=click.IntRange(1), default=1_000, show_default=True, help="Rows to print.")
+@click.option(
+    "--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True, help="The limit in seconds."
+)
+@click.option("--limit", type=click.IntRange(1), default=1_000, show_default=True, help="The limit on rows.")
 @format_options("table", "json", "csv")
 def cypher(query: str, params: tuple[str, ...], timeout: float, limit: int, form: str) -> None:
-    """Ask the graph in Cypher: QUERY is the text, a file whose name ends with .cypher, or - for standard input.
+    """Query the graph in Cypher, in a transaction that can only read.
 
-    Only reading is possible. `headwater graph schema` tells what is in the graph.
+    QUERY is the text, a file whose name ends with .cypher, or - for standard input. `headwater graph schema` describes the graph.
     """
     text = _text(query)
     given = dict(_parameter(param) for param in params)
     with the_graph() as graph:
-        found = FreeCypher(graph, timeout, limit, "--timeout").ask(text, given)
-    say(_shown(found, form, paint()))
+        found = FreeCypher(graph, timeout, limit, "--timeout").run(text, given)
+    rows = [[_cell(value, form) for value in row.values()] for row in found.rows]
+    say(listing(form, list(found.rows), found.columns, rows, empty="no rows", paint=paint()))
     if found.more:
         click.echo(f"there are more rows (--limit {limit})", err=True)
 
@@ -59,15 +67,6 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value
-
-
-def _shown(found: Found, form: str, colours: Paint) -> str:
-    if form == "json":
-        return json_text(list(found.rows))
-    cells = [[_cell(value, form) for value in row.values()] for row in found.rows]
-    if form == "csv":
-        return csv_text(found.columns, cells)
-    return table(found.columns, cells, colours) if cells else "no rows"
 
 
 def _cell(value: Any, form: str) -> str:

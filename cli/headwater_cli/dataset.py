@@ -1,4 +1,4 @@
-"""``headwater dataset``: one dataset, and its versions."""
+"""``headwater dataset``: show a dataset and its versions."""
 
 from __future__ import annotations
 
@@ -12,37 +12,40 @@ from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.runs.history import DatasetVersionLine, dataset_versions
 
 from .completion import names_of
-from .formats import Paint, csv_text, json_text, label, short_time, table
+from .formats import Paint, json_text, label, listing, short_time
 from .querying import active_since_option, format_options, now, paint, say, the_graph
 
 
 @click.group()
 def dataset() -> None:
-    """Show a dataset and its versions; KEY is `namespace name`, `namespace#name` or any unambiguous tail of a name."""
+    """Show a dataset and its versions.
+
+    KEY is `namespace name`, `namespace#name` or any unambiguous tail of a name.
+    """
 
 
 @dataset.command("show")
 @click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset"))
-@click.option("--facets", is_flag=True, help="With every facet, as JSON.")
+@click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
 @active_since_option
 @format_options("text", "json")
 def show_command(key: tuple[str, ...], facets: bool, active_since: datetime | None, form: str) -> None:
-    """Show a dataset: its facets, who writes it, who reads it."""
+    """Show a dataset: the jobs that write and read it, and its facets."""
     with the_graph() as graph:
         shown = entity(graph, find(graph, key, ("dataset",)), now(), active_since)
     say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
 
 
 def entity_lines(shown: Entity, facets: bool, colours: Paint) -> Iterator[str]:
-    """Yield a dataset or job in lines: itself, its other names, what is next to it, its facets."""
+    """Yield a dataset or job as lines: itself, its aliases, its neighbours, its facets."""
     is_job = shown.node.kind == "job"
-    words = ("reads", "writes") if is_job else ("written by", "read by")
+    titles = ("reads", "writes") if is_job else ("written by", "read by")
     yield label(shown.node, colours)
     if owners := shown.node.facts.get("owners"):
         yield f"  {'owners':<12} {', '.join(owners)}"
-    for word, nodes in zip(("other name", *words), (shown.aliases, shown.upstream, shown.downstream), strict=True):
-        yield from (f"  {word:<12} {label(node, colours)}" for node in nodes)
-    yield from ["  cut: there are more neighbours"] if shown.cut else []
+    for title, nodes in zip(("other name", *titles), (shown.aliases, shown.upstream, shown.downstream), strict=True):
+        yield from (f"  {title:<12} {label(node, colours)}" for node in nodes)
+    yield from ["  cut: there are more neighbours"] if shown.truncated else []
     if facets:
         yield json_text(shown.facets)
     elif shown.facets:
@@ -54,22 +57,24 @@ def entity_lines(shown: Entity, facets: bool, colours: Paint) -> Iterator[str]:
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @format_options("table", "json", "csv")
 def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
-    """List the versions of a dataset, the newest first: who made each, who read it, how its schema changed."""
+    """List the versions of a dataset, the newest first, with runs, readers and changes of the schema."""
     with the_graph() as graph:
         lines = dataset_versions(graph, find(graph, key, ("dataset",)), limit + 1)
-    say(_versions_text(lines[:limit], len(lines) > limit, form, paint()))
-
-
-def _versions_text(lines: list[DatasetVersionLine], more: bool, form: str, colours: Paint) -> str:
-    if form == "json":
-        return json_text({"versions": [line.value() for line in lines], "more": more})
+    more, lines = len(lines) > limit, lines[:limit]
     head = ("at", "version", "state", "job", "run", "external", "readers", "change")
-    rows = [_cells(line) for line in lines]
-    if form == "csv":
-        return csv_text(head, rows)
-    if not rows:
-        return "no version: nobody told who wrote it"
-    return table(head, rows, colours) + ("\nthere are more (--limit N)" if more else "")
+    value = {"versions": [line.value() for line in lines], "more": more}
+    rows, note = [_cells(line) for line in lines], "there are more (--limit N)" if more else ""
+    say(
+        listing(
+            form,
+            value,
+            head,
+            rows,
+            empty="no version: no run or event is known that wrote it",
+            more=note,
+            paint=paint(),
+        )
+    )
 
 
 def _cells(line: DatasetVersionLine) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""``headwater demo``: real servers, real jobs, and the lineage that comes of them."""
+"""``headwater demo``: run example jobs on local servers and show their lineage."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _COUNTRIES = ("de", "fr", "pl", "pt", "se")
     "--home",
     type=click.Path(path_type=Path, file_okay=False),
     default=headwater_stack.default_home,
-    help="Where the servers and the demo's files live [default: HEADWATER_HOME or ~/.local/share/headwater].",
+    help="The folder of the servers and the demo's files [default: HEADWATER_HOME or ~/.local/share/headwater].",
 )
 def demo(home: Path) -> None:
-    """Run real jobs through real Kafka, Spark and Neo4j, and show the lineage that comes of them.
+    """Run example jobs on local Kafka, Spark and Neo4j servers, and show their lineage.
 
-    The servers stay up afterwards, so that you can ask more; `headwater down` stops them.
+    The servers keep running, so that you can query the graph; `headwater down` stops them.
     """
     home = home.expanduser().resolve()
     with _step("local Kafka and Neo4j"):
         addresses = headwater_stack.up(home, progress=headwater_stack.progress_on(sys.stderr))
-        # Each time: that the graph is an older headwater's is told before the jobs run, not after them.
+        # Each time: if the graph has an older schema, this fails before the jobs run, not after them.
         make_schema(addresses)
     folder = home / "demo"
     with _step("input files"):
@@ -59,7 +59,7 @@ def demo(home: Path) -> None:
 
 
 def make_inputs(folder: Path) -> None:
-    """Write the demo's orders and customers as CSV files; the same ones every time."""
+    """Write the demo's orders and customers as CSV files, always the same."""
     folder.mkdir(parents=True, exist_ok=True)
     dice = random.Random(7)
     with (folder / "customers.csv").open("w", newline="") as file:
@@ -86,11 +86,11 @@ def _step(what: str) -> Iterator[None]:
 
 
 def _environment(home: Path, addresses: headwater_stack.Addresses) -> dict[str, str]:
-    """Return the settings of the demo's commands: the local stack's, whatever else the environment says."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE"))}
+    """Return the environment of the demo's commands, with the settings of the local stack only."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE"))}
     cache = {name: os.environ[name] for name in ("HEADWATER_CACHE", "HEADWATER_MAVEN_REPOSITORY") if name in os.environ}
     return (
-        kept
+        others
         | cache
         | {
             "HEADWATER_HOME": str(home),
@@ -119,7 +119,7 @@ def _run(arguments: list[str], folder: Path, name: str, environment: dict[str, s
 
 
 def _finish(command: list[str], folder: Path, name: str, environment: dict[str, str]) -> None:
-    """Run a command in the demo's folder to its end; raises HeadwaterError with the end of its log where it fails."""
+    """Run a command in the demo's folder; raises HeadwaterError with the end of its log if it fails."""
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     log = logs / f"{name}.log"
@@ -135,16 +135,16 @@ def _finish(command: list[str], folder: Path, name: str, environment: dict[str, 
 
 def _show(folder: Path, environment: dict[str, str]) -> None:
     report, revenue = str(folder / "reports/revenue.csv"), str(folder / "tables/revenue_by_country")
-    _ask(
-        ["lineage", "upstream", "file", report], "What feeds the report, back to the files it began with:", environment
+    _run_and_print(
+        ["lineage", "upstream", "file", report], "What feeds the report, back to the first files:", environment
     )
-    _ask(
+    _run_and_print(
         ["lineage", "upstream", "file", revenue, "--columns"], "Where the columns of its table come from:", environment
     )
-    _ask(["run", "list", "--limit", "8"], "The last runs:", environment)
-    _ask(["run", "show", _last_run(environment)], "The last run of all:", environment)
+    _run_and_print(["run", "list", "--limit", "8"], "The last runs:", environment)
+    _run_and_print(["run", "show", _last_run(environment)], "The last run of all:", environment)
     click.echo(
-        "\nWhat to try next (the servers stay up; `headwater down` stops them):\n"
+        "\nWhat to try next (the servers keep running; `headwater down` stops them):\n"
         f"  headwater lineage impact file {folder / 'landing/customers.csv'}\n"
         "  headwater search revenue\n"
         '  headwater cypher "MATCH (d:Dataset)-[:FEEDS]->(j:Job)-[:PRODUCES]->(o:Dataset) RETURN d.name, j.name, o.name"\n'
@@ -153,7 +153,7 @@ def _show(folder: Path, environment: dict[str, str]) -> None:
     )
 
 
-def _ask(arguments: list[str], why: str, environment: dict[str, str]) -> None:
+def _run_and_print(arguments: list[str], why: str, environment: dict[str, str]) -> None:
     click.echo(f"\n{click.style(why, bold=True)}\n$ headwater {' '.join(arguments)}", nl=True)
     sys.stdout.flush()
     subprocess.run([sys.executable, "-m", "headwater_cli", *arguments], env=environment, check=True)

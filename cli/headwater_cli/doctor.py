@@ -41,9 +41,9 @@ class Check:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(as_json: bool) -> int:
-    """Show every setting, where it came from, and what answers.
+    """Show every setting with its source, and check Kafka, Neo4j and Spark.
 
-    Exit code 0: all is well; 1: something is to be put right; 3: a server does not answer.
+    Exit code 0 if everything is in order, 1 if something must be corrected, 3 if a server does not answer.
     """
     loaded = settings_of({}, needs=frozenset())
     checks = list(checks_of(loaded.settings))

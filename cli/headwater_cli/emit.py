@@ -1,4 +1,4 @@
-"""``headwater emit``: send events from a file. ``headwater spool``: what emitters kept on disk."""
+"""``headwater emit``: send events from a file. ``headwater spool``: list and send spooled events."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from headwater.transport.validation import Schemas, faults_of_line
 from headwater.transport.wire import NotSerialisable
 from headwater_avro.errors import ConfigError, ServerUnavailable
 
-_BOOTSTRAP = click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
-_TOPIC = click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+bootstrap_option = click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
+topic_option = click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @dataclass(slots=True)
-class _Reading:
-    """What is asked of each line, and what was found wrong with some."""
+class _LineReader:
+    """Turns lines into messages, and collects the faults of those that are invalid."""
 
     validate: bool
     schemas: Schemas | None
@@ -56,14 +56,14 @@ class _Reading:
                 continue
             self.lines += 1
             if not self.validate or self._is_valid(number, text):
-                yield from ((number, message) for message in self._of(number, text))
+                yield from ((number, message) for message in self._messages_of(number, text))
 
     def _is_valid(self, number: int, text: bytes) -> bool:
-        wrong = faults_of_line(text, self.schemas)
-        self.faults += [{"line": number, "pointer": fault.pointer, "fault": fault.what} for fault in wrong]
-        return not wrong
+        faults = faults_of_line(text, self.schemas)
+        self.faults += [{"line": number, "pointer": fault.pointer, "fault": fault.what} for fault in faults]
+        return not faults
 
-    def _of(self, number: int, text: bytes) -> list[Message]:
+    def _messages_of(self, number: int, text: bytes) -> list[Message]:
         if self.preparation is None:
             return [message_of_line(text)]
         try:
@@ -75,13 +75,17 @@ class _Reading:
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@_BOOTSTRAP
-@_TOPIC
-@click.option("--validate", is_flag=True, help="Check each event first; faulty ones are told and not sent.")
-@click.option("--schemas", type=click.Path(path_type=Path), help="A folder of OpenLineage's JSON schemas to check by.")
-@click.option("--prepare", is_flag=True, help="Redact secrets and cut what is too large, as an emitter does.")
-@click.option("--format", "form", type=click.Choice(["json", "avro"]), help="With --prepare: the form to send.")
-@_JSON
+@bootstrap_option
+@topic_option
+@click.option("--validate", is_flag=True, help="Check each event first; invalid ones are reported and not sent.")
+@click.option(
+    "--schemas", type=click.Path(path_type=Path), help="Validate with the OpenLineage JSON schemas in this folder."
+)
+@click.option("--prepare", is_flag=True, help="Redact secrets and truncate what is too large, as an emitter does.")
+@click.option(
+    "--format", "form", type=click.Choice(["json", "avro"]), help="With --prepare: the encoding of the messages."
+)
+@json_option
 def emit(
     file: str,
     kafka_bootstrap_servers: str | None,
@@ -92,13 +96,13 @@ def emit(
     form: str | None,
     as_json: bool,
 ) -> int:
-    """Send the events in FILE (- is standard input), one a line, and wait until Kafka has acknowledged all.
+    """Send the events in FILE (- is standard input), one per line, and wait until Kafka has acknowledged all.
 
-    Each line's bytes are sent as they are, invalid ones too, unless --validate or --prepare is given. Exit code 1 if a
-    line was faulty or refused, 3 if Kafka is not there.
+    The bytes of each line are sent unchanged, even if they are invalid, unless --validate or --prepare is given. Exit code
+    1 if a line was invalid or refused, 3 if Kafka is unavailable.
     """
     if form and not prepare:
-        raise ConfigError("--format needs --prepare: without it the bytes are sent as they are")
+        raise ConfigError("--format needs --prepare: without it the bytes are sent unchanged")
     config = settings(kafka_bootstrap_servers, kafka_topic)
     broker = connected(config)
     preparation = (
@@ -106,10 +110,10 @@ def emit(
         if prepare
         else None
     )
-    reading = _Reading(validate or schemas is not None, _schemas(schemas), preparation, [])
+    reader = _LineReader(validate or schemas is not None, _schemas(schemas), preparation, [])
     with _opened(file) as lines:
-        outcome = send_all(broker, reading.messages(lines))
-    return _told(reading, outcome, config, as_json)
+        outcome = send_all(broker, reader.messages(lines))
+    return _report(reader, outcome, config, as_json)
 
 
 def _opened(file: str) -> AbstractContextManager[BinaryIO]:
@@ -132,22 +136,22 @@ def _schemas(folder: Path | None) -> Schemas | None:
         raise ConfigError(f"--schemas {folder}: {fault}") from fault
 
 
-def _told(reading: _Reading, outcome: Outcome, config: HeadwaterConfig, as_json: bool) -> int:
-    reading.faults += [{"line": n, "pointer": "", "fault": f"refused: {why}"} for n, why in outcome.refused]
+def _report(reader: _LineReader, outcome: Outcome, config: HeadwaterConfig, as_json: bool) -> int:
+    reader.faults += [{"line": n, "pointer": "", "fault": f"refused: {why}"} for n, why in outcome.refused]
     if as_json:
-        click.echo(json.dumps({"lines": reading.lines, "delivered": outcome.delivered, "faults": reading.faults}))
+        click.echo(json.dumps({"lines": reader.lines, "delivered": outcome.delivered, "faults": reader.faults}))
     else:
-        for fault in reading.faults:
+        for fault in reader.faults:
             click.echo(f"line {fault['line']} {fault['pointer']}: {fault['fault']}", err=True)
-        click.echo(f"{outcome.delivered} of {reading.lines} events are in {config.topic}")
+        click.echo(f"{outcome.delivered} of {reader.lines} events are in {config.topic}")
     if outcome.unavailable:
         number, why = outcome.unavailable[0]
         raise ServerUnavailable("Kafka", config.bootstrap_servers, f"{why}; line {number} and later ones were not sent")
-    return 1 if reading.faults else 0
+    return 1 if reader.faults else 0
 
 
 def settings(bootstrap_servers: str | None, topic: str | None) -> HeadwaterConfig:
-    """The emitter's settings, with these; the local stack's Kafka where none is named. Raises ConfigError."""
+    """Return the emitter's settings with these addresses; the local Kafka if none are given. Raises ConfigError."""
     config, faults = read_settings({"bootstrap_servers": bootstrap_servers, "topic": topic}, os.environ)
     if faults:
         raise ConfigError("; ".join(faults))
@@ -171,7 +175,7 @@ def _local_kafka() -> str:
 
 
 def connected(config: HeadwaterConfig) -> KafkaBroker:
-    """A Kafka that answers; raises ServerUnavailable where it doesn't, ConfigError where its settings are wrong."""
+    """Return a Kafka that answers; raises ServerUnavailable if it does not, ConfigError if its settings are invalid."""
     try:
         broker = KafkaBroker(config)
     except ValueError as fault:
@@ -183,15 +187,15 @@ def connected(config: HeadwaterConfig) -> KafkaBroker:
 
 @click.group()
 def spool() -> None:
-    """List or send what emitters kept on disk while Kafka was away."""
+    """List or send the events that emitters spooled to disk while Kafka was unavailable."""
 
 
-_DIRECTORY = click.option("--dir", "directory", type=click.Path(path_type=Path), help="The spool's folder.")
+_DIRECTORY = click.option("--dir", "directory", type=click.Path(path_type=Path), help="The folder of the spool.")
 
 
 @spool.command("list")
 @_DIRECTORY
-@_JSON
+@json_option
 def list_spool(directory: Path | None, as_json: bool) -> None:
     """List the files of the spool, oldest first."""
     folder = directory or _spool_folder()
@@ -220,10 +224,12 @@ def _spool_folder() -> Path:
 
 @spool.command("replay")
 @_DIRECTORY
-@_BOOTSTRAP
-@_TOPIC
-@click.option("--refused", is_flag=True, help="Also send what Kafka refused, after its limits were raised.")
-@_JSON
+@bootstrap_option
+@topic_option
+@click.option(
+    "--refused", is_flag=True, help="Also send what Kafka refused before, such as after its limits were raised."
+)
+@json_option
 def replay_spool(
     directory: Path | None,
     kafka_bootstrap_servers: str | None,
@@ -231,10 +237,10 @@ def replay_spool(
     refused: bool,
     as_json: bool,
 ) -> int:
-    """Send what is in the spool and remove it; files that a live process holds are left to it.
+    """Send the events in the spool and delete them; files that a running process uses are left to it.
 
-    Each event goes to the topic that it was meant for, unless --kafka-topic names another. Exit code 1 if Kafka refused
-    some, which stay.
+    Each event is sent to its own topic, unless --kafka-topic names another one. Exit code 1 if Kafka refused some, which
+    stay in the spool.
     """
     config = settings(kafka_bootstrap_servers, kafka_topic)
     claimed = [
@@ -242,29 +248,29 @@ def replay_spool(
         for path in segments(directory or Path(config.spool_dir), *_suffixes(refused))
         if (segment := claim(path))
     ]
-    sent = kept = 0
+    sent = failed = 0
     try:
         for segment in claimed:
             target = config.topic if kafka_topic else segment.topic()
-            outcome = _replayed(segment, replace(config, topic=target))
-            sent, kept = sent + outcome.delivered, kept + len(outcome.refused)
+            outcome = _replay(segment, replace(config, topic=target))
+            sent, failed = sent + outcome.delivered, failed + len(outcome.refused)
     finally:
         for segment in claimed:
             segment.release()
-    shown = {"files": len(claimed), "delivered": sent, "refused": kept}
-    click.echo(json.dumps(shown) if as_json else f"{sent} events of {len(claimed)} files sent, {kept} refused")
-    return 1 if kept else 0
+    shown = {"files": len(claimed), "delivered": sent, "refused": failed}
+    click.echo(json.dumps(shown) if as_json else f"{sent} events of {len(claimed)} files sent, {failed} refused")
+    return 1 if failed else 0
 
 
 def _suffixes(refused: bool) -> tuple[str, ...]:
     return (PENDING, REFUSED) if refused else (PENDING,)
 
 
-def _replayed(segment: Segment, config: HeadwaterConfig) -> Outcome:
+def _replay(segment: Segment, config: HeadwaterConfig) -> Outcome:
     outcome = send_all(connected(config), enumerate(segment.messages(), 1))
     if outcome.unavailable:
         raise ServerUnavailable(
-            "Kafka", config.bootstrap_servers, f"{outcome.unavailable[0][1]}; the spool is as it was"
+            "Kafka", config.bootstrap_servers, f"{outcome.unavailable[0][1]}; the spool is unchanged"
         )
     if not outcome.refused:
         segment.retire()

@@ -1,4 +1,4 @@
-"""``headwater export``: OpenLineage events back from the graph."""
+"""``headwater export``: OpenLineage events from the graph."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ from .querying import Time, the_graph
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--job", metavar="KEY", help="Of this job alone: its runs and JobEvents.")
-@click.option("--since", type=Time(), help="Of runs heard of since a time, such as 2026-01-31 or 2d (ago).")
+@click.option("--job", metavar="KEY", help="Only the runs and JobEvents of this job.")
+@click.option(
+    "--since",
+    type=Time(),
+    help="Only runs and events since a time, such as 2026-01-31 or 2d (ago).",
+)
 def export(file: Path | None, job: str | None, since: datetime | None) -> None:
-    """Tell the graph again as OpenLineage events, one line of JSON each, to FILE or standard output.
+    """Write the graph as OpenLineage events, one line of JSON each, to FILE or standard output.
 
-    They are not the events that came, but as many as it takes to tell what the graph holds of them: sent to a topic
-    (`headwater emit FILE`) and consumed into an empty graph, they make the same one.
+    They are not the events that were received, but as many as are needed to state what the graph contains: sent to a topic
+    (`headwater emit FILE`) and consumed into an empty graph, they give the same graph.
     """
     tally = Tally()
     with the_graph() as graph, _written(file) as lines:
@@ -40,14 +44,12 @@ def export(file: Path | None, job: str | None, since: datetime | None) -> None:
 def _inexact(tally: Tally) -> str:
     if not tally.inexact:
         return ""
-    return (
-        f"; {tally.inexact} runs can't be told again exactly: events of theirs with one time contradicted one another"
-    )
+    return f"; {tally.inexact} runs are not exact: they had events with the same time that contradicted one another"
 
 
 @contextmanager
 def _written(file: Path | None) -> Iterator[BinaryIO]:
-    """Standard output, or a file that appears under its name once it is whole."""
+    """Yield standard output, or a file that gets its name when it is complete."""
     if file is None or str(file) == "-":
         yield sys.stdout.buffer
         return

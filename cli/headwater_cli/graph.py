@@ -1,4 +1,4 @@
-"""``headwater graph``: make the graph's schema, show it; dump, check, rebuild the graph, and let its past go."""
+"""``headwater graph``: create, migrate and show the schema; dump, check and rebuild the graph; remove what is old."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater_avro.errors import HeadwaterError
 
 from .graph_migrate import migrate
 from .graph_retain import retain
-from .querying import where_the_graph_is
+from .querying import graph_location
 
 if TYPE_CHECKING:
     from headwater_graph.store.neo4j_store import Neo4jStore
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def graph() -> None:
-    """Make the graph's schema, show it; dump, check, rebuild the graph, and let its past go."""
+    """Create, migrate and show the schema; dump, check and rebuild the graph; remove what is old."""
 
 
 graph.add_command(migrate)
@@ -32,33 +32,33 @@ graph.add_command(retain)
 def _store() -> Iterator[Neo4jStore]:
     from headwater_graph.store.neo4j_store import Neo4jStore
 
-    with Neo4jStore(where_the_graph_is()) as store:
+    with Neo4jStore(graph_location()) as store:
         yield store
 
 
 @graph.command()
 @click.option(
-    "--migrate", "migrated", is_flag=True, help="Lead an older graph to this schema first, as `graph migrate --apply`."
+    "--migrate", "migrated", is_flag=True, help="Migrate an older graph first, as `graph migrate --apply` does."
 )
 def init(migrated: bool) -> None:
-    """Make constraints and indexes where they are not there yet; safe to run again."""
+    """Create the constraints and indexes that do not exist yet; safe to run again."""
     from headwater_graph.store import schema
 
-    where = where_the_graph_is()
-    for version, step in schema.migrate(where) if migrated else ():
+    settings = graph_location()
+    for version, step in schema.migrate(settings) if migrated else ():
         click.echo(f"did version {version}: {step.purpose}")
-    made = schema.init(where)
-    click.echo(f"{made} constraints and indexes are there (schema version {schema.VERSION})")
+    count = schema.init(settings)
+    click.echo(f"{count} constraints and indexes exist (schema version {schema.VERSION})")
 
 
 @graph.command()
 def schema() -> None:
-    """Print the graph's model, what is unique, what is indexed, and questions to ask in Cypher."""
+    """Print the graph's model, its constraints and indexes, and example questions in Cypher."""
     from headwater_graph.queries.free_cypher.recipes import model, recipes
     from headwater_graph.store.statements import cypher
 
     shown = [recipe.shown() + ";" for recipe in recipes()]
-    head = f"// {len(shown)} questions to ask with `headwater cypher`, names behind a $ are given with -p."
+    head = f"// {len(shown)} questions for `headwater cypher`; give the parameters, which begin with $, with -p."
     click.echo("\n\n".join([model(), cypher("schema").strip(), head, *shown]))
 
 
@@ -66,23 +66,23 @@ def schema() -> None:
 def dump() -> None:
     """Print the whole graph as sorted JSON lines, the canonical dump (specification 9).
 
-    Exit code 1 while work is still owed: the graph is not settled, and its dump would not be final.
+    Exit code 1 while there is deferred work: the dump would not be final.
     """
     from headwater_graph.audit.dump import dump as dump_lines
 
     with _store() as store:
-        _settled(store)
+        _require_no_deferred_work(store)
         for line in dump_lines(store):
             sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
 
 
 @graph.command()
-@click.option("--limit", default=100, show_default=True, help="How many differences to show.")
+@click.option("--limit", default=100, show_default=True, help="The most differences to print.")
 def check(limit: int) -> int:
-    """Derive the graph anew from its records and list what differs; exit code 1 if anything does.
+    """Derive the graph again from its records and list what differs; exit code 1 if anything does.
 
-    ``-`` is what the records say and the graph lacks, ``+`` what the graph alone has.
+    ``-`` is what follows from the records and the graph lacks, ``+`` what only the graph has.
     """
     from headwater_graph.audit.check import check as differences
 
@@ -93,24 +93,27 @@ def check(limit: int) -> int:
                 click.echo(f"{difference.sign} {difference.line.decode()}", nl=False)
     if count > limit:
         click.echo(f"… and {count - limit} more (--limit {count} shows all)")
-    click.echo(f"{count} differences" if count else "the graph is what its records say", err=True)
+    click.echo(f"{count} differences" if count else "the graph agrees with its records", err=True)
     return 1 if count else 0
 
 
 @graph.command()
 def rebuild() -> None:
-    """Derive everything in the graph anew from its records. A consumer waits meanwhile; broken off, run it again."""
-    from headwater_graph.audit.rebuild import rebuild as derive_anew
+    """Derive everything in the graph again from its records.
 
-    def say(what: str, done: int) -> None:
-        click.echo(f"\r{what}: {done}   ", nl=False, err=True)
+    A consumer waits meanwhile. If the rebuild is interrupted, run it again.
+    """
+    from headwater_graph.audit.rebuild import rebuild as derive_again
+
+    def report(step: str, count: int) -> None:
+        click.echo(f"\r{step}: {count}   ", nl=False, err=True)
 
     with _store() as store:
-        made = derive_anew(store, progress=say)
+        made = derive_again(store, progress=report)
     click.echo(err=True)
-    click.echo(f"derived anew from {made.runs_and_events} runs and events, {made.jobs} jobs, {made.datasets} datasets")
+    click.echo(f"derived again from {made.runs_and_events} runs and events, {made.jobs} jobs, {made.datasets} datasets")
 
 
-def _settled(store: Neo4jStore) -> None:
+def _require_no_deferred_work(store: Neo4jStore) -> None:
     if store.has_deferred_work():
-        raise HeadwaterError("the graph still owes work that a running `headwater consume` does: try again when it has")
+        raise HeadwaterError("the graph has deferred work, which a running `headwater consume` does: try again later")

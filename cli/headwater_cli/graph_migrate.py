@@ -1,4 +1,4 @@
-"""``headwater graph migrate``: lead a graph that an older headwater wrote to this one's schema."""
+"""``headwater graph migrate``: migrate a graph that an older headwater wrote to the current schema."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import json
 
 import click
 
-from .querying import where_the_graph_is
+from .querying import graph_location
 
 
 @click.command()
-@click.option("--apply", "applied", is_flag=True, help="Do it; without this it is only shown.")
+@click.option("--apply", "applied", is_flag=True, help="Migrate; without this the steps are only shown.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def migrate(applied: bool, as_json: bool) -> None:
-    """Show which steps the graph's schema lacks, and with --apply take them, one after the other.
+    """Show which migration steps the graph needs; with --apply, take them.
 
-    Stop what writes to the graph first. Broken off, it goes on where it was.
+    Stop what writes to the graph first. If a migration is interrupted, run it again: it continues.
     """
     from headwater_graph.store import schema
 
-    settings = where_the_graph_is()
+    settings = graph_location()
     steps = schema.migrate(settings) if applied else iter(schema.pending(settings))
     taken = []
     for version, step in steps:

@@ -1,4 +1,4 @@
-"""``headwater job``: one job, its versions with the reason for each, and its end."""
+"""``headwater job``: show a job and its versions with the reason for each, and retire it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import click
 
 from headwater.transport.sending import message_of_line, send_all
 from headwater_avro.errors import ServerUnavailable
-from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.entity import entity
 from headwater_graph.queries.catalog.finding import find
-from headwater_graph.queries.catalog.node_status import time_text
 from headwater_graph.queries.runs.history import (
     JobVersionLine,
     job_version_reasons,
@@ -21,11 +19,12 @@ from headwater_graph.queries.runs.history import (
     two_versions,
     version_diff,
 )
+from headwater_graph.queries.values import time_text
 
 from .completion import names_of
 from .dataset import entity_lines
-from .emit import connected, settings
-from .formats import Paint, csv_text, json_text, short_time, table
+from .emit import bootstrap_option, connected, json_option, settings, topic_option
+from .formats import json_text, listing, short_time
 from .querying import active_since_option, format_options, now, paint, say, the_graph
 
 MOST = 10_000
@@ -35,16 +34,19 @@ JOB_EVENT = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/JobEvent"
 
 @click.group()
 def job() -> None:
-    """Show a job, its versions and what changed; KEY is written as a dataset is."""
+    """Show a job, its versions and what changed; retire it.
+
+    KEY is `namespace name`, `namespace#name` or any unambiguous tail of a name.
+    """
 
 
 @job.command("show")
 @click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
-@click.option("--facets", is_flag=True, help="With every facet, as JSON.")
+@click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
 @active_since_option
 @format_options("text", "json")
 def show_command(key: tuple[str, ...], facets: bool, active_since: datetime | None, form: str) -> None:
-    """Show a job: its facets, what it reads, what it writes."""
+    """Show a job: what it reads and writes, and its facets."""
     with the_graph() as graph:
         shown = entity(graph, find(graph, key, ("job",)), now(), active_since)
     say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
@@ -58,20 +60,11 @@ def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
     """List the versions of a job, the newest first, each with the reason for it."""
     with the_graph() as graph:
         lines = job_versions(graph, find(graph, key, ("job",)), limit)
-    say(_versions_text(lines, form, paint()))
-
-
-def _versions_text(lines: list[JobVersionLine], form: str, colours: Paint) -> str:
     more = bool(lines) and not lines[-1].oldest
-    if form == "json":
-        return json_text({"versions": [line.value() for line in lines], "more": more})
     head = ("number", "from", "runs", "code version", "version", "reason")
-    rows = [_cells(line) for line in lines]
-    if form == "csv":
-        return csv_text(head, rows)
-    if not rows:
-        return "no version: no run of this job has ended"
-    return table(head, rows, colours) + ("\nthere are more (--limit N)" if more else "")
+    value = {"versions": [line.value() for line in lines], "more": more}
+    rows, note = [_cells(line) for line in lines], "there are more (--limit N)" if more else ""
+    say(listing(form, value, head, rows, empty="no version: no run of this job has ended", more=note, paint=paint()))
 
 
 def _cells(line: JobVersionLine) -> tuple[str, ...]:
@@ -82,12 +75,17 @@ def _cells(line: JobVersionLine) -> tuple[str, ...]:
 @job.command("diff")
 @click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
 @click.option(
-    "--from", "first", metavar="VERSION", help="A number or the beginning of an id; else the one before last."
+    "--from",
+    "first",
+    metavar="VERSION",
+    help="A number or the beginning of an id [default: the version before the other one].",
 )
-@click.option("--to", "last", metavar="VERSION", help="A number or the beginning of an id; else the current one.")
+@click.option(
+    "--to", "last", metavar="VERSION", help="A number or the beginning of an id [default: the current version]."
+)
 @format_options("text", "json")
 def diff_command(key: tuple[str, ...], first: str | None, last: str | None, form: str) -> None:
-    """What differs between two versions of a job, by default the current one and the one before it."""
+    """Show what differs between two versions of a job, by default the current one and the one before it."""
     with the_graph() as graph:
         versions = job_versions(graph, find(graph, key, ("job",)), MOST)
     say(_diff_text(*two_versions(versions, first, last), form))
@@ -98,18 +96,19 @@ def _diff_text(before: JobVersionLine, after: JobVersionLine, form: str) -> str:
         return json_text(version_diff(before, after))
     reasons = job_version_reasons(before, after)
     head = [
-        f"{word:<5}version {v.number}  {short_time(v.since)}  {v.id}" for word, v in (("from", before), ("to", after))
+        f"{side:<5}version {line.number}  {short_time(line.since)}  {line.id}"
+        for side, line in (("from", before), ("to", after))
     ]
     return "\n".join([*head, *(f"  {reason}" for reason in reasons or ("no difference",))])
 
 
 @job.command("retire")
 @click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
-@click.option("--reason", help="Why, kept with the job.")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
-@click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
-@click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--reason", help="The reason, stored with the job.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@bootstrap_option
+@topic_option
+@json_option
 def retire_command(
     key: tuple[str, ...],
     reason: str | None,
@@ -118,32 +117,30 @@ def retire_command(
     kafka_topic: str | None,
     as_json: bool,
 ) -> None:
-    """Take a decommissioned job out of the current graph, by an event like all else.
+    """Remove a job that is no longer in use from the current graph, by sending an event.
 
     Its runs and versions stay. A later run of the job brings it back.
     """
     with the_graph() as graph:
         found = find(graph, key, ("job",))
     if not yes:
-        click.confirm(f"Take job {' '.join(found.name)} out of the current graph?", abort=True, err=True)
+        click.confirm(f"Remove job {' '.join(found.name)} from the current graph?", abort=True, err=True)
     config = settings(kafka_bootstrap_servers, kafka_topic)
     event = retiring_event((found.name[0], found.name[1]), now(), reason)
     outcome = send_all(connected(config), [(1, message_of_line(json.dumps(event).encode()))])
     if outcome.delivered != 1:
         why = next((why for _, why in (*outcome.unavailable, *outcome.refused)), "no acknowledgement")
         raise ServerUnavailable("Kafka", config.bootstrap_servers, why)
-    say(json.dumps({"job": list(found.name), "topic": config.topic}) if as_json else _retired(found, config.topic))
-
-
-def _retired(job: Node, topic: str) -> str:
-    return f"job {' '.join(job.name)}: its end is in {topic}, and in the graph once the consumer has read it"
+    if as_json:
+        say(json.dumps({"job": list(found.name), "topic": config.topic}))
+    else:
+        say(f"job {' '.join(found.name)} is retired in {config.topic}, and in the graph once the consumer has read it")
 
 
 def retiring_event(job: tuple[str, str], time: datetime, reason: str | None) -> dict[str, Any]:
-    """Return the JobEvent that takes a job out of the current graph (specification 3.6)."""
-    facet = {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}#headwater_retired"} | (
-        {"reason": reason} if reason else {}
-    )
+    """Return the JobEvent that removes a job from the current graph (specification 3.6)."""
+    facet = {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}#headwater_retired"}
+    facet |= {"reason": reason} if reason else {}
     return {
         "eventTime": time_text(time),
         "producer": PRODUCER,

@@ -10,38 +10,42 @@ import click
 
 from headwater_avro.errors import ConfigError, HeadwaterError
 
-# command -> (where it lives, the extra that brings what it imports, one line for --help).
-# The line stands here so that --help imports nothing.
+# command -> (module and attribute, the extra with its dependencies, one line for --help).
+# The line is here so that --help imports nothing.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": ("headwater_cli.demo:demo", "local", "Run real jobs through real servers and show their lineage."),
+    "demo": ("headwater_cli.demo:demo", "local", "Run example jobs on local servers and show their lineage."),
     "up": ("headwater_cli.stack:up", "local", "Start the local Kafka and Neo4j."),
     "down": ("headwater_cli.stack:down", "local", "Stop the local Kafka and Neo4j."),
-    "status": ("headwater_cli.stack:status", "local", "Tell whether the local servers run, and where."),
-    "doctor": ("headwater_cli.doctor:doctor", "graph", "Show every setting, where it came from, and what answers."),
-    "consume": ("headwater_cli.consume:consume", "consumer", "Read events from Kafka and keep the graph."),
-    "emit": ("headwater_cli.emit:emit", "", "Send events from a file, each line unchanged."),
-    "spool": ("headwater_cli.emit:spool", "", "List or send what an emitter kept on disk."),
-    "instrument": ("headwater_cli.instrument:instrument", "", "Run a PySpark job with its lineage told."),
-    "lineage": ("headwater_cli.lineage:lineage", "graph", "What feeds a dataset or column, and what it feeds."),
+    "status": ("headwater_cli.stack:status", "local", "Show whether the local servers run, and their addresses."),
+    "doctor": ("headwater_cli.doctor:doctor", "graph", "Show every setting with its source, and check the servers."),
+    "consume": ("headwater_cli.consume:consume", "consumer", "Read events from Kafka and write the graph."),
+    "emit": ("headwater_cli.emit:emit", "", "Send the events in a file to Kafka."),
+    "spool": ("headwater_cli.emit:spool", "", "List or send the events that emitters have spooled to disk."),
+    "instrument": ("headwater_cli.instrument:instrument", "", "Run a PySpark job and emit its lineage."),
+    "lineage": (
+        "headwater_cli.lineage:lineage",
+        "graph",
+        "Show what feeds a dataset, job or column, and what it feeds.",
+    ),
     "run": ("headwater_cli.run:run", "graph", "List, show and compare runs."),
     "job": ("headwater_cli.job:job", "graph", "Show jobs and their versions; retire one."),
     "dataset": ("headwater_cli.dataset:dataset", "graph", "Show datasets and their versions."),
-    "search": ("headwater_cli.search:search", "graph", "Find datasets, jobs and columns by a part of their names."),
-    "report": ("headwater_cli.report:report", "graph", "What is missing, silent, stale or in conflict."),
-    "cypher": ("headwater_cli.cypher:cypher", "graph", "Ask the graph in Cypher, read-only."),
-    "graph": ("headwater_cli.graph:graph", "graph", "Make, dump, check and rebuild the graph."),
+    "search": ("headwater_cli.search:search", "graph", "Find datasets, jobs, columns and runs by name."),
+    "report": ("headwater_cli.report:report", "graph", "Report what is missing, silent, stale or in conflict."),
+    "cypher": ("headwater_cli.cypher:cypher", "graph", "Query the graph in Cypher, read-only."),
+    "graph": ("headwater_cli.graph:graph", "graph", "Create, migrate, dump, check and rebuild the graph."),
     "dlq": ("headwater_cli.dlq:dlq", "consumer", "List, show and send back dead letters."),
-    "archive": ("headwater_cli.archive:archive", "consumer", "Keep every message of the topic in files by day."),
-    "replay": ("headwater_cli.archive:replay", "consumer", "Send an archive or a topic to the topic again."),
-    "export": ("headwater_cli.export:export", "graph", "Tell the graph again as OpenLineage events."),
-    "serve": ("headwater_cli.serve:serve", "web", "Serve the graph and take events over HTTP."),
-    "completion": ("headwater_cli.completion:completion", "", "Print the script for completion on Tab."),
+    "archive": ("headwater_cli.archive:archive", "consumer", "Store every message of the topic in files."),
+    "replay": ("headwater_cli.archive:replay", "consumer", "Send the messages of an archive or topic again."),
+    "export": ("headwater_cli.export:export", "graph", "Write the graph as OpenLineage events."),
+    "serve": ("headwater_cli.serve:serve", "web", "Serve the graph, and accept events, over HTTP."),
+    "completion": ("headwater_cli.completion:completion", "", "Print the script for completion in the shell."),
     "fields": ("headwater_cli.fields:fields", "", "Resolve recorded field operations."),
 }
 
 
 class Commands(click.Group):
-    """A click group whose members are imported when they are asked for."""
+    """A click group whose commands are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -62,8 +66,8 @@ def _load(name: str, target: str, extra: str) -> click.Command:
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0].startswith("headwater"):
             raise
-        where = f"headwater[{extra}]" if extra else "headwater"
-        raise ConfigError(f"`headwater {name}` needs {missing.name}: pip install '{where}'") from missing
+        package = f"headwater[{extra}]" if extra else "headwater"
+        raise ConfigError(f"`headwater {name}` needs {missing.name}: pip install '{package}'") from missing
     assert isinstance(command, click.Command)
     return command
 
@@ -71,11 +75,11 @@ def _load(name: str, target: str, extra: str) -> click.Command:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="headwater")
 def headwater() -> None:
-    """Data lineage that gets it right: what feeds what, run by run and now."""
+    """Data lineage from OpenLineage events: what feeds what, now and run by run."""
 
 
 def main() -> NoReturn:
-    """Run the command line: exit 0 yes, 1 no, 2 wrong use, 3 a server is not there."""
+    """Run the command line; exit code 0 for yes, 1 for no, 2 for wrong usage, 3 if a server is unavailable."""
     try:
         result = headwater.main(prog_name="headwater", standalone_mode=False)
     except click.exceptions.Abort:
@@ -87,7 +91,7 @@ def main() -> NoReturn:
         click.echo(f"headwater: {fault}", err=True)
         sys.exit(fault.exit_code)
     except BrokenPipeError:
-        # The reader (head, less) has what it wanted; python would complain again at exit otherwise.
+        # The reader (head, less) has closed the pipe; Python would raise again at exit.
         sys.stdout = None
         sys.exit(0)
     sys.exit(result if isinstance(result, int) else 0)

@@ -1,4 +1,4 @@
-"""What all commands that ask the graph share: the connection, the clock, times and limits on the command line, printing."""
+"""What all commands that query the graph share: the connection, the clock, times and limits on the command line, printing."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _AGO = re.compile(r"([0-9]{1,6})(s|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def where_the_graph_is() -> GraphSettings:
-    """Return where the graph is, by environment, file and local stack, as for every other command.
+def graph_location() -> GraphSettings:
+    """Return the settings of the graph from environment, file and local stack.
 
-    Raises ServerUnavailable where none of them names a Neo4j.
+    Raises ServerUnavailable if none of them names a Neo4j.
     """
     found = settings_of({}, needs=frozenset()).settings
     if found.neo4j_uri == NOT_SET:
-        hint = "HEADWATER_NEO4J_URI names none and no local stack is up: `headwater up` starts one"
+        hint = "HEADWATER_NEO4J_URI is not set and no local stack runs: `headwater up` starts one"
         raise ServerUnavailable("Neo4j", "any known address", hint)
     return graph_settings(
         uri=found.neo4j_uri,
@@ -48,18 +48,18 @@ def where_the_graph_is() -> GraphSettings:
 
 @contextmanager
 def the_graph() -> Iterator[Neo4jReader]:
-    """Open the graph for the length of a command."""
-    with Neo4jReader(where_the_graph_is()) as reader:
+    """Open the graph while a command runs."""
+    with Neo4jReader(graph_location()) as reader:
         yield reader
 
 
 def now() -> datetime:
-    """Return the time at which the question is asked."""
+    """Return the present time."""
     return datetime.now(UTC)
 
 
 def read_time(text: str) -> datetime:
-    """Return the time that a text names: as specification 1.3 says, a date alone (its midnight, UTC), or ``90m``, ``2h``, ``3d`` ago.
+    """Return the time in a text: as in specification 1.3, a date alone (its midnight, UTC), or ``90m``, ``2h``, ``3d`` ago.
 
     Raises ConfigError for anything else.
     """
@@ -69,12 +69,12 @@ def read_time(text: str) -> datetime:
         return datetime_of(parse_time(text if len(text) > 10 else f"{text}T00:00:00"))
     except (ValueError, OverflowError) as fault:
         raise ConfigError(
-            f"{text!r} is no time: write 2026-01-31, 2026-01-31T12:00:00Z or an age such as 2h"
+            f"{text!r} is not a time: write 2026-01-31, 2026-01-31T12:00:00Z or an age such as 2h"
         ) from fault
 
 
 def milliseconds(time: datetime) -> int:
-    """Return a time in milliseconds since 1970, as Kafka tells times."""
+    """Return a time in milliseconds since 1970, as Kafka has them."""
     return micros_of(time) // 1_000
 
 
@@ -88,7 +88,7 @@ class Time(click.ParamType[datetime]):
 
 
 class Depth(click.ParamType[int]):
-    """A depth on the command line: a number of jobs, or ``all`` (None in Python is no depth given)."""
+    """A depth on the command line: a number of jobs, or ``all``."""
 
     name = "N|all"
 
@@ -116,12 +116,12 @@ def format_options(*formats: str) -> Callable[[Command], Command]:
 
 def active_since_option(command: Command) -> Command:
     """Add ``--active-since``; the command gets ``active_since``."""
-    text = "Without jobs of which no run has ended since a time, and what only they read or write."
+    text = "Leave out jobs of which no run has ended since a time, and datasets that only they read or write."
     return click.option("--active-since", type=Time(), help=text)(command)
 
 
 def paint() -> Paint:
-    """Return what colours text on a terminal, and leaves it plain in a pipe or where NO_COLOR is set."""
+    """Return a function that colours text on a terminal, and leaves it plain in a pipe or if NO_COLOR is set."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return plain
     return lambda text, colour: text if colour == "reset" else click.style(text, fg=colour)

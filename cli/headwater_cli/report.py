@@ -1,4 +1,4 @@
-"""``headwater report``: what is missing or odd in the graph, who tells it, and what could not be used."""
+"""``headwater report``: what is missing or unusual in the graph, its producers, and the dead letters."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ NAMES = ("missing", "all", *REPORTS, COVERAGE, DEAD_LETTERS)
 
 @click.command()
 @click.argument("name", type=click.Choice(NAMES), metavar="|".join(NAMES))
-@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Findings of each kind.")
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The limit for one report."
+)
 @active_since_option
 @format_options("table", "json", "csv")
 def report(name: str, limit: int, active_since: datetime | None, form: str) -> None:
-    """Tell what is missing or odd: runs that fell silent, jobs and datasets without what belongs to them.
+    """Report what is missing or unusual: silent runs, jobs without lineage, datasets that nothing writes or reads.
 
-    `missing` tells all that is missing from the graph, `all` every report on the graph, `coverage` which producers tell
-    how much, `dead-letters` how many messages could not be used, and why.
+    `missing` prints all reports of what is missing, `all` every report about the graph, `coverage` how complete the lineage
+    of each producer is, `dead-letters` how many messages could not be used, and why.
     """
     say(_text(_found(name, limit, active_since), form))
 
@@ -39,13 +41,13 @@ def _found(name: str, limit: int, active_since: datetime | None) -> list[Report]
     if name == DEAD_LETTERS:
         return [_dead_letters()]
     if name == COVERAGE and active_since:
-        raise ConfigError("coverage is of all jobs: leave --active-since out")
+        raise ConfigError("coverage counts all jobs: leave out --active-since")
     wanted = {"missing": MISSING, "all": (*REPORTS, COVERAGE)}.get(name, (name,))
     with the_graph() as graph:
-        return [_one(graph, each, limit, active_since) for each in wanted]
+        return [_report(graph, report, limit, active_since) for report in wanted]
 
 
-def _one(graph: GraphReader, name: str, limit: int, active_since: datetime | None) -> Report:
+def _report(graph: GraphReader, name: str, limit: int, active_since: datetime | None) -> Report:
     if name == COVERAGE:
         return coverage(graph, limit)
     return report_of(graph, name, now(), limit, active_since=active_since)
@@ -59,12 +61,13 @@ def _dead_letters() -> Report:
 
 def _text(found: list[Report], form: str) -> str:
     if form == "json":
-        return json_text([each.value() for each in found])
+        return json_text([report.value() for report in found])
     if form == "csv":
         return "\n".join(
-            csv_text(("report", *each.head), [(each.name, *map(str, row)) for row in each.rows]) for each in found
+            csv_text(("report", *report.head), [(report.name, *map(str, row)) for row in report.rows])
+            for report in found
         )
-    return "\n\n".join(_section(each) for each in found)
+    return "\n\n".join(_section(report) for report in found)
 
 
 def _section(found: Report) -> str:
@@ -72,4 +75,4 @@ def _section(found: Report) -> str:
     if not found.rows:
         return f"{head}: none"
     lines = [head, table(found.head, [[str(cell) for cell in row] for row in found.rows], paint())]
-    return "\n".join([*lines, *(["there are more (--limit N)"] if found.cut else [])])
+    return "\n".join([*lines, *(["there are more (--limit N)"] if found.truncated else [])])

@@ -1,4 +1,4 @@
-"""``headwater run``: which runs there were, and what one of them read, wrote and told."""
+"""``headwater run``: list runs, show one of them, and compare two."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import click
 from headwater_avro.errors import ConfigError
 from headwater_graph.queries.catalog.finding import Wanted, find, find_run
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.runs.run_diff import RunChange, RunDiff, last_that_worked, run_diff
+from headwater_graph.queries.runs.run_diff import RunChange, RunDiff, last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import Child, RunDetails, RunFilter, RunLine, VersionUse, list_runs, show_run
 
 from .completion import names_of, runs
-from .formats import STATE_COLOURS, Paint, csv_text, json_text, render, short_time, table
+from .formats import STATE_COLOURS, Paint, json_text, listing, render, short_time
 from .lineage import limit_options, limits_of
 from .querying import Time, format_options, now, paint, say, the_graph
 
@@ -30,19 +29,19 @@ MAX_VALUE = 200
 
 @click.group()
 def run() -> None:
-    """List runs, and show what one read, wrote and told."""
+    """List, show and compare runs."""
 
 
 @run.command("list")
-@click.option("--job", help="Of this job.", shell_complete=names_of("job"))
-@click.option("--dataset", help="That read or wrote this dataset.", shell_complete=names_of("dataset"))
-@click.option("--parent", metavar="RUN", help="Right under this run.", shell_complete=runs)
+@click.option("--job", help="Only runs of this job.", shell_complete=names_of("job"))
+@click.option("--dataset", help="Only runs that read or wrote this dataset.", shell_complete=names_of("dataset"))
+@click.option("--parent", metavar="RUN", help="Only child runs of this run.", shell_complete=runs)
 @click.option("--state", type=click.Choice(STATES, case_sensitive=False))
+@click.option("--silent", is_flag=True, help="Only batch runs that have not ended and have sent no event for 24 hours.")
 @click.option(
-    "--silent", is_flag=True, help="Batch runs that have not ended and of which nothing is heard for 24 hours."
+    "--since", type=Time(), help="Only runs with an event at or after a time, such as 2026-01-31 or 2h (ago)."
 )
-@click.option("--since", type=Time(), help="Last event at or after a time, such as 2026-01-31 or 2h (ago).")
-@click.option("--until", type=Time(), help="Last event before a time.")
+@click.option("--until", type=Time(), help="Only runs with their last event before a time.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @format_options("table", "json", "csv")
 def list_command(
@@ -56,9 +55,9 @@ def list_command(
     limit: int,
     form: str,
 ) -> None:
-    """List runs, those with the latest last event first."""
+    """List runs, in the order of their last events, the latest first."""
     if silent and (state or until):
-        raise ConfigError("--silent says itself which states and times: leave --state and --until out")
+        raise ConfigError("--silent implies state and time: leave out --state and --until")
     with the_graph() as graph:
         wanted = RunFilter(
             job=_key(graph, job, "job"),
@@ -70,33 +69,25 @@ def list_command(
             silent=silent,
         )
         found = list_runs(graph, wanted, now(), limit + 1)
-    say(_list_text(found[:limit], len(found) > limit, form, paint()))
-
-
-def _key(graph: GraphReader, words: str | None, kind: Wanted) -> str | None:
-    return None if words is None else find(graph, words.split(" ", 1), (kind,)).key
-
-
-def _list_text(runs: list[RunLine], more: bool, form: str, colours: Paint) -> str:
-    if form == "json":
-        return json_text({"runs": [line.value() for line in runs], "more": more})
+    more, lines = len(found) > limit, found[:limit]
     head = ("run", "job", "state", "started", "took", "marks")
-    rows = [_cells(line) for line in runs]
-    if form == "csv":
-        return csv_text(head, rows)
-    if not rows:
-        return "no runs"
-    return table(head, rows, colours) + ("\nthere are more (--limit N, --until TIME)" if more else "")
+    value = {"runs": [line.value() for line in lines], "more": more}
+    rows, note = [_cells(line) for line in lines], "there are more (--limit N, --until TIME)" if more else ""
+    say(listing(form, value, head, rows, empty="no runs", more=note, paint=paint()))
+
+
+def _key(graph: GraphReader, name: str | None, kind: Wanted) -> str | None:
+    return None if name is None else find(graph, name.split(" ", 1), (kind,)).key
 
 
 def _cells(line: RunLine) -> tuple[str, ...]:
     job = "" if line.job is None else " ".join(line.job)
     started = short_time(line.started or line.last_event)
-    return (line.id, job, line.state or "", started, duration(line.seconds), ", ".join(line.marks))
+    return (line.id, job, line.state or "", started, duration(line.seconds), ", ".join(line.status))
 
 
 def duration(seconds: float | None) -> str:
-    """Return a duration in the two greatest units that tell something; "" for none.
+    """Return a duration in its two greatest units; "" for None.
 
     >>> duration(3725), duration(0.25), duration(90000)
     ('1h 2m', '0.25s', '1d 1h')
@@ -105,28 +96,31 @@ def duration(seconds: float | None) -> str:
         return ""
     if seconds < 60:
         return f"{seconds:.2f}".rstrip("0").rstrip(".") + "s"
-    told, rest = [], int(seconds)
+    parts, rest = [], int(seconds)
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
         count, rest = divmod(rest, size)
-        told += [f"{count}{unit}"] if count else []
-    return " ".join(told[:2])
+        parts += [f"{count}{unit}"] if count else []
+    return " ".join(parts[:2])
 
 
 @run.command("show")
 @click.argument("run_id", metavar="RUN", shell_complete=runs)
-@click.option("--facets", is_flag=True, help="With every facet, as JSON.")
+@click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
 @format_options("text", "json")
 def show_command(run_id: str, facets: bool, form: str) -> None:
-    """Show one run: RUN is its id or the beginning of it."""
+    """Show one run: what it read and wrote, its children and its facets.
+
+    RUN is the id of the run or the beginning of it.
+    """
     with the_graph() as graph:
-        details = show_run(graph, find_run(graph, run_id), now(), run_view)
+        details = show_run(graph, find_run(graph, run_id), now())
     say(json_text(details.value()) if form == "json" else "\n".join(_shown(details, facets, paint())))
 
 
 def _shown(details: RunDetails, facets: bool, colours: Paint) -> Iterator[str]:
     line = details.run
-    marks = " ".join(colours(f"[{mark}]", "red") for mark in line.marks)
-    yield f"run {colours(line.id, 'magenta')}  {_state(line, colours)} {marks}".rstrip()
+    status = " ".join(colours(f"[{name}]", "red") for name in line.status)
+    yield f"run {colours(line.id, 'magenta')}  {_state(line, colours)} {status}".rstrip()
     yield from _facts(details)
     yield from _uses("read", details.reads, colours)
     yield from _uses("wrote", details.writes, colours)
@@ -135,18 +129,18 @@ def _shown(details: RunDetails, facets: bool, colours: Paint) -> Iterator[str]:
         yield from _child_lines(details.children, "  ", _longest(details.children), colours)
         yield from ["  cut: there are more"] if details.more_children else []
     if facets:
-        yield json_text(details.told.value())
+        yield json_text(details.view.value())
     else:
         yield from _facet_names(details)
 
 
 def _facet_names(details: RunDetails) -> Iterator[str]:
-    told = (("run facets", details.told.run), ("job facets", details.told.job))
-    yield from (f"  {name:<16} {' '.join(sorted(facets))}" for name, facets in told if facets)
+    groups = (("run facets", details.view.run), ("job facets", details.view.job))
+    yield from (f"  {name:<16} {' '.join(sorted(facets))}" for name, facets in groups if facets)
 
 
 def _state(line: RunLine, colours: Paint) -> str:
-    state = line.state or ("no longer there" if "removed" in line.marks else "not heard of")
+    state = line.state or ("no longer there" if "removed" in line.status else "not heard of")
     return colours(state, STATE_COLOURS.get(state, "white"))
 
 
@@ -169,7 +163,7 @@ def _facts(details: RunDetails) -> Iterator[str]:
 
 
 def _indented(text: str) -> str:
-    """A text of several lines, as some errors are, with all of them under the first."""
+    """Return a text of several lines, as some errors are, with the lines indented like the first."""
     return ("\n" + " " * (WIDTH + 3)).join(text.splitlines())
 
 
@@ -180,7 +174,7 @@ def _uses(verb: str, uses: Iterable[VersionUse], colours: Paint) -> Iterator[str
         elif use.made_by:
             origin = f"  written {short_time(use.at)} by run {use.made_by}"
         else:
-            origin = f"  external version {use.external}" if use.external else "  nobody told who wrote it"
+            origin = f"  external version {use.external}" if use.external else "  written by an unknown run"
         yield f"  {verb:<16} {colours(' '.join(use.dataset), 'cyan')}  version {use.version}{origin}"
 
 
@@ -193,19 +187,23 @@ def _child_lines(children: Iterable[Child], indent: str, longest: float, colours
         line = child.run
         bar = "█" * max(1, round(BAR * line.seconds / longest)) if longest and line.seconds else ""
         job = " ".join(line.job) if line.job else ""
-        marks = "".join(f" [{mark}]" for mark in line.marks)
+        status = "".join(f" [{name}]" for name in line.status)
         took = f"  {bar} {duration(line.seconds)}" if line.seconds is not None else ""
-        yield f"{indent}{colours(line.id, 'magenta')}  {job}  {_state(line, colours)}{marks}{took}"
+        yield f"{indent}{colours(line.id, 'magenta')}  {job}  {_state(line, colours)}{status}{took}"
         yield from _child_lines(child.children, indent + "  ", longest, colours)
 
 
 @run.command("graph")
 @click.argument("run_id", metavar="RUN", shell_complete=runs)
-@click.option("--downstream", is_flag=True, help="Who read what it wrote, instead of what it read and what made that.")
+@click.option(
+    "--downstream",
+    is_flag=True,
+    help="Show instead the runs that read what this one wrote.",
+)
 @limit_options
 @format_options()
 def graph_command(run_id: str, downstream: bool, depth: int, neighbours: int, nodes: int, form: str) -> None:
-    """What a run really read, version by version, and which runs made that, back to the sources."""
+    """Show which dataset versions a run read and which runs made them, back to the sources."""
     limits = limits_of(depth, neighbours, nodes)
     with the_graph() as graph:
         start = find_run(graph, run_id)
@@ -217,20 +215,20 @@ def graph_command(run_id: str, downstream: bool, depth: int, neighbours: int, no
 @click.argument("run_ids", nargs=-1, required=True, metavar="RUN [OTHER]", shell_complete=runs)
 @format_options("text", "json")
 def diff_command(run_ids: tuple[str, ...], form: str) -> None:
-    """What differs from RUN to OTHER; of one RUN alone, what has changed since its job last worked."""
+    """Show what differs from RUN to OTHER, or from the last complete run of the same job to RUN."""
     if len(run_ids) > 2:
-        raise ConfigError("a diff is of two runs, or of one and the last that worked before it")
+        raise ConfigError("a diff compares two runs: write RUN OTHER, or RUN alone for the last complete run before it")
     with the_graph() as graph:
         last = find_run(graph, run_ids[-1])
-        first = find_run(graph, run_ids[0]) if len(run_ids) == 2 else last_that_worked(graph, last)
-        diff = run_diff(graph, first, last, now(), run_view)
+        first = find_run(graph, run_ids[0]) if len(run_ids) == 2 else last_complete_run(graph, last)
+        diff = run_diff(graph, first, last, now())
     say(json_text(diff.value()) if form == "json" else "\n".join(_diff_lines(diff, paint())))
 
 
 def _diff_lines(diff: RunDiff, colours: Paint) -> Iterator[str]:
-    for word, details in (("from", diff.before), ("to", diff.after)):
+    for side, details in (("from", diff.before), ("to", diff.after)):
         line = details.run
-        yield f"{word:<5}run {colours(line.id, 'magenta')}  {_state(line, colours)}  {short_time(line.started)}".rstrip()
+        yield f"{side:<5}run {colours(line.id, 'magenta')}  {_state(line, colours)}  {short_time(line.started)}".rstrip()
     if diff.is_empty:
         yield "no difference"
     yield from (_change_line("", change) for change in diff.facts)
@@ -243,9 +241,9 @@ def _diff_lines(diff: RunDiff, colours: Paint) -> Iterator[str]:
     yield from (_change_line("", change) for change in diff.settings)
 
 
-def _change_line(word: str, change: RunChange) -> str:
+def _change_line(prefix: str, change: RunChange) -> str:
     what, before, after = change
-    return f"  {word}{what}: {_value_text(before)} to {_value_text(after)}"
+    return f"  {prefix}{what}: {_value_text(before)} to {_value_text(after)}"
 
 
 def _value_text(value: Any) -> str:

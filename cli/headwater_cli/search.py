@@ -18,12 +18,15 @@ from .querying import active_since_option, format_options, paint, say, the_graph
 
 @click.command()
 @click.argument("text")
-@click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; may be repeated.")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Of each kind.")
+@click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The limit for each kind.")
 @active_since_option
 @format_options("text", "json", "csv")
 def search(text: str, kinds: tuple[Kind, ...], limit: int, active_since: datetime | None, form: str) -> int:
-    """Datasets, jobs and columns whose name holds TEXT, and runs whose id begins so; exit code 1 if there are none."""
+    """Find datasets, jobs and columns whose name contains TEXT, and runs whose id begins with it.
+
+    Exit code 1 if there are none.
+    """
     with the_graph() as graph:
         found = active(graph, search_for(graph, text, kinds or KINDS, limit), active_since)
     say(_text(found, text, form))
@@ -37,4 +40,4 @@ def _text(found: list[Node], text: str, form: str) -> str:
         return csv_text(("kind", "namespace", "name"), [(n.kind, n.name[0], ".".join(n.name[1:])) for n in found])
     colours = paint()
     lines = [f"{colours(n.kind.ljust(8), 'bright_black')}{colours(' '.join(n.name), COLOURS[n.kind])}" for n in found]
-    return "\n".join(lines) or f"nothing is named like {text!r}"
+    return "\n".join(lines) or f"no name contains {text!r}"

@@ -15,7 +15,7 @@ from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.reports.reports import Report
 
 from .consume import settings_of
-from .querying import where_the_graph_is
+from .querying import graph_location
 
 if TYPE_CHECKING:
     from headwater_web import EventSink, WebSettings
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--host", help="Where to listen; loopback unless tokens are set.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Where to listen; 0: any free port.")
 def serve(host: str | None, port: int | None) -> None:
-    """Answer questions over HTTP, and take OpenLineage events for Kafka, until SIGTERM or Ctrl-C.
+    """Serve the graph over HTTP, and accept OpenLineage events for Kafka, until SIGTERM or Ctrl-C.
 
     HEADWATER_WEB_HOST, _PORT, _TOKENS, _ALLOWED_HOSTS and _CORS_ORIGINS (JSON lists) are its settings. Without tokens it answers
     requests of this machine alone.
@@ -39,7 +39,7 @@ def serve(host: str | None, port: int | None) -> None:
     given = {"host": host, "port": port}
     settings = web_settings(**{name: value for name, value in given.items() if value is not None})
     found = settings_of({}, needs=frozenset()).settings
-    with Neo4jReader(where_the_graph_is()) as reader:
+    with Neo4jReader(graph_location()) as reader:
         click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
         sink = _sink(found, settings)
         app = create_app(reader, sink, settings, letters=_letters(found), cypher=_cypher(reader, settings))

@@ -16,12 +16,12 @@ import headwater_stack
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PORT = click.IntRange(1, 65535)
-# Secrets stay in their file: what a command prints ends in logs.
+# Secrets stay in their file: what a command prints may end up in logs.
 _HIDDEN = ("neo4j_password",)
 
 
 def _home_option(command: Command) -> Command:
-    where = "Where the stack lives [default: HEADWATER_HOME or ~/.local/share/headwater]."
+    where = "The folder of the servers and their data [default: HEADWATER_HOME or ~/.local/share/headwater]."
     kind = click.Path(path_type=Path, file_okay=False)
     return click.option("--home", type=kind, default=headwater_stack.default_home, help=where)(command)
 
@@ -31,7 +31,7 @@ def _json_option(command: Command) -> Command:
 
 
 def make_schema(addresses: headwater_stack.Addresses) -> None:
-    """Make the graph's schema in a new stack."""
+    """Create the graph's schema in a new stack."""
     from headwater_graph.settings import graph_settings
     from headwater_graph.store import schema
 
@@ -49,7 +49,7 @@ def make_schema(addresses: headwater_stack.Addresses) -> None:
 @click.option("--reset", is_flag=True, help="Delete the stack's data first.")
 @_json_option
 def up(home: Path, kafka_port: int | None, neo4j_port: int | None, reset: bool, as_json: bool) -> None:
-    """Start the local Kafka and Neo4j, or find those that run."""
+    """Start the local Kafka and Neo4j, unless they run already."""
     addresses = headwater_stack.up(
         home,
         kafka_port=kafka_port,
@@ -72,7 +72,7 @@ def up(home: Path, kafka_port: int | None, neo4j_port: int | None, reset: bool, 
 @_home_option
 @_json_option
 def down(home: Path, as_json: bool) -> None:
-    """Stop the local Kafka and Neo4j, keeping their data."""
+    """Stop the local Kafka and Neo4j; their data stays."""
     stopped = headwater_stack.down(home, progress=headwater_stack.progress_on(sys.stderr))
     click.echo(json.dumps({"stopped": stopped}) if as_json else "stopped" if stopped else "nothing was running")
 
@@ -81,7 +81,7 @@ def down(home: Path, as_json: bool) -> None:
 @_home_option
 @_json_option
 def status(home: Path, as_json: bool) -> int:
-    """Tell whether the local servers run, and where: exit 0 if all answer, 1 if not."""
+    """Show whether the local servers run, and their addresses; exit code 1 unless all answer."""
     known = headwater_stack.status(home)
     if as_json:
         shown = {"up": known.is_up, **dataclasses.asdict(known)}
@@ -95,5 +95,5 @@ def status(home: Path, as_json: bool) -> int:
 def _status_line(server: headwater_stack.ServerStatus) -> str:
     if server.pid is None:
         return f"{server.title}  is not running: `headwater up` starts it"
-    says = "answers" if server.answers else f"does not answer (log: {server.log})"
-    return f"{server.title}  {says} at {server.address}, process {server.pid}"
+    state = "answers" if server.answers else f"does not answer (log: {server.log})"
+    return f"{server.title}  {state} at {server.address}, process {server.pid}"

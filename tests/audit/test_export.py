@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from headwater_avro.json_codec import read_event
 from headwater_graph.audit.export.whole import Tally, export
 from headwater_graph.model.records import RunRecord, unpack
-from headwater_graph.queries.reader import GivenAnswers, Row
+from headwater_graph.queries.reader import Row
 
 from ..fake_graph.store import FakeStore
 from ..feeding import differences, dumped, feed
+from ..given_answers import GivenAnswers
 from ..laws.strategies import event_sets
 
 
@@ -46,11 +47,14 @@ def reader_of(store: FakeStore) -> GivenAnswers:
         for key, row in store.tables["Dataset"].items()
         if row.get("record") is not None
     ]
+    dataset_events = [{"key": key, "text": row["text"]} for key, row in versions if row.get("text")]
     return GivenAnswers(
-        export_runs=runs,
-        export_job_events=paged(job_events),
-        export_dataset_events=paged([{"key": key, "text": row["text"]} for key, row in versions if row.get("text")]),
-        export_datasets=paged(datasets),
+        {
+            "export/runs": runs,
+            "export/job_events": paged(job_events),
+            "export/dataset_events": paged(dataset_events),
+            "export/datasets": paged(datasets),
+        }
     )
 
 

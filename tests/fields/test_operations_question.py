@@ -27,13 +27,14 @@ from headwater_avro.names import Key
 from headwater_cli.field_operations import operations_text
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
-from headwater_graph.queries.fields.field_operations_facet import made_by, operations_in
+from headwater_graph.queries.fields.field_operations_facet import derivation_of, operations_in
 from headwater_graph.queries.fields.operations import OperationsAnswer, field_operations, find_field
 from headwater_graph.queries.keys import dataset_node_key
-from headwater_graph.queries.lineage.traversal import Limits
-from headwater_graph.queries.reader import GivenAnswers, Row
-from headwater_graph.queries.runs.run_view import run_view
+from headwater_graph.queries.lineage.scope import TraversalLimits
+from headwater_graph.queries.reader import Row
 from headwater_graph.rules.coalesce import Coalescer
+
+from ..given_answers import GivenAnswers
 
 RAW, MID, OUT = Source.of("n", "raw"), Source.of("n", "mid"), Source.of("n", "out")
 
@@ -64,7 +65,7 @@ def names(lineage: FieldLineage, dataset: Key, *columns: str) -> list[str]:
     ((_, facets),) = [recorded_run(lineage).attached[dataset]]
     operations = operations_in(json.loads(json.dumps(facets)))
     assert operations is not None
-    return [item.name for item in made_by(operations, dataset, frozenset(columns)).operations]
+    return [one.name for one in derivation_of(operations, dataset, frozenset(columns)).operations]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ class Graph:
             assert limit <= window
             return sorted(chosen[:limit], key=lambda row: str(row["name"]))
 
-        def other_names(keys: list[str], rows: int) -> list[Row]:
+        def aliases(keys: list[str], rows: int) -> list[Row]:
             both = [*self.aliases, *((b, a) for a, b in self.aliases)]
             found: list[Row] = [{"namespace": b[0], "name": b[1]} for a, b in both if dataset_node_key(*a) in keys]
             return found[:rows]
@@ -136,15 +137,17 @@ class Graph:
             return [{"key": key, "namespace": known[key][0], "name": known[key][1]} for key in keys if key in known]
 
         return GivenAnswers(
-            last_runs_of_writers=last_runs,
-            dataset_facets=lambda key: [{"facets": whole[key]}] if key in whole else [],
-            aliases=other_names,
-            dataset_by_key=by_key,
+            {
+                "runs/last_of_writers": last_runs,
+                "catalog/dataset_facets": lambda key: [{"facets": whole[key]}] if key in whole else [],
+                "lineage/aliases": aliases,
+                "find/dataset_by_key": by_key,
+            }
         )
 
     def query(self, name: str, *columns: str, **limits: Any) -> OperationsAnswer:
         node = Node(dataset_node_key("n", name), "dataset", ("n", name))
-        return field_operations(self.reader(), run_view, node, columns, Limits(**limits))
+        return field_operations(self.reader(), node, columns, TraversalLimits(**limits))
 
 
 def _record(output: Key, facets: Mapping[str, Any]) -> bytes:
@@ -206,7 +209,7 @@ def test_operations_in_the_facet_of_the_run_are_read_and_truncated_sets_are_retu
     whole = {"fingerprint": "f", "cut": "too many", "operations": [{"id": "1", "type": "read", "name": "r"}]}
     found = operations_in({"headwater_fieldOperations": whole})
     assert found is not None
-    assert [item.name for item in made_by(found, ("n", "mid"), frozenset({"a"})).operations] == ["r"]
+    assert [one.name for one in derivation_of(found, ("n", "mid"), frozenset({"a"})).operations] == ["r"]
 
 
 @pytest.mark.parametrize("facet", [None, [], {"fingerprint": 1}, {"fingerprint": "f", "operations": [{"id": "x"}]}])
@@ -214,12 +217,12 @@ def test_a_facet_of_another_form_has_no_operations(facet: object) -> None:
     assert operations_in({"headwater_fieldOperations": facet}) is None
 
 
-def test_without_operations_the_answer_is_not_found() -> None:
+def test_without_reported_operations_the_answer_is_not_found() -> None:
     graph = Graph().ran("first", FIRST)
     with pytest.raises(NotFound, match="nobody of n mid"):
         graph.query("mid", "nobody")
     graph.attached.clear()
-    with pytest.raises(NotFound, match="no run told operations"):
+    with pytest.raises(NotFound, match="no run reports operations"):
         graph.query("mid", "a")
 
 

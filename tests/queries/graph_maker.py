@@ -1,4 +1,4 @@
-"""Graphs for tests, told as runs in order of time and stored in the public model of the graph (docs/cypher.md).
+"""Graphs for tests, given as runs in order of time and stored in the public model of the graph (docs/cypher.md).
 
 The maker folds runs in the plain case only: each comes after the one before, and all of them have ended.
 """
@@ -34,7 +34,7 @@ def moment(time: datetime) -> int:
 
 @dataclass
 class GraphMaker:
-    """Nodes and edges of one namespace; ``store`` writes them all, and summaries unless ``summaries`` is False."""
+    """Nodes and edges of one namespace; ``store`` writes them all, and their summaries unless they are not wanted."""
 
     namespace: str
     summaries: bool = True
@@ -45,15 +45,15 @@ class GraphMaker:
     def dataset(self, name: str, **properties: Any) -> str:
         key = dataset_node_key(self.namespace, name)
         node = {"key": key, "namespace": self.namespace, "name": name, "facets": "{}"}
-        told = dataset_properties_of(properties["facets"]) if "facets" in properties else {}
-        self.nodes.setdefault(("Dataset", key), node).update(properties | told)
+        from_facets = dataset_properties_of(properties["facets"]) if "facets" in properties else {}
+        self.nodes.setdefault(("Dataset", key), node).update(properties | from_facets)
         return key
 
     def job(self, name: str, **properties: Any) -> str:
         key = job_node_key(self.namespace, name)
         node = {"key": key, "namespace": self.namespace, "name": name, "facets": "{}"}
-        told = job_properties_of(properties["facets"]) if "facets" in properties else {}
-        self.nodes.setdefault(("Job", key), node).update(properties | told)
+        from_facets = job_properties_of(properties["facets"]) if "facets" in properties else {}
+        self.nodes.setdefault(("Job", key), node).update(properties | from_facets)
         return key
 
     def run(
@@ -71,7 +71,7 @@ class GraphMaker:
         minutes: float = 10,
         **properties: Any,
     ) -> str:
-        """A run that ended at ``hour``; ``inputs`` tells per output which inputs feed it (specification 6.6)."""
+        """A run that ended at ``hour``; ``inputs`` has for each output the inputs that feed it (specification 6.6)."""
         self._hour = hour = self._hour + 1 if hour is None else hour
         run_id = run_id or f"{self.namespace}-run-{job}-{hour}"
         key, job_of, ended = run_node_key(run_id), self.job(job), at_hour(hour)
@@ -88,15 +88,15 @@ class GraphMaker:
         return run_id
 
     def open_run(self, job: str, run_id: str, hour: float, state: str = "RUNNING", **properties: Any) -> str:
-        """A batch run that has not ended, last heard of at ``hour``."""
+        """A batch run that has not ended, with its last event at ``hour``."""
         node: Properties = {"key": run_node_key(run_id), "id": run_id, "job": self.job(job), "state": state}
         node |= {"startedAt": at_hour(hour), "lastEventAt": at_hour(hour), **properties}
         self.nodes[("Run", run_node_key(run_id))] = node
         self.edge("Run", run_node_key(run_id), "RUN_OF", "Job", self.job(job))
         return run_id
 
-    def alias(self, one: str, other: str) -> None:
-        self.edge("Dataset", self.dataset(one), "ALIAS_OF", "Dataset", self.dataset(other))
+    def alias(self, name: str, other: str) -> None:
+        self.edge("Dataset", self.dataset(name), "ALIAS_OF", "Dataset", self.dataset(other))
 
     def child(self, run_id: str, parent: str) -> None:
         key = run_node_key(parent)
@@ -104,10 +104,10 @@ class GraphMaker:
         self.edge("Run", run_node_key(run_id), "CHILD_OF", "Run", key)
 
     def column(self, job: str, source: tuple[str, str], target: tuple[str, str], **properties: Any) -> None:
-        """A column edge; the name ``*`` stands for the whole dataset."""
+        """A column edge; the name ``*`` state for the whole dataset."""
         ends = [self._field(*end) for end in (source, target)]
-        told = {"job": json.dumps([self.namespace, job], separators=(",", ":")), **properties}
-        self.edge("Field", ends[0], "DERIVES", "Field", ends[1], **told)
+        from_facets = {"job": json.dumps([self.namespace, job], separators=(",", ":")), **properties}
+        self.edge("Field", ends[0], "DERIVES", "Field", ends[1], **from_facets)
 
     def edge(self, label: str, source: str, kind: str, other: str, target: str, **properties: Any) -> None:
         tie = json.dumps(properties, sort_keys=True, default=str) if kind == "DERIVES" else ""
@@ -147,8 +147,8 @@ class GraphMaker:
 
     def _last_run(self, run_id: str) -> dict[str, Any]:
         run = self.nodes[("Run", run_node_key(run_id))]
-        stands = {"lastRunState": run["state"], "lastRunStreaming": run.get("streaming")}
-        return {"lastRun": run_id, "lastRunAt": run["endedAt"]} | stands
+        state = {"lastRunState": run["state"], "lastRunStreaming": run.get("streaming")}
+        return {"lastRun": run_id, "lastRunAt": run["endedAt"]} | state
 
     def _version(
         self,
@@ -167,15 +167,15 @@ class GraphMaker:
         self.nodes[("JobVersion", version)] = node
         self.edge("Job", key, "HAS_VERSION", "JobVersion", version)
         self.edge("Job", key, "CURRENT", "JobVersion", version)
-        told = {"version": version, "since": ended}
+        from_facets = {"version": version, "since": ended}
         for source in sides[0]:
             self.edge("JobVersion", version, "HAS_INPUT", "Dataset", source)
-            self.edge("Dataset", source, "FEEDS", "Job", key, **told)
+            self.edge("Dataset", source, "FEEDS", "Job", key, **from_facets)
         for target in sides[1]:
             self.edge("JobVersion", version, "HAS_OUTPUT", "Dataset", target)
             listed = (inputs or {}).get(self.nodes[("Dataset", target)]["name"])
             names = None if listed is None else json.dumps([[self.namespace, name] for name in sorted(listed)])
-            self.edge("Job", key, "PRODUCES", "Dataset", target, **told, inputs=names)
+            self.edge("Job", key, "PRODUCES", "Dataset", target, **from_facets, inputs=names)
         return version
 
     def _read(self, name: str, run: str, ended: datetime) -> None:
@@ -210,7 +210,7 @@ class GraphMaker:
                 session.run(f"UNWIND $rows AS row CREATE (n:{label}) SET n = row", rows=rows).consume()
             for shape in sorted({(e[0], e[2], e[3]) for e in self.edges}):
                 found = [(e, p) for e, p in self.edges.items() if (e[0], e[2], e[3]) == shape]
-                rows = [{"from": e[1], "to": e[4], "told": _plain(p)} for e, p in found]
+                rows = [{"from": e[1], "to": e[4], "properties": _plain(p)} for e, p in found]
                 session.run(_edges_text(*shape), rows=rows).consume()
             for label in ("Job", "Dataset") if self.summaries else ():
                 rows = [{"key": key} for kind, key in self.nodes if kind == label]
@@ -221,7 +221,7 @@ def _edges_text(label: str, kind: str, other: str) -> str:
     ends = ["id" if end in ("JobVersion", "DatasetVersion") else "key" for end in (label, other)]
     return (
         f"UNWIND $rows AS row MATCH (a:{label} {{{ends[0]}: row.from}}) MATCH (b:{other} {{{ends[1]}: row.to}}) "
-        f"CREATE (a)-[e:{kind}]->(b) SET e = row.told"
+        f"CREATE (a)-[e:{kind}]->(b) SET e = row.properties"
     )
 
 

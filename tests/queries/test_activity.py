@@ -1,4 +1,4 @@
-"""``active_since``: jobs of which no run has ended since, and what only they read or write, are left out of any answer."""
+"""``active_since``: inactive jobs, and datasets that only they read or write, are left out of any answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.catalog.search import search
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.impact import impact
-from headwater_graph.queries.lineage.lineage import Scope
+from headwater_graph.queries.lineage.scope import Scope
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.reports.reports import report
 
@@ -34,14 +34,14 @@ def stored(maker: GraphMaker, driver: neo4j.Driver) -> GraphMaker:
 
 
 @pytest.mark.parametrize(("since", "jobs"), [(None, ["new", "old"]), (SINCE, ["new"]), (at_hour(61), [])])
-def test_a_dataset_is_shown_with_the_jobs_in_use(
+def test_a_dataset_is_shown_with_its_active_jobs(
     reader: Neo4jReader, stored: GraphMaker, since: datetime | None, jobs: list[str]
 ) -> None:
     shown = entity(reader, find(reader, (stored.namespace, "raw")), NOW, since)
     assert [node.name[1] for node in shown.downstream] == jobs
 
 
-def test_columns_are_followed_through_jobs_in_use(reader: Neo4jReader, stored: GraphMaker) -> None:
+def test_columns_are_followed_through_active_jobs(reader: Neo4jReader, stored: GraphMaker) -> None:
     raw = find(reader, (stored.namespace, "raw"), ("dataset",))
     every = column_lineage(reader, raw, "downstream")
     assert [node.name[2] for node in every.nodes] == ["a", "b", "c"]
@@ -52,7 +52,7 @@ def test_columns_are_followed_through_jobs_in_use(reader: Neo4jReader, stored: G
     assert {node.name[1] for node in reached.nodes if node.kind == "job"} == {"new"}
 
 
-def test_search_and_reports_leave_out_what_is_not_in_use(reader: Neo4jReader, stored: GraphMaker) -> None:
+def test_search_and_reports_leave_out_what_is_inactive(reader: Neo4jReader, stored: GraphMaker) -> None:
     ns = stored.namespace
     found = search(reader, ns, ("dataset",))
     assert [node.name[1] for node in active(reader, found, None)] == [f"left-{ns}", f"used-{ns}"]

@@ -40,8 +40,8 @@ def headwater(
     monkeypatch.setenv("HEADWATER_NEO4J_USER", servers.neo4j_user)
     monkeypatch.setenv("HEADWATER_NEO4J_PASSWORD", servers.neo4j_password)
 
-    def run(*words: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["headwater", *words])
+    def run(*arguments: str) -> Done:
+        monkeypatch.setattr(sys, "argv", ["headwater", *arguments])
         with pytest.raises(SystemExit) as end:
             main()
         out, err = capsys.readouterr()
@@ -85,7 +85,7 @@ def test_lineage_of_columns(headwater: Headwater, stored: GraphMaker) -> None:
     assert headwater("lineage", "upstream", ns, "orders", "--columns", "--as-of", "1h").code == 2
 
 
-def test_a_path_that_is_not_there_exits_with_1(headwater: Headwater, stored: GraphMaker) -> None:
+def test_without_a_path_the_exit_code_is_1(headwater: Headwater, stored: GraphMaker) -> None:
     ns = stored.namespace
     assert headwater("lineage", "path", ns, "raw", ns, "table").code == 0
     done = headwater("lineage", "path", f"{ns}#table", f"{ns}#raw")
@@ -107,7 +107,7 @@ def test_wrong_use_exits_with_2_and_names_the_candidates(headwater: Headwater, s
     assert headwater("run", "list", "--silent", "--state", "FAIL").code == 2
 
 
-def test_a_server_that_is_not_there_exits_with_3(
+def test_an_unavailable_server_exits_with_3(
     headwater: Headwater, stored: GraphMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADWATER_NEO4J_URI", "bolt://127.0.0.1:1")
@@ -206,9 +206,7 @@ def test_a_job_is_retired_by_an_event(headwater: Headwater, stored: GraphMaker, 
     ns = stored.namespace
     kafka = ("--kafka-bootstrap-servers", servers.kafka_bootstrap_servers, "--kafka-topic", topic)
     done = headwater("job", "retire", ns, "load", "--reason", "replaced", "--yes", *kafka)
-    assert done == Done(
-        0, f"job {ns} load: its end is in {topic}, and in the graph once the consumer has read it\n", ""
-    )
+    assert done == Done(0, f"job {ns} load is retired in {topic}, and in the graph once the consumer has read it\n", "")
     event = json.loads(_only_message(servers, topic))
     assert event["job"]["namespace"] == ns
     assert event["job"]["name"] == "load"
@@ -243,8 +241,8 @@ def test_cypher_reads_with_parameters(headwater: Headwater, stored: GraphMaker) 
         headwater("cypher", "MATCH p=(:Job {namespace: $ns})--(:Run) RETURN p LIMIT 1", "-p", f"ns={ns}", "--json").out
     )
     assert value[0]["p"][0]["namespace"] == ns
-    cut = headwater("cypher", "UNWIND range(1, 5) AS n RETURN n", "--limit", "2", "--format", "csv")
-    assert (cut.out, cut.err) == ("n\n1\n2\n", "there are more rows (--limit 2)\n")
+    limited = headwater("cypher", "UNWIND range(1, 5) AS n RETURN n", "--limit", "2", "--format", "csv")
+    assert (limited.out, limited.err) == ("n\n1\n2\n", "there are more rows (--limit 2)\n")
     assert headwater("cypher", "RETURN [1, null, {a: date('2026-01-01')}] AS x", "--json").out.split() == (
         ["[", "{", '"x":', "[", "1,", "null,", "{", '"a":', '"2026-01-01"', "}", "]", "}", "]"]
     )
@@ -259,7 +257,7 @@ def test_cypher_reads_with_parameters(headwater: Headwater, stored: GraphMaker) 
         ("CREATE INDEX nothing FOR (n:Nothing) ON (n.x)", "this would write"),
         ("CREATE USER nobody SET PASSWORD 'secret-secret'", "this would write"),
         ("MATCH (n:Job) CALL (n) { SET n.x = 1 } IN TRANSACTIONS", "this would write"),
-        ("MATCH (n RETURN n", "Neo4j does not take it: Neo.ClientError.Statement.SyntaxError"),
+        ("MATCH (n RETURN n", "Neo4j refuses it: Neo.ClientError.Statement.SyntaxError"),
         ("missing.cypher", "missing.cypher can't be read"),
     ],
 )
@@ -279,7 +277,7 @@ def test_an_error_of_several_lines_stays_in_its_place(
     assert "  error: none to boom…\n" in headwater("run", "diff", failed).out
 
 
-def test_a_syntax_error_is_told_with_its_place(headwater: Headwater) -> None:
+def test_a_syntax_error_is_printed_with_its_position(headwater: Headwater) -> None:
     assert "(line 1, column 11 (offset: 10))" in headwater("cypher", "MATCH (n) RETRUN n").err
 
 
@@ -293,7 +291,7 @@ def test_the_schema_shows_the_model_and_all_recipes(headwater: Headwater) -> Non
 def test_cypher_stops_at_its_time_limit(headwater: Headwater) -> None:
     done = headwater("cypher", "UNWIND range(1, 1000000000) AS n RETURN sum(n)", "--timeout", "0.5")
     assert done.code == 2
-    assert done.err == "headwater: no answer within 0.5 s: narrow it, or give it longer (--timeout)\n"
+    assert done.err == "headwater: no answer within 0.5 s: narrow the question, or raise the limit (--timeout)\n"
 
 
 def test_reports_are_printed(headwater: Headwater, stored: GraphMaker) -> None:
@@ -308,7 +306,7 @@ def test_reports_are_printed(headwater: Headwater, stored: GraphMaker) -> None:
     assert headwater("report", "nothing").code == 2
 
 
-def test_search_show_and_reports_of_what_is_in_use(headwater: Headwater, stored: GraphMaker) -> None:
+def test_search_show_and_reports_of_what_is_active(headwater: Headwater, stored: GraphMaker) -> None:
     ns = stored.namespace
     shown = json.loads(
         headwater("dataset", "show", ns, "orders", "--active-since", "2026-01-01T01:30:00Z", "--json").out
@@ -330,10 +328,10 @@ def test_names_are_completed_from_the_graph(
     for each in (maker, other):
         each.store(driver)
 
-    def completed(words: str) -> list[str]:
+    def completed(line: str) -> list[str]:
         monkeypatch.setenv("_HEADWATER_COMPLETE", "bash_complete")
-        monkeypatch.setenv("COMP_WORDS", f"headwater {words}")
-        monkeypatch.setenv("COMP_CWORD", str(len(f"headwater {words}".split(" ")) - 1))
+        monkeypatch.setenv("COMP_WORDS", f"headwater {line}")
+        monkeypatch.setenv("COMP_CWORD", str(len(f"headwater {line}".split(" ")) - 1))
         return [line.partition(",")[2] for line in headwater().out.splitlines() if line]
 
     names = [f"{unique}-one", f"{maker.namespace}#{unique}-two", f"{other.namespace}#{unique}-two"]

@@ -1,13 +1,15 @@
-"""Who tells lineage: by producer, version and engine, with how much each tells."""
+"""Completeness of lineage by producer, version and engine."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from headwater_graph.queries.reader import GivenAnswers, Row
+from headwater_graph.queries.reader import Row
 from headwater_graph.queries.reports.coverage import coverage
 from headwater_graph.rules.coalesce import Coalescer
+
+from ..given_answers import GivenAnswers
 
 SPARK = "https://example.com/tree/1.54.0/integration/spark"
 
@@ -20,7 +22,7 @@ def record(run: dict[str, Any], **sides: Any) -> bytes:
     return row[2]
 
 
-def test_jobs_are_counted_by_who_told_of_their_last_run() -> None:
+def test_jobs_are_counted_by_the_producer_of_their_last_run() -> None:
     engine = {"_producer": SPARK, "name": "spark", "version": "4.2.0", "openlineageAdapterVersion": "1.54.0"}
     columns = {"namespace": "n", "name": "d", "facets": {"columnLineage": {"fields": {}}, "schema": {}}}
     rows: list[Row] = [
@@ -29,11 +31,11 @@ def test_jobs_are_counted_by_who_told_of_their_last_run() -> None:
         {"lineageUnknown": None, "record": record({"x": {"_producer": "https://example.com/v2.1/dbt"}})},
         {"lineageUnknown": None, "record": record({})},
     ]
-    found = coverage(GivenAnswers(report_coverage=rows))
+    found = coverage(GivenAnswers({"reports/coverage": rows}))
     assert found.rows == (
         ("https://example.com/tree/integration/spark", "1.54.0", "spark 4.2.0", 2, 1, 1, 1),
         ("", "", "", 1, 1, 0, 0),
         ("https://example.com/dbt", "2.1", "", 1, 1, 0, 0),
     )
-    page = coverage(GivenAnswers(report_coverage=rows), limit=1, skip=1)
-    assert (page.rows, page.cut) == (found.rows[1:2], True)
+    page = coverage(GivenAnswers({"reports/coverage": rows}), limit=1, skip=1)
+    assert (page.rows, page.truncated) == (found.rows[1:2], True)

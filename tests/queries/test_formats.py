@@ -6,12 +6,12 @@ import csv
 import io
 import json
 
-from headwater_cli.formats import cut_lines, impact_text, render, table, tree
-from headwater_graph.queries.answers import Answer, Cut, Edge, Node
+from headwater_cli.formats import impact_text, render, table, tree, truncation_lines
+from headwater_graph.queries.answers import Answer, Edge, Node, Truncation
 
 
-def dataset(name: str, depth: int, *marks: str, **facts: object) -> Node:
-    return Node(name, "dataset", ("ns", name), depth, marks, facts)
+def dataset(name: str, depth: int, *status: str, **facts: object) -> Node:
+    return Node(name, "dataset", ("ns", name), depth, status, facts)
 
 
 def job(name: str, depth: int, **facts: object) -> Node:
@@ -31,7 +31,7 @@ DIAMOND = Answer(
     ),
     (
         Edge("customers", "join", "feeds"),
-        Edge("load", "customers", "produces", past=True),
+        Edge("load", "customers", "produces", former=True),
         Edge("load", "orders", "produces", {"version": "v1"}),
         Edge("orders", "join", "feeds"),
         Edge("join", "report", "produces"),
@@ -70,7 +70,7 @@ def test_a_cycle_is_drawn_once() -> None:
     assert tree(answer).splitlines() == ["dataset ns t", "└─ job etl merge"]
 
 
-def test_json_names_nodes_as_the_dump_does_and_says_whether_it_is_whole() -> None:
+def test_json_names_nodes_as_the_dump_does_and_says_whether_it_is_complete() -> None:
     value = json.loads(render(DIAMOND, "json"))
     assert value["complete"] is True
     assert value["start"] == [["dataset", "ns", "report"]]
@@ -79,8 +79,8 @@ def test_json_names_nodes_as_the_dump_does_and_says_whether_it_is_whole() -> Non
         "from": ["job", "etl", "load"], "to": ["dataset", "ns", "customers"], "kind": "produces", "past": True
     }  # fmt: skip
     assert value["edges"][2]["version"] == "v1"
-    cut = Answer({}, ("t",), (dataset("t", 0),), (), (Cut("t", "depth", 0, 3), Cut(None, "size", 1)))
-    value = json.loads(render(cut, "json"))
+    answer = Answer({}, ("t",), (dataset("t", 0),), (), (Truncation("t", "depth", 0, 3), Truncation(None, "size", 1)))
+    value = json.loads(render(answer, "json"))
     assert value["complete"] is False
     assert value["cuts"] == [
         {"at": ["dataset", "ns", "t"], "why": "depth", "shown": 0, "total": 3},
@@ -88,11 +88,13 @@ def test_json_names_nodes_as_the_dump_does_and_says_whether_it_is_whole() -> Non
     ]
 
 
-def test_cuts_are_told_in_words() -> None:
+def test_truncations_are_sentences() -> None:
     nodes = tuple(dataset(f"d{n}", 1) for n in range(5))
-    cuts = tuple(Cut(f"d{n}", "depth", 0, 1) for n in range(5))
-    answer = Answer({"depth": 1}, (), nodes, (), (Cut("d0", "neighbours", 3, 7), Cut(None, "size", 9), *cuts))
-    assert cut_lines(answer) == [
+    by_depth = tuple(Truncation(f"d{n}", "depth", 0, 1) for n in range(5))
+    answer = Answer(
+        {"depth": 1}, (), nodes, (), (Truncation("d0", "neighbours", 3, 7), Truncation(None, "size", 9), *by_depth)
+    )
+    assert truncation_lines(answer) == [
         "cut at ns d0: 3 of 7 neighbours shown (--neighbours N)",
         "cut at 9 nodes: there are more (--nodes N)",
         "cut at depth 1: the graph goes on from ns d0, ns d1, ns d2 and 2 more (--depth N or all)",

@@ -45,21 +45,21 @@ def line(number: int, **values: object) -> JobVersionLine:
     return JobVersionLine(id=f"a{number}", number=number, since="", **facts)  # type: ignore[arg-type]
 
 
-def test_lineage_that_gets_lost_and_comes_back_is_a_reason() -> None:
+def test_unknown_lineage_and_its_end_are_reasons() -> None:
     known, lost = line(1, code="1"), line(2, code="2", unknown=True)
     assert job_version_reasons(known, lost) == (
         "code version changed: 1 to 2",
-        "its run told no lineage: inputs and outputs kept from before",
+        "lineage unknown: inputs and outputs of the version before",
     )
     assert job_version_reasons(lost, line(3, code="2")) == ("lineage known again",)
     assert job_version_reasons(known, line(2, code="1")) == ()
 
 
-def test_a_version_is_picked_by_number_or_by_the_beginning_of_its_id() -> None:
+def test_a_version_is_found_by_number_or_by_the_beginning_of_its_id() -> None:
     versions = [line(1), line(2), line(12)]
     assert pick(versions, "2").id == "a2"
     assert pick(versions, "a2").number == 2
-    with pytest.raises(ConfigError, match="begins several"):
+    with pytest.raises(ConfigError, match="several version ids begin"):
         pick(versions, "a1")
     with pytest.raises(NotFound):
         pick(versions, "3")
@@ -90,7 +90,7 @@ def test_versions_of_a_dataset_name_their_runs_and_readers(
     assert newest == versions[:1]
 
 
-def test_a_schema_that_is_not_known_has_not_changed() -> None:
+def test_an_unknown_schema_has_not_changed() -> None:
     assert schema_change(None, [["a"]]) == ""
     assert schema_change([["a"]], None) == ""
     assert schema_change([["a"]], [["a"]]) == ""

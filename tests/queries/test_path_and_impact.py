@@ -1,4 +1,4 @@
-"""Ways between two nodes and what a change reaches, in a real Neo4j."""
+"""Paths between two nodes and what a change affects, in a real Neo4j."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from headwater_graph.queries.answers import Answer
 from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.lineage.component import component
 from headwater_graph.queries.lineage.impact import impact
-from headwater_graph.queries.lineage.lineage import Scope
 from headwater_graph.queries.lineage.path import ANY_DEPTH, path
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import Neo4jReader
 
 from .graph_maker import GraphMaker, at_hour
@@ -19,7 +18,7 @@ from .graph_maker import GraphMaker, at_hour
 NOW = at_hour(100)
 
 
-def way(reader: Neo4jReader, maker: GraphMaker, source: str, target: str, scope: Scope = ANY_DEPTH) -> Answer:
+def path_of(reader: Neo4jReader, maker: GraphMaker, source: str, target: str, scope: Scope = ANY_DEPTH) -> Answer:
     start, end = (find(reader, (maker.namespace, name)) for name in (source, target))
     return path(reader, start, end, NOW, scope)
 
@@ -28,7 +27,7 @@ def steps(answer: Answer) -> list[str]:
     return [node.name[-1] for node in answer.nodes]
 
 
-def test_the_shortest_way_is_told_step_by_step(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_a_shortest_path_has_each_step(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     maker.run("long1", ["a"], ["x"])
     maker.run("long2", ["x"], ["y"])
     maker.run("long3", ["y"], ["c"])
@@ -36,7 +35,7 @@ def test_the_shortest_way_is_told_step_by_step(reader: Neo4jReader, driver: neo4
     maker.run("short2", ["b2"], ["c"])
     maker.alias("b", "b2")
     maker.store(driver)
-    found = way(reader, maker, "a", "c")
+    found = path_of(reader, maker, "a", "c")
     assert steps(found) == ["a", "short1", "b", "b2", "short2", "c"]
     nodes = found.by_key()
     assert [(nodes[e.source].name[-1], e.kind, nodes[e.target].name[-1]) for e in found.edges] == [
@@ -46,26 +45,24 @@ def test_the_shortest_way_is_told_step_by_step(reader: Neo4jReader, driver: neo4
         ("b2", "feeds", "short2"),
         ("short2", "produces", "c"),
     ]
-    assert steps(way(reader, maker, "a", "short2")) == ["a", "short1", "b", "b2", "short2"]
-    assert steps(way(reader, maker, "short1", "c")) == ["short1", "b", "b2", "short2", "c"]
-    assert steps(way(reader, maker, "a", "a")) == ["a"]
+    assert steps(path_of(reader, maker, "a", "short2")) == ["a", "short1", "b", "b2", "short2"]
+    assert steps(path_of(reader, maker, "short1", "c")) == ["short1", "b", "b2", "short2", "c"]
+    assert steps(path_of(reader, maker, "a", "a")) == ["a"]
 
 
-def test_where_there_is_no_way_the_answer_is_empty(
-    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
-) -> None:
+def test_without_a_path_the_answer_is_empty(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     maker.run("split", ["a", "b"], ["x", "y"], inputs={"x": ["a"]})
     maker.run("on", ["x"], ["z"])
     maker.store(driver)
-    assert steps(way(reader, maker, "b", "z")) == []
-    assert not way(reader, maker, "b", "z").cuts
-    assert steps(way(reader, maker, "z", "a")) == []
-    short = way(reader, maker, "a", "z", Scope(Limits(depth=1)))
+    assert steps(path_of(reader, maker, "b", "z")) == []
+    assert not path_of(reader, maker, "b", "z").truncations
+    assert steps(path_of(reader, maker, "z", "a")) == []
+    short = path_of(reader, maker, "a", "z", Scope(TraversalLimits(depth=1)))
     assert steps(short) == []
-    assert [cut.why for cut in short.cuts] == ["depth"]
+    assert [truncation.why for truncation in short.truncations] == ["depth"]
 
 
-def test_impact_tells_jobs_datasets_and_owners_by_distance(
+def test_impact_has_jobs_datasets_and_owners_by_distance(
     reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
 ) -> None:
     maker.run("load", ["raw"], ["orders"])
@@ -115,4 +112,4 @@ def test_the_component_is_the_same_from_every_node_of_the_stored_graph(
     names = {node.name[-1] for node in answer.nodes}
     assert names == {"raw", "load", "orders", "lake", "report", "table", "other", "alias", "reader"}
     assert len(answer.edges) == 9
-    assert not answer.cuts
+    assert not answer.truncations

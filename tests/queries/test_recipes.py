@@ -16,9 +16,11 @@ from headwater_graph.queries.reader import Neo4jReader, question_text
 from .graph_maker import GraphMaker
 
 ROOT = Path(__file__).parents[2]
-QUESTIONS = sorted(
-    path.name.removesuffix(".cypher") for path in (files("headwater_graph.queries") / "cypher").iterdir()
-)
+CYPHER = Path(str(files("headwater_graph.queries") / "cypher"))
+NAMES = sorted(path.relative_to(CYPHER).with_suffix("").as_posix() for path in CYPHER.rglob("*.cypher"))
+DIRECTED = {name for name in NAMES if "// Upstream every arrow of data is reversed (reader.py)." in question_text(name)}
+QUESTIONS = [(name, "downstream") for name in NAMES] + [(name, "upstream") for name in sorted(DIRECTED)]
+"""Every question, and its upstream form if it depends on the direction."""
 HEAD = re.compile(r"\A(?:// .+\n)+?// parameters: ((?:[a-zA-Z]+(?:, )?)+)\n")
 
 
@@ -26,18 +28,37 @@ def named_parameters(text: str) -> set[str]:
     return set(re.findall(r"\$([a-zA-Z]+)", text))
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", NAMES)
 def test_a_question_names_its_parameters_in_its_head(question: str) -> None:
     text = question_text(question)
     head = HEAD.match(text)
     assert head is not None
-    told = set() if head[1] == "none" else set(head[1].split(", "))
-    assert told == named_parameters(text)
+    parameters = set() if head[1] == "none" else set(head[1].split(", "))
+    assert parameters == named_parameters(text)
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_is_read_only_and_uses_an_index(question: str, driver: neo4j.Driver) -> None:
-    text = question_text(question)
+def test_nine_questions_depend_on_the_direction() -> None:
+    assert len(DIRECTED) == 9
+    assert all(question_text(name) != question_text(name, "upstream") for name in DIRECTED)
+
+
+def test_upstream_follows_the_edges_of_data_against_their_direction() -> None:
+    level = question_text("lineage/level", "upstream")
+    assert "MATCH (d)<-[e:PRODUCES]-(j:Job)" in level
+    assert "MATCH (j)<-[e:FEEDS]-(d:Dataset)" in level
+    runs = question_text("runs/level", "upstream")
+    assert "MATCH (r)<-[:READ_BY]-(v:DatasetVersion)" in runs
+    assert "OPTIONAL MATCH (v)<-[:WROTE]-(w:Run)" in runs
+    assert "EXISTS { (v)<-[:WROTE]-() } OR v.at IS NOT NULL AS made" in runs
+    at = question_text("lineage/jobs_of_datasets_at", "upstream")
+    assert "MATCH (d)<-[:HAS_OUTPUT]-(v:JobVersion)<-[:HAS_VERSION]-(j:Job)" in at
+    assert "-[:FEEDS|PRODUCES*0..3]->" in question_text("lineage/subgraph", "downstream", 3)
+    assert "<-[:PRODUCES|FEEDS*0..3]-" in question_text("lineage/subgraph", "upstream", 3)
+
+
+@pytest.mark.parametrize(("question", "direction"), QUESTIONS)
+def test_a_question_is_read_only_and_uses_an_index(question: str, direction: str, driver: neo4j.Driver) -> None:
+    text = question_text(question, direction)
     with driver.session(default_access_mode="READ") as session:
         summary = session.run(f"EXPLAIN {text}", dict.fromkeys(named_parameters(text))).consume()
     assert summary.query_type == "r"
@@ -49,26 +70,26 @@ def test_a_question_is_read_only_and_uses_an_index(question: str, driver: neo4j.
 
 
 SCANS = {
-    "datasets_of_namespace",
-    "jobs_of_namespace",
-    "namespaces",
-    "dataset_namespaces",
-    "dataset_by_tail",
-    "job_by_tail",
-    "report_conflicts",
-    "report_coverage",
-    "report_no_outputs",
-    "report_orphaned",
-    "report_stale",
-    "report_unknown",
-    "report_unmade",
-    "report_unread",
-    "search_columns",
-    "search_datasets",
-    "search_jobs",
-    "stats_namespaces",
+    "catalog/datasets",
+    "catalog/jobs",
+    "catalog/namespaces",
+    "catalog/dataset_namespaces",
+    "find/dataset_by_tail",
+    "find/job_by_tail",
+    "reports/conflicts",
+    "reports/coverage",
+    "reports/no_outputs",
+    "reports/orphaned",
+    "reports/stale",
+    "reports/unknown",
+    "reports/unmade",
+    "reports/unread",
+    "find/columns",
+    "find/datasets",
+    "find/jobs",
+    "stats/namespaces",
 }
-"""Questions that look through all nodes of a label, which is what they are asked for."""
+"""Questions that look through all nodes of a label, because they are about all of them."""
 
 
 def _operators(plan: object) -> list[str]:
@@ -78,7 +99,7 @@ def _operators(plan: object) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def told(driver: neo4j.Driver) -> dict[str, str]:
+def parameters(driver: neo4j.Driver) -> dict[str, str]:
     """A graph in which every recipe finds something, and the parameters of all of them."""
     maker = GraphMaker(f"ns-{uuid.uuid4().hex[:12]}")
     maker.run("extract", ["raw"], ["orders"])
@@ -100,15 +121,15 @@ def told(driver: neo4j.Driver) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("recipe", recipes(), ids=lambda recipe: recipe.title[:40])
-def test_a_recipe_finds_something(recipe: Recipe, told: dict[str, str], reader: Neo4jReader) -> None:
+def test_a_recipe_finds_something(recipe: Recipe, parameters: dict[str, str], reader: Neo4jReader) -> None:
     assert set(recipe.parameters) == named_parameters(recipe.text)
     others = {
         "versions of a job": ("name", "job"),
         "made from a dataset": ("name", "dataset"),
         "under a run": ("run", "dag"),
     }
-    replaced = {name: told[other] for part, (name, other) in others.items() if part in recipe.title}
-    assert reader.run(recipe.text, {name: told[name] for name in recipe.parameters} | replaced)
+    replaced = {name: parameters[other] for part, (name, other) in others.items() if part in recipe.title}
+    assert reader.run(recipe.text, {name: parameters[name] for name in recipe.parameters} | replaced)
 
 
 NODE = re.compile(r"\(:(\w+) \{([\w, ]+)\}\)")
@@ -118,13 +139,13 @@ EDGE = re.compile(r"\[:(\w+)(?: \{([\w, ]+)\})?\]")
 def test_the_model_and_the_manual_name_the_same_properties() -> None:
     manual = (ROOT / "docs" / "cypher.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", manual, re.MULTILINE))
-    told = {label: set(re.findall(r"`(\w+)`", cell)) for label, cell in rows.items()}
-    assert {label: set(names.split(", ")) for label, names in NODE.findall(model())} == told
+    documented = {label: set(re.findall(r"`(\w+)`", cell)) for label, cell in rows.items()}
+    assert {label: set(names.split(", ")) for label, names in NODE.findall(model())} == documented
 
 
-def test_the_model_names_every_relationship_that_is_there(told: dict[str, str], reader: Neo4jReader) -> None:
+def test_the_model_names_every_relationship_that_is_there(parameters: dict[str, str], reader: Neo4jReader) -> None:
     named = {kind for kind, _ in EDGE.findall(model())}
-    assert told
+    assert parameters
     assert {row["relationshipType"] for row in reader.run("CALL db.relationshipTypes()", {})} <= named
 
 

@@ -1,4 +1,4 @@
-"""What is missing or odd, in a real Neo4j."""
+"""What is missing or unusual, in a real Neo4j."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_each_report_finds_what_is_odd_and_nothing_else(name: str, reader: Neo4jReader, odd: GraphMaker) -> None:
+def test_each_report_finds_its_findings_and_nothing_else(name: str, reader: Neo4jReader, odd: GraphMaker) -> None:
     found = report(reader, name, NOW, ALL)
     assert tuple(row[1] for row in found.rows if row[0] == odd.namespace) == EXPECTED[name]
     assert all(len(row) == len(found.head) for row in found.rows)
-    assert not found.cut
+    assert not found.truncated
 
 
-def test_a_report_says_that_it_is_cut(reader: Neo4jReader, odd: GraphMaker) -> None:
+def test_a_report_says_that_it_is_truncated(reader: Neo4jReader, odd: GraphMaker) -> None:
     found = report(reader, "unread", NOW, 1)
-    assert (len(found.rows), found.cut) == (1, True)
+    assert (len(found.rows), found.truncated) == (1, True)
 
 
-def test_rows_tell_their_facts(reader: Neo4jReader, odd: GraphMaker) -> None:
+def test_rows_have_their_facts(reader: Neo4jReader, odd: GraphMaker) -> None:
     ns = odd.namespace
 
     def row(name: str) -> tuple[str | int, ...]:

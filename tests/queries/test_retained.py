@@ -10,10 +10,10 @@ import pytest
 
 from headwater_avro.times import micros_of
 from headwater_graph.queries.catalog.finding import find, find_run
-from headwater_graph.queries.lineage.lineage import Scope, lineage
+from headwater_graph.queries.lineage.lineage import lineage
+from headwater_graph.queries.lineage.scope import Scope
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.history import JobVersionLine, dataset_versions, job_versions
-from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import show_run
 from headwater_graph.retention.retain import retain
 from headwater_graph.settings import GraphSettings
@@ -36,7 +36,7 @@ def store(servers: Servers) -> Iterator[Neo4jStore]:
 
 
 @pytest.fixture
-def told(graph_server: GraphSettings, store: Neo4jStore) -> str:
+def namespace(graph_server: GraphSettings, store: Neo4jStore) -> str:
     """Three versions of `load` before the horizon and one after; `idle` and `moved` wrote only before it."""
     ns = f"ns-{uuid.uuid4().hex[:12]}"
 
@@ -66,45 +66,47 @@ def numbered(lines: list[JobVersionLine]) -> list[tuple[int, bool, tuple[str, ..
     return [(line.number, line.oldest, line.reasons) for line in lines]
 
 
-def test_versions_keep_their_numbers(reader: Neo4jReader, told: str) -> None:
-    load = find(reader, (told, "load"), ("job",))
-    four = (4, False, (f"inputs changed: + {told} d",))
-    three = (3, True, ("those before it were removed by retention",))
+def test_versions_retain_their_numbers(reader: Neo4jReader, namespace: str) -> None:
+    load = find(reader, (namespace, "load"), ("job",))
+    four = (4, False, (f"inputs changed: + {namespace} d",))
+    three = (3, True, ("retention removed the versions before it",))
     assert numbered(job_versions(reader, load)) == [four, three]
     assert numbered(job_versions(reader, load, limit=1)) == [four]
     assert numbered(job_versions(reader, load, below=4)) == [three]
     assert job_versions(reader, load, below=3) == []
 
 
-def test_of_several_writers_the_last_is_named_though_its_run_is_gone(reader: Neo4jReader, told: str) -> None:
-    answer = lineage(reader, find(reader, (told, "shared")), "upstream", NOW)
+def test_the_last_of_several_writers_is_named_though_its_run_is_removed(reader: Neo4jReader, namespace: str) -> None:
+    answer = lineage(reader, find(reader, (namespace, "shared")), "upstream", NOW)
     writer = answer.node(answer.start[0]).facts["lastWriter"]
-    assert (writer["job"], writer["run"]) == ([told, "idle"], f"{told}-idle-6")
+    assert (writer["job"], writer["run"]) == ([namespace, "idle"], f"{namespace}-idle-6")
     assert writer["version"]
 
 
-def test_as_of_a_time_before_the_horizon_the_answer_says_what_it_may_lack(reader: Neo4jReader, told: str) -> None:
-    x = find(reader, (told, "x"))
+def test_as_of_a_time_before_the_horizon_the_answer_says_that_it_may_be_incomplete(
+    reader: Neo4jReader, namespace: str
+) -> None:
+    x = find(reader, (namespace, "x"))
     notes = [
         lineage(reader, x, "upstream", NOW, Scope(as_of=day)).notes
         for day in (datetime(2026, 1, 9, tzinfo=UTC), HORIZON)
     ]
     horizon = "2026-01-10T00:00:00.000000Z"
-    said = f"retention has removed what was no longer valid at {horizon}: some of then may lack here"
+    said = f"the answer may be incomplete: retention has removed what was no longer valid at {horizon}"
     assert notes == [(said,), ()]
 
 
-def test_a_version_whose_run_is_gone_names_its_job_and_the_run_that_it_is_gone(reader: Neo4jReader, told: str) -> None:
-    made = dataset_versions(reader, find(reader, (told, "shared")))
-    assert [(one.made_by, one.job) for one in made] == [(f"{told}-idle-6", (told, "idle"))]
-    gone = show_run(reader, find_run(reader, f"{told}-idle-6"), NOW, run_view)
-    assert gone.run.marks == ("removed",)
+def test_a_version_of_a_removed_run_names_its_job_and_run(reader: Neo4jReader, namespace: str) -> None:
+    made = dataset_versions(reader, find(reader, (namespace, "shared")))
+    assert [(version.made_by, version.job) for version in made] == [(f"{namespace}-idle-6", (namespace, "idle"))]
+    removed = show_run(reader, find_run(reader, f"{namespace}-idle-6"), NOW)
+    assert removed.run.status == ("removed",)
 
 
-def test_a_writer_that_retention_removed_is_told_by_its_run(reader: Neo4jReader, told: str) -> None:
-    answer = lineage(reader, find(reader, (told, "left")), "upstream", NOW, Scope(past=True))
+def test_a_last_writer_whose_run_is_removed_is_named(reader: Neo4jReader, namespace: str) -> None:
+    answer = lineage(reader, find(reader, (namespace, "left")), "upstream", NOW, Scope(former_writers=True))
     (left,) = answer.nodes
-    assert left.marks == ("no writer now",)
+    assert left.status == ("no writer now",)
     assert left.facts["lastWriter"] == {
-        "run": f"{told}-moved-7", "state": "COMPLETE", "at": "2026-01-07T01:00:00.000000Z"
+        "run": f"{namespace}-moved-7", "state": "COMPLETE", "at": "2026-01-07T01:00:00.000000Z"
     }  # fmt: skip

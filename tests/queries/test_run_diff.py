@@ -11,22 +11,21 @@ import pytest
 from headwater_graph.model.records import Facets, Listing, Naming, RunRecord, pack
 from headwater_graph.queries.catalog.finding import NotFound, find_run
 from headwater_graph.queries.reader import Neo4jReader
-from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
-from headwater_graph.queries.runs.run_view import run_view
+from headwater_graph.queries.runs.run_diff import last_complete_run, run_diff
 
 from .graph_maker import GraphMaker, at_hour
 
 NOW = at_hour(100)
 
 
-def facets(**told: Any) -> Facets:
-    return {name: (1, 1, json.dumps(value).encode()) for name, value in told.items()}
+def facets(**values: Any) -> Facets:
+    return {name: (1, 1, json.dumps(value).encode()) for name, value in values.items()}
 
 
 def record(maker: GraphMaker, *, run: dict[str, Any], schema: list[Any], columns: dict[str, Any], code: str) -> bytes:
     """The record of a run of ``load`` that reads raw and writes orders."""
     of_output = facets(schema={"fields": schema}, columnLineage={"fields": columns})
-    of_job = facets(sourceCodeLocation={"version": code, "_producer": code}, gone={"_deleted": True})
+    of_job = facets(sourceCodeLocation={"version": code, "_producer": code}, deleted={"_deleted": True})
     return pack(
         RunRecord(
             jobs={(maker.namespace, "load"): Naming(1, 1, of_job)},
@@ -43,7 +42,7 @@ def source(maker: GraphMaker, column: str) -> dict[str, Any]:
     return {"inputFields": [{"namespace": maker.namespace, "name": "raw", "field": column}, {"name": "no key"}, 7]}
 
 
-def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_a_diff_has_all_that_differs(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     ns = maker.namespace
     feed1 = maker.run("feed", [], ["raw"], hour=1)
     worked = maker.run("load", ["raw"], ["orders"], hour=2, code="c1", codeVersion="c1")
@@ -69,9 +68,9 @@ def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, mak
         if node.get("id") in records:
             node["record"] = records[node["id"]]
     maker.store(driver)
-    last = last_that_worked(reader, find_run(reader, failed))
+    last = last_complete_run(reader, find_run(reader, failed))
     assert last.name == (worked,)
-    diff = run_diff(reader, last, find_run(reader, failed), NOW, run_view)
+    diff = run_diff(reader, last, find_run(reader, failed), NOW)
     assert [fact[0] for fact in diff.facts] == ["state", "job version", "code version"]
     assert diff.sides == (f"inputs changed: + {ns} more",)
     assert diff.read_versions == (
@@ -88,16 +87,18 @@ def test_all_that_differs_is_told(reader: Neo4jReader, driver: neo4j.Driver, mak
         ("run.extra.list", None, [1]),
         ("run.spark.conf.shuffle", "200", "10"),
     )
-    assert "gone" not in diff.after.told.job
+    assert "deleted" not in diff.after.view.job
     assert not diff.is_empty
-    assert run_diff(reader, last, last, NOW, run_view).is_empty
+    assert run_diff(reader, last, last, NOW).is_empty
 
 
-def test_a_job_that_never_worked_says_so(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_without_a_complete_run_before_it_there_is_no_diff(
+    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
+) -> None:
     only = maker.run("load", ["raw"], ["orders"], state="FAIL")
     maker.store(driver)
     with pytest.raises(NotFound, match="no run of this job was COMPLETE"):
-        last_that_worked(reader, find_run(reader, only))
+        last_complete_run(reader, find_run(reader, only))
 
 
 def test_an_open_run_is_compared_with_the_last_before_its_last_event(
@@ -107,4 +108,4 @@ def test_an_open_run_is_compared_with_the_last_before_its_last_event(
     maker.run("load", ["raw"], ["orders"], hour=9)
     still = maker.open_run("load", f"{maker.namespace}-open", hour=5)
     maker.store(driver)
-    assert last_that_worked(reader, find_run(reader, still)).name == (done,)
+    assert last_complete_run(reader, find_run(reader, still)).name == (done,)

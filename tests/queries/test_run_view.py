@@ -1,4 +1,4 @@
-"""What a run told is read as its graph is made: facets of datasets that went with a later snapshot don't count (specification 2.7)."""
+"""The facets of a run are read as they count in the graph: those that a later snapshot leaves out do not (specification 2.7)."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def listing(name: str) -> list[dict[str, Any]]:
 
 def test_a_snapshot_run_shows_the_datasets_of_its_last_listing() -> None:
     job = {"job": {"namespace": "n", "name": "j", "facets": {"jobType": SNAPSHOT}}}
-    told = run_view(record({"inputs": listing("gone")} | job, {"inputs": listing("stays")}))
-    assert told.inputs == {("n", "stays"): ({"schema": {"of": "stays"}}, {"rows": {"n": 1}})}
-    plain = run_view(record({"inputs": listing("gone")}, {"inputs": listing("stays")}))
-    assert list(plain.inputs) == [("n", "gone"), ("n", "stays")]
+    view = run_view(record({"inputs": listing("removed")} | job, {"inputs": listing("stays")}))
+    assert view.inputs == {("n", "stays"): ({"schema": {"of": "stays"}}, {"rows": {"n": 1}})}
+    plain = run_view(record({"inputs": listing("removed")}, {"inputs": listing("stays")}))
+    assert list(plain.inputs) == [("n", "removed"), ("n", "stays")]
 
 
-def test_deleted_facets_are_absent_and_a_placeholder_tells_nothing() -> None:
+def test_deleted_facets_are_absent_and_a_placeholder_has_none() -> None:
     job = {"job": {"namespace": "n", "name": "j", "facets": {"sql": {"query": "x"}}}}
-    gone = {"job": {"namespace": "n", "name": "j", "facets": {"sql": {"_deleted": True}}}}
+    deleted = {"job": {"namespace": "n", "name": "j", "facets": {"sql": {"_deleted": True}}}}
     assert run_view(record(job)).job == {"sql": {"query": "x"}}
-    assert run_view(record(job, gone)).job == {}
+    assert run_view(record(job, deleted)).job == {}
     assert run_view(None).value() == {}

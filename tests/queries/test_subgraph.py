@@ -1,4 +1,4 @@
-"""An answer that one statement foresees is the answer that the walk finds level by level, in a real Neo4j."""
+"""An answer from a subgraph is the answer of the traversal level by level, in a real Neo4j."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from headwater_avro.errors import ServerUnavailable
 from headwater_graph.queries.answers import Answer, Direction, Node
 from headwater_graph.queries.keys import dataset_node_key, job_node_key
-from headwater_graph.queries.lineage.lineage import Scope, lineage
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.lineage import lineage
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader, Neo4jReader, Row, question_text
 from headwater_graph.queries.values import answer_value
 from headwater_graph.settings import graph_settings
@@ -23,7 +23,7 @@ from .graph_maker import GraphMaker, at_hour
 
 NOW = at_hour(1_000)
 NAMES = st.sampled_from("abcdefgh")
-# A code version may have any character; a node whose texts have control characters has no summary.
+# A code version may have any character; a node with one that JSON escapes has no summary.
 CODES = st.sampled_from([None, "c1", 'c"2\\', "c\n3"])
 FACETS = st.sampled_from(
     [
@@ -39,18 +39,18 @@ DIRECTIONS: tuple[Direction, Direction] = ("upstream", "downstream")
 
 
 class LevelByLevel:
-    """A reader that foresees nothing."""
+    """A reader that finds no subgraph."""
 
     def __init__(self, reader: GraphReader) -> None:
         self.reader = reader
 
     def rows(self, question: str, /, **parameters: object) -> list[Row]:
-        return [] if question.endswith("_region") else self.reader.rows(question, **parameters)
+        return [] if question == "lineage/subgraph" else self.reader.rows(question, **parameters)
 
 
 @st.composite
 def made(draw: st.DrawFn) -> GraphMaker:
-    """Some jobs over eight datasets: cycles, several writers, aliases, explicit inputs, versions that are past."""
+    """Some jobs over eight datasets: cycles, several writers, aliases, explicit inputs, versions that are no longer current."""
     maker = GraphMaker(f"ns-{uuid.uuid4().hex[:12]}", summaries=draw(st.booleans()))
     since = draw(st.sampled_from([0.0, -17_000_000.1, 60_000_000.9]))
     for number in range(draw(st.integers(1, 9))):
@@ -62,9 +62,9 @@ def made(draw: st.DrawFn) -> GraphMaker:
         maker.run(job, reads, writes, hour=hour, inputs=inputs, streaming=streaming, unknown=unknown, code=draw(CODES))
     maker.job("j1", facets=draw(FACETS))
     maker.dataset("a", facets=draw(FACETS), dropped=draw(st.sampled_from([None, True])))
-    for one, other in draw(st.lists(st.tuples(NAMES, NAMES), max_size=2)):
-        if one < other:
-            maker.alias(one, other)
+    for name, other in draw(st.lists(st.tuples(NAMES, NAMES), max_size=2)):
+        if name < other:
+            maker.alias(name, other)
     if draw(st.booleans()):
         maker.open_run("j0", f"{maker.namespace}-open", hour=1)
     return maker
@@ -81,65 +81,69 @@ def starts(maker: GraphMaker) -> list[Node]:
 
 @settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 @given(maker=made())
-def test_what_is_foreseen_is_what_is_found(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_a_subgraph_and_single_levels_give_the_same_answer(
+    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
+) -> None:
     maker.store(driver)
     for start, direction, depth in itertools.product(starts(maker)[:6], DIRECTIONS, DEPTHS):
-        foreseen, found = (ask(each, start, direction, Limits(depth)) for each in (reader, LevelByLevel(reader)))
-        assert answer_value(foreseen) == answer_value(found)
+        from_subgraph, by_level = (
+            lineage_of(each, start, direction, TraversalLimits(depth)) for each in (reader, LevelByLevel(reader))
+        )
+        assert answer_value(from_subgraph) == answer_value(by_level)
 
 
 @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 @given(maker=made(), nodes=st.integers(1, 8), neighbours=st.integers(1, 3))
-def test_a_small_region_is_gone_beyond(
+def test_a_traversal_continues_beyond_a_small_subgraph(
     reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker, nodes: int, neighbours: int
 ) -> None:
     maker.store(driver)
     for start, direction in itertools.product(starts(maker)[:6], DIRECTIONS):
-        whole = ask(LevelByLevel(reader), start, direction, Limits(None))
-        few = ask(reader, start, direction, Limits(None, nodes=nodes))
+        whole = lineage_of(LevelByLevel(reader), start, direction, TraversalLimits(None))
+        few = lineage_of(reader, start, direction, TraversalLimits(None, nodes=nodes))
         assert len(few.nodes) == min(nodes, len(whole.nodes))
-        assert bool(few.cuts) == (len(few.nodes) < len(whole.nodes))
-        narrow = ask(reader, start, direction, Limits(None, neighbours))
-        assert narrow.cuts or answer_value(narrow)["nodes"] == answer_value(whole)["nodes"]
+        assert bool(few.truncations) == (len(few.nodes) < len(whole.nodes))
+        narrow = lineage_of(reader, start, direction, TraversalLimits(None, neighbours))
+        assert narrow.truncations or answer_value(narrow)["nodes"] == answer_value(whole)["nodes"]
 
 
-def ask(reader: GraphReader, start: Node, direction: Direction, limits: Limits) -> Answer:
+def lineage_of(reader: GraphReader, start: Node, direction: Direction, limits: TraversalLimits) -> Answer:
     return lineage(reader, start, direction, NOW, Scope(limits))
 
 
-def test_one_statement_is_all_that_a_walk_asks(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
+def test_a_traversal_needs_one_statement(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     for level in range(6):
         for side in "lr":
             maker.run(f"j{level}{side}", [f"t{level}l", f"t{level}r"], [f"t{level + 1}{side}"])
     maker.store(driver)
-    asked: list[str] = []
+    questions: list[str] = []
 
-    class Noting(LevelByLevel):
+    class Recording(LevelByLevel):
         def rows(self, question: str, /, **parameters: object) -> list[Row]:
-            asked.append(question)
+            questions.append(question)
             return self.reader.rows(question, **parameters)
 
     start = Node(dataset_node_key(maker.namespace, "t6l"), "dataset", (maker.namespace, "t6l"))
-    answer = ask(Noting(reader), start, "upstream", Limits(5))
+    answer = lineage_of(Recording(reader), start, "upstream", TraversalLimits(5))
     assert len(answer.nodes) == 1 + 9 + 10
-    assert [(cut.why, cut.total) for cut in answer.cuts] == [("depth", 1), ("depth", 1)]
-    assert asked == ["upstream_region"]
+    assert [(cut.why, cut.total) for cut in answer.truncations] == [("depth", 1), ("depth", 1)]
+    assert questions == ["lineage/subgraph"]
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_an_unreachable_server_is_an_error() -> None:
     with (
         Neo4jReader(graph_settings(uri="bolt://127.0.0.1:1")) as away,
         pytest.raises(ServerUnavailable, match=r"127\.0\.0\.1:1"),
     ):
-        ask(away, Node("key", "dataset", ("ns", "name")), "upstream", Limits())
+        lineage_of(away, Node("key", "dataset", ("ns", "name")), "upstream", TraversalLimits())
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_the_database_looks_at_no_node_twice(driver: neo4j.Driver, direction: Direction) -> None:
+def test_the_database_visits_no_node_twice(driver: neo4j.Driver, direction: Direction) -> None:
     """The plan: only a pruning breadth-first expansion is the same for one path and for 2^60."""
     for hops in (None, 3, 21):
         with driver.session(default_access_mode="READ") as session:
             names = ("key", "nodes", "rows", "before", "silent")
-            text = question_text(f"{direction}_region", hops)
+            text = question_text("lineage/subgraph", direction, hops)
             plan = session.run(f"EXPLAIN {text}", dict.fromkeys(names)).consume().plan
             assert "VarLengthExpand(Pruning,BFS" in str(plan)

@@ -12,12 +12,12 @@ import pytest
 from headwater_graph.queries.answers import Answer
 from headwater_graph.queries.catalog.finding import find, find_run
 from headwater_graph.queries.lineage.columns import column_lineage
-from headwater_graph.queries.lineage.lineage import Scope, lineage
+from headwater_graph.queries.lineage.lineage import lineage
+from headwater_graph.queries.lineage.scope import Scope
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.runs.history import dataset_versions, job_versions
-from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
+from headwater_graph.queries.runs.run_diff import last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import show_run
 from headwater_graph.settings import GraphSettings
 
@@ -27,7 +27,7 @@ NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def told(graph_server: GraphSettings, driver: neo4j.Driver) -> str:
+def namespace(graph_server: GraphSettings, driver: neo4j.Driver) -> str:
     """Two days of a small warehouse; returns its namespace."""
     namespace = f"ns-{uuid.uuid4().hex[:12]}"
     write(graph_server, warehouse(namespace))
@@ -63,8 +63,8 @@ def warehouse(ns: str) -> list[Event]:
         event("load", 2, 2, "START", ["raw", "more"], [orders("long", "b")], job_sourceCodeLocation=code("c2")),
         event("load", 2, 3, "FAIL", run_errorMessage={"message": "boom"}),
         event("open", 2, 4, "START", ["x"], ["never"]),
-        event("gone", 1, 4, "COMPLETE", ["y"], ["left"]),
-        event("gone", 2, 4, "COMPLETE", ["y"], ["moved"]),
+        event("moving", 1, 4, "COMPLETE", ["y"], ["left"]),
+        event("moving", 2, 4, "COMPLETE", ["y"], ["moved"]),
         {
             "eventTime": "2026-01-02T08:00:00Z",
             "dataset": {
@@ -77,7 +77,7 @@ def warehouse(ns: str) -> list[Event]:
     ]
 
 
-def ask(reader: Neo4jReader, ns: str, name: str, direction: Any = "upstream", **scope: Any) -> Answer:
+def lineage_of(reader: Neo4jReader, ns: str, name: str, direction: Any = "upstream", **scope: Any) -> Answer:
     return lineage(reader, find(reader, (ns, name)), direction, NOW, Scope(**scope))
 
 
@@ -85,86 +85,86 @@ def depths(answer: Answer) -> dict[str, int]:
     return {node.name[-1]: node.depth for node in answer.nodes}
 
 
-def test_upstream_crosses_aliases_and_obeys_explicit_lineage(reader: Neo4jReader, told: str) -> None:
-    assert depths(ask(reader, told, "x")) == {
+def test_upstream_crosses_aliases_and_obeys_explicit_lineage(reader: Neo4jReader, namespace: str) -> None:
+    assert depths(lineage_of(reader, namespace, "x")) == {
         "x": 0, "split": 1, "db.orders": 1, "s3/orders": 1, "load": 2, "raw": 2, "more": 2
     }  # fmt: skip
-    assert depths(ask(reader, told, "y")) == {"y": 0, "split": 1}
-    assert depths(ask(reader, told, "other", "downstream")) == {"other": 0, "split": 1}
+    assert depths(lineage_of(reader, namespace, "y")) == {"y": 0, "split": 1}
+    assert depths(lineage_of(reader, namespace, "other", "downstream")) == {"other": 0, "split": 1}
 
 
-def test_as_of_the_first_day_the_load_read_less(reader: Neo4jReader, told: str) -> None:
+def test_as_of_the_first_day_the_load_read_less(reader: Neo4jReader, namespace: str) -> None:
     first_day = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    assert depths(ask(reader, told, "s3/orders", as_of=first_day)) == {
+    assert depths(lineage_of(reader, namespace, "s3/orders", as_of=first_day)) == {
         "s3/orders": 0, "db.orders": 0, "load": 1, "raw": 1
     }  # fmt: skip
 
 
-def test_marks_come_from_what_was_told(reader: Neo4jReader, told: str) -> None:
-    nodes = {node.name[-1]: node for node in ask(reader, told, "raw", "downstream").nodes}
-    assert nodes["raw"].marks == ("dropped",)
-    assert nodes["stream"].marks == ("streaming",)
+def test_status_comes_from_the_events(reader: Neo4jReader, namespace: str) -> None:
+    nodes = {node.name[-1]: node for node in lineage_of(reader, namespace, "raw", "downstream").nodes}
+    assert nodes["raw"].status == ("dropped",)
+    assert nodes["stream"].status == ("streaming",)
     assert nodes["load"].facts["lastRunState"] == "FAIL"
     assert nodes["load"].facts["codeVersion"] == "c2"
     assert nodes["load"].facts["since"] == "2026-01-02T03:00:00.000000Z"
     assert "open" not in nodes
 
 
-def test_the_last_writer_of_an_orphan_is_named_and_the_past_walked(reader: Neo4jReader, told: str) -> None:
-    left = ask(reader, told, "left")
+def test_the_last_writer_of_an_orphan_is_named_and_followed(reader: Neo4jReader, namespace: str) -> None:
+    left = lineage_of(reader, namespace, "left")
     writer = left.node(left.start[0]).facts["lastWriter"]
-    assert writer["job"] == [told, "gone"]
-    assert writer["run"] == f"{told}-gone-1"
-    assert set(depths(ask(reader, told, "left", past=True))) >= {"left", "gone", "y", "split"}
+    assert writer["job"] == [namespace, "moving"]
+    assert writer["run"] == f"{namespace}-moving-1"
+    assert set(depths(lineage_of(reader, namespace, "left", former_writers=True))) >= {"left", "moving", "y", "split"}
 
 
-def test_columns_are_those_of_the_last_run_that_did_not_fail(reader: Neo4jReader, told: str) -> None:
-    answer = column_lineage(reader, find(reader, (told, "db.orders")), "upstream", ())
+def test_columns_are_those_of_the_last_run_that_did_not_fail(reader: Neo4jReader, namespace: str) -> None:
+    answer = column_lineage(reader, find(reader, (namespace, "db.orders")), "upstream", ())
     assert not answer.nodes
-    answer = column_lineage(reader, find(reader, (told, "s3/orders")), "upstream", ["id"])
+    answer = column_lineage(reader, find(reader, (namespace, "s3/orders")), "upstream", ["id"])
     assert [node.name[1:] for node in answer.nodes] == [("s3/orders", "id"), ("raw", "a")]
-    assert answer.edges[0].facts == {"job": [told, "load"], "type": "DIRECT"}
+    assert answer.edges[0].facts == {"job": [namespace, "load"], "type": "DIRECT"}
 
 
-def test_runs_show_their_versions_parents_and_facets(reader: Neo4jReader, told: str) -> None:
-    shown = show_run(reader, find_run(reader, f"{told}-split-1"), NOW, run_view)
+def test_runs_show_their_versions_parents_and_facets(reader: Neo4jReader, namespace: str) -> None:
+    shown = show_run(reader, find_run(reader, f"{namespace}-split-1"), NOW)
     assert [(use.dataset[1], use.made_by) for use in shown.writes] == [
-        ("x", f"{told}-split-1"),
-        ("y", f"{told}-split-1"),
+        ("x", f"{namespace}-split-1"),
+        ("y", f"{namespace}-split-1"),
     ]
     assert [use.dataset[1] for use in shown.reads] == ["db.orders", "other"]
-    dag = show_run(reader, find_run(reader, f"{told}-dag-1"), NOW, run_view)
-    assert [child.run.id for child in dag.children] == [f"{told}-load-1"]
-    failed = show_run(reader, find_run(reader, f"{told}-load-2"), NOW, run_view)
+    dag = show_run(reader, find_run(reader, f"{namespace}-dag-1"), NOW)
+    assert [child.run.id for child in dag.children] == [f"{namespace}-load-1"]
+    failed = show_run(reader, find_run(reader, f"{namespace}-load-2"), NOW)
     assert failed.error == "boom"
-    assert failed.told.job["sourceCodeLocation"] == {"version": "c2"}
-    assert failed.told.outputs[told, "s3/orders"][0]["schema"] == {"fields": [{"name": "id", "type": "long"}]}
-    still = show_run(reader, find_run(reader, f"{told}-open-2"), NOW, run_view)
-    assert still.run.marks == ("silent",)
+    assert failed.view.job["sourceCodeLocation"] == {"version": "c2"}
+    assert failed.view.outputs[namespace, "s3/orders"][0]["schema"] == {"fields": [{"name": "id", "type": "long"}]}
+    still = show_run(reader, find_run(reader, f"{namespace}-open-2"), NOW)
+    assert still.run.status == ("silent",)
 
 
-def test_what_has_changed_since_a_job_last_worked(reader: Neo4jReader, told: str) -> None:
-    failed = find_run(reader, f"{told}-load-2")
-    diff = run_diff(reader, last_that_worked(reader, failed), failed, NOW, run_view)
+def test_what_has_changed_since_the_last_complete_run(reader: Neo4jReader, namespace: str) -> None:
+    failed = find_run(reader, f"{namespace}-load-2")
+    diff = run_diff(reader, last_complete_run(reader, failed), failed, NOW)
     assert ("code version", "c1", "c2") in diff.facts
-    assert diff.sides == (f"inputs changed: + {told} more",)
-    assert diff.schemas == ((f"{told} s3/orders", "id int to long"),)
+    assert diff.sides == (f"inputs changed: + {namespace} more",)
+    assert diff.schemas == ((f"{namespace} s3/orders", "id int to long"),)
     assert len(diff.columns) == 2
     assert ("job.sourceCodeLocation.version", "c1", "c2") in diff.settings
 
 
-def test_histories_tell_reasons(reader: Neo4jReader, told: str) -> None:
-    versions = job_versions(reader, find(reader, (told, "load"), ("job",)))
+def test_histories_have_reasons(reader: Neo4jReader, namespace: str) -> None:
+    versions = job_versions(reader, find(reader, (namespace, "load"), ("job",)))
     assert [v.reasons for v in versions] == [
-        (f"inputs changed: + {told} more", "code version changed: c1 to c2"),
+        (f"inputs changed: + {namespace} more", "code version changed: c1 to c2"),
         ("first version",),
     ]
-    made = dataset_versions(reader, find(reader, (told, "s3/orders")))
+    made = dataset_versions(reader, find(reader, (namespace, "s3/orders")))
     assert [(v.state, v.reasons) for v in made] == [("FAIL", ("schema changed: id int to long",)), ("COMPLETE", ())]
 
 
-def test_the_run_graph_crosses_versions(reader: Neo4jReader, told: str) -> None:
-    answer = run_graph(reader, find_run(reader, f"{told}-load-1"), "downstream", NOW)
+def test_the_run_graph_crosses_versions(reader: Neo4jReader, namespace: str) -> None:
+    answer = run_graph(reader, find_run(reader, f"{namespace}-load-1"), "downstream", NOW)
     assert [node.name[1] for node in answer.nodes if node.kind == "version"] == ["s3/orders"]
-    answer = run_graph(reader, find_run(reader, f"{told}-gone-1"), "upstream", NOW)
-    assert [node.name[0] for node in answer.nodes if node.kind == "run"] == [f"{told}-gone-1"]
+    answer = run_graph(reader, find_run(reader, f"{namespace}-moving-1"), "upstream", NOW)
+    assert [node.name[0] for node in answer.nodes if node.kind == "run"] == [f"{namespace}-moving-1"]

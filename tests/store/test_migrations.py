@@ -129,7 +129,7 @@ def test_the_command_shows_the_steps_and_applies_them_with_an_option(
         return migrate(settings, STEPS)
 
     pending, migrate = schema.pending, schema.migrate
-    monkeypatch.setattr("headwater_cli.graph_migrate.where_the_graph_is", lambda: graph.settings)
+    monkeypatch.setattr("headwater_cli.graph_migrate.graph_location", lambda: graph.settings)
     monkeypatch.setattr(schema, "pending", of_steps)
     monkeypatch.setattr(schema, "migrate", by_steps)
     shown = CliRunner().invoke(command, ["migrate"], catch_exceptions=False)

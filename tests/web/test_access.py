@@ -13,11 +13,11 @@ from packaging.requirements import Requirement
 from pydantic import SecretStr
 
 from headwater_avro.errors import ConfigError
-from headwater_graph.queries.reader import GivenAnswers
 from headwater_web import MemorySink, WebSettings, create_app
 from headwater_web.access import Tokens
 from headwater_web.settings import web_settings
 
+from ..given_answers import GivenAnswers
 from .raw import sent, serving
 
 SEARCH = "/api/v1/graph/search?text=x"

@@ -18,13 +18,14 @@ from starlette.testclient import TestClient
 from headwater.fields import Destination, FieldOperation, MemoryRun, Source, apply, resolve
 from headwater_avro.errors import ConfigError, ServerUnavailable
 from headwater_graph.queries.free_cypher.run import FreeCypher
-from headwater_graph.queries.reader import GivenAnswers, Neo4jReader
+from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.reports.reports import Report
 from headwater_graph.settings import GraphSettings
 from headwater_graph.store import schema
 from headwater_web import MemorySink, WebSettings, create_app
 from headwater_web.settings import web_settings
 
+from ..given_answers import GivenAnswers
 from ..queries.events import run_event, write
 from ..queries.graph_maker import GraphMaker
 from .raw import client_of
@@ -205,7 +206,7 @@ def test_a_server_that_reaches_the_graph_is_ready(client: TestClient) -> None:
         raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
 
     settings = WebSettings(tokens=(SecretStr("open"),))
-    waiting = client_of(create_app(GivenAnswers(answers=away), MemorySink(), settings))
+    waiting = client_of(create_app(GivenAnswers({"catalog/answers": away}), MemorySink(), settings))
     assert waiting.get("/readyz").status_code == 503
     assert waiting.get("/healthz").status_code == 200
 
@@ -260,7 +261,7 @@ def test_a_graph_that_does_not_answer_is_503() -> None:
     def away(**_: object) -> list[Any]:
         raise ServerUnavailable("Neo4j", "bolt://secret:7687", "start it")
 
-    app = create_app(GivenAnswers(dataset_by_tail=away), MemorySink(), WebSettings())
+    app = create_app(GivenAnswers({"find/dataset_by_tail": away}), MemorySink(), WebSettings())
     answer = client_of(app).get(f"{GRAPH}/lineage/upstream?name=x")
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
@@ -379,7 +380,7 @@ def test_cypher_returns_rows(free: TestClient, stored: GraphMaker) -> None:
 def test_cypher_reaches_nothing_but_the_graph(free: TestClient, query: str) -> None:
     answer = run_cypher(free, query)
     assert answer.status_code == 400
-    assert "only the graph can be asked here" in answer.json()["detail"]
+    assert "only the graph can be read here" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -387,7 +388,7 @@ def test_cypher_reaches_nothing_but_the_graph(free: TestClient, query: str) -> N
     [
         ({"query": "CREATE (n:Nothing)"}, 400, "this would write"),
         ({"query": "// why not\nMATCH (n:Job) SET n.x = 1"}, 400, "this would write"),
-        ({"query": "PROFILE MATCH (n:Job) DETACH DELETE n"}, 400, "Neo4j does not take it"),
+        ({"query": "PROFILE MATCH (n:Job) DETACH DELETE n"}, 400, "Neo4j refuses it"),
         ({"query": "MATCH (n RETURN n"}, 400, "SyntaxError"),
         ({"query": "RETURN 1 AS a; MATCH (n) DETACH DELETE n"}, 400, "exactly one statement"),
         ({"query": "RETURN $x AS x"}, 400, "Expected parameter"),

@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 
 from headwater.transport.delivery import delivery_status
 from headwater.transport.sending import message_of_line
-from headwater_graph.queries.reader import GivenAnswers
 from headwater_web import DisabledSink, EventSink, KafkaSink, MemorySink, WebSettings, create_app
 from headwater_web.ingest import message_key
 
+from ..given_answers import GivenAnswers
 from ..servers import Servers
 from .raw import client_of
 

@@ -12,9 +12,10 @@ from starlette.testclient import TestClient
 from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.queries.catalog.finding import NotFound, find
 from headwater_graph.queries.keys import names_in
-from headwater_graph.queries.reader import GivenAnswers, Row
+from headwater_graph.queries.reader import Row
 from headwater_web import MemorySink, WebSettings, create_app
 
+from ..given_answers import GivenAnswers
 from .raw import client_of
 
 LONG = "x" * (MAX_KEY_LENGTH + 1)
@@ -27,11 +28,16 @@ class Graph:
         self.keys = 0
         counted = self._counted
         self.reader = GivenAnswers(
-            dataset_details=counted,
-            job_details=counted,
-            dataset_by_key=counted,
-            job_by_key=counted,
-            fields_of_dataset=counted,
+            dict.fromkeys(
+                (
+                    "catalog/dataset_details",
+                    "catalog/job_details",
+                    "find/dataset_by_key",
+                    "find/job_by_key",
+                    "columns/of_dataset",
+                ),
+                counted,
+            )
         )
         self.client: TestClient = client_of(create_app(self.reader, MemorySink(), WebSettings()))
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from headwater_graph.queries.free_cypher.run import FreeCypher
-from headwater_graph.queries.reader import GivenAnswers, Neo4jReader
+from headwater_graph.queries.reader import Neo4jReader
 from headwater_web import MemorySink, WebSettings, create_app
 
+from ..given_answers import GivenAnswers
 from .conftest import NOW
 
 with warnings.catch_warnings():

@@ -17,13 +17,14 @@ from headwater.transport.delivery import DeliveryStatus
 from headwater_avro.codec import read_message
 from headwater_avro.errors import ServerUnavailable
 from headwater_avro.events import Event
-from headwater_graph.queries.reader import GivenAnswers, Row
+from headwater_graph.queries.reader import Row
 from headwater_graph.queries.reports.reports import Report
 from headwater_stack import make_topics
 from headwater_stack.kafka_broker import KafkaBroker
 from headwater_web import KafkaSink, MemorySink, WebSettings, create_app
 from headwater_web import ingest as gateway
 
+from ..given_answers import GivenAnswers
 from ..servers import broker_of_its_own
 from ..transport.test_authorisation import free_ports
 from .raw import PATIENCE, sent, serving
@@ -145,7 +146,7 @@ def test_health_is_answered_while_questions_wait_for_the_graph() -> None:
         gate.passed()
         return []
 
-    graph = GivenAnswers(search=hangs, search_dataset=hangs, dataset_by_tail=hangs, answers=hangs)
+    graph = GivenAnswers({"find/datasets": hangs, "find/dataset_by_tail": hangs, "catalog/answers": hangs})
     app = create_app(graph, MemorySink(), WebSettings())
     with serving(app) as port, ThreadPoolExecutor(60) as pool:
         try:
@@ -289,7 +290,7 @@ def test_concurrent_readiness_requests_share_a_check() -> None:
         return []
 
     with (
-        serving(create_app(GivenAnswers(answers=answers), MemorySink(), WebSettings())) as port,
+        serving(create_app(GivenAnswers({"catalog/answers": answers}), MemorySink(), WebSettings())) as port,
         ThreadPoolExecutor(30) as pool,
     ):
         found = [pool.submit(sent, port, "/readyz", "Host: localhost") for _ in range(30)]
@@ -308,7 +309,7 @@ def test_readiness_reports_the_reason_for_each_part() -> None:
         with serving(create_app(graph, sink, WebSettings())) as port:
             return sent(port, target, "Host: localhost")
 
-    without_graph, without_kafka = GivenAnswers(answers=away), MemorySink(status="unavailable")
+    without_graph, without_kafka = GivenAnswers({"catalog/answers": away}), MemorySink(status="unavailable")
     assert answer(MemorySink(), "/readyz", without_graph)[0] == 503
     assert answer(MemorySink(), "/readyz?for=questions", without_graph)[0] == 503
     assert answer(MemorySink(), "/readyz?for=ingest", without_graph) == (200, b"ready\n")

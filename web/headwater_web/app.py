@@ -77,7 +77,7 @@ def create_app(
     for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):
         app.include_router(part.routes)
     app.include_router(ingest_routes(sink, settings))
-    readiness = Readiness({"questions": lambda: reader.rows("answers"), "ingest": sink.check})
+    readiness = Readiness({"questions": lambda: reader.rows("catalog/answers"), "ingest": sink.check})
     app.add_middleware(Guard, settings=settings, open_paths={"/healthz": health, "/readyz": readiness})
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])

@@ -45,5 +45,5 @@ def post_cypher(question: CypherQuestion, cypher: Annotated[FreeCypher, Depends(
     limit = question.limit or min(ROWS, cypher.rows)
     if limit > cypher.rows:
         raise Problem(400, f"limit is at most {cypher.rows} here")
-    found = cypher.within(limit).ask(question.query, question.parameters)
+    found = cypher.within(limit).run(question.query, question.parameters)
     return JSONResponse({"columns": found.columns, "rows": found.rows, "more": found.more})

@@ -20,17 +20,16 @@ from headwater_graph.queries.fields.operations import field_operations, find_fie
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.component import component
 from headwater_graph.queries.lineage.impact import impact
-from headwater_graph.queries.lineage.lineage import Scope, lineage
+from headwater_graph.queries.lineage.lineage import lineage
 from headwater_graph.queries.lineage.path import path
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.reports.coverage import NAME as COVERAGE
 from headwater_graph.queries.reports.coverage import coverage
 from headwater_graph.queries.reports.reports import REPORTS, Report, report
 from headwater_graph.queries.runs.history import NEWEST, dataset_versions, job_versions, two_versions, version_diff
-from headwater_graph.queries.runs.run_diff import last_that_worked, run_diff
+from headwater_graph.queries.runs.run_diff import last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
-from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
 from headwater_graph.queries.values import answer_value, impact_value, reference
 
@@ -91,17 +90,20 @@ def limits_of(
     depth: Annotated[int, Query(ge=0, description="in jobs")] = 10,
     neighbours: Annotated[int, Query(ge=1, description="of one node")] = 1_000,
     nodes: Annotated[int, Query(ge=1, description="of the whole answer")] = 5_000,
-) -> Limits:
+) -> TraversalLimits:
     """Return the limits of a traversal; raises Problem beyond the limits of this server."""
     most = (("depth", depth, context.settings.max_depth), ("neighbours", neighbours, context.settings.max_nodes))
     for name, requested, allowed in (*most, ("nodes", nodes, context.settings.max_nodes)):
         if requested > allowed:
             raise Problem(400, f"{name} is at most {allowed} on this server")
-    return Limits(depth, neighbours, nodes)
+    return TraversalLimits(depth, neighbours, nodes)
 
 
 def scope_of(
-    limits: Annotated[Limits, Depends(limits_of)], as_of: Time = None, active_since: Time = None, past: bool = False
+    limits: Annotated[TraversalLimits, Depends(limits_of)],
+    as_of: Time = None,
+    active_since: Time = None,
+    past: bool = False,
 ) -> Scope:
     """Return the part of the graph that a request selects."""
     return Scope(limits, read_time(as_of), past, read_time(active_since))
@@ -125,7 +127,7 @@ def entity_query(name: Name, namespace: Name | None = None, kind: Kind | None = 
     return EntityQuery(names, ("dataset", "job") if kind is None else (kind,))
 
 
-Bounds: TypeAlias = Annotated[Limits, Depends(limits_of)]
+Bounds: TypeAlias = Annotated[TraversalLimits, Depends(limits_of)]
 Scoped: TypeAlias = Annotated[Scope, Depends(scope_of)]
 Subject: TypeAlias = Annotated[EntityQuery, Depends(entity_query)]
 Columns: TypeAlias = Annotated[list[str], Query(default_factory=list)]
@@ -198,7 +200,7 @@ def get_operations(
 ) -> Response:
     """Return the operations that produced columns of a dataset, as reported by the last runs, and those of their sources."""
     dataset, columns = find_field(context.reader, entity_query(name, namespace).names, column)
-    return answered(request, field_operations(context.reader, run_view, dataset, columns, limits).value())
+    return answered(request, field_operations(context.reader, dataset, columns, limits).value())
 
 
 @routes.get("/search")
@@ -273,14 +275,14 @@ def get_run_graph(request: Request, context: Context, run_id: RunId, direction: 
 def get_run_diff(request: Request, context: Context, run_id: RunId, before: Name | None = None) -> Response:
     """Return the differences between the run ``before``, by default the last successful run, and this run."""
     after = find_run(context.reader, run_id)
-    first = last_that_worked(context.reader, after) if before is None else find_run(context.reader, before)
-    return answered(request, run_diff(context.reader, first, after, context.now, run_view).value())
+    first = last_complete_run(context.reader, after) if before is None else find_run(context.reader, before)
+    return answered(request, run_diff(context.reader, first, after, context.now).value())
 
 
 @routes.get("/runs/{run_id:path}")
 def get_run(request: Request, context: Context, run_id: RunId) -> Response:
     """Return a run: reads, writes, children, facets."""
-    return answered(request, show_run(context.reader, find_run(context.reader, run_id), context.now, run_view).value())
+    return answered(request, show_run(context.reader, find_run(context.reader, run_id), context.now).value())
 
 
 @routes.get("/{kind}s/show")
@@ -337,7 +339,7 @@ def _dataset_versions(reader: GraphReader, dataset: Node, limit: int, cursor: st
     moment, version = NEWEST if cursor is None else position_of(cursor, int, str)
     lines = dataset_versions(reader, dataset, limit + 1, (moment, version))
     more, shown = len(lines) > limit, lines[:limit]
-    return {"versions": [line.value() for line in shown]} | _next_if(more, *(shown[-1].place if more else ()))
+    return {"versions": [line.value() for line in shown]} | _next_if(more, *(shown[-1].position if more else ()))
 
 
 @routes.get("/reports")
@@ -361,8 +363,8 @@ def get_report(
             found = _page_of(context.letters(), skip, limit)
         case _:
             found = report(context.reader, name, context.now, limit, skip, since)
-    return answered(request, found.value() | _next_if(found.cut, skip + limit))
+    return answered(request, found.value() | _next_if(found.truncated, skip + limit))
 
 
 def _page_of(whole: Report, skip: int, limit: int) -> Report:
-    return replace(whole, rows=whole.rows[skip : skip + limit], cut=len(whole.rows) > skip + limit)
+    return replace(whole, rows=whole.rows[skip : skip + limit], truncated=len(whole.rows) > skip + limit)

@@ -19,15 +19,15 @@ from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.model.facet_properties import facets_of
 from headwater_graph.queries.answers import Direction, Node
 from headwater_graph.queries.catalog.finding import NotFound
-from headwater_graph.queries.catalog.node_status import time_text
 from headwater_graph.queries.catalog.pages import Listed, details, last_runs, namespaces, page
 from headwater_graph.queries.catalog.search import search
 from headwater_graph.queries.keys import dataset_node_key, job_node_key, names_in
 from headwater_graph.queries.lineage.component import DIRECTIONS
-from headwater_graph.queries.lineage.lineage import Scope, walked
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.lineage import traverse
+from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.runs.runs import RunFilter, RunLine, list_runs
+from headwater_graph.queries.values import time_text
 
 from .graph_api import Context
 from .guard import answered
@@ -136,7 +136,7 @@ def get_lineage(
 ) -> Response:
     """Return the lineage graph of a node, ``dataset:namespace:name`` or ``job:namespace:name``, in both directions to a depth."""
     start = node_named(context.reader, node_id)
-    scope = Scope(Limits(min(depth, context.settings.max_depth), nodes=context.settings.max_nodes))
+    scope = Scope(TraversalLimits(min(depth, context.settings.max_depth), nodes=context.settings.max_nodes))
     nodes: dict[str, Node] = {}
     edges: set[tuple[str, str]] = set()
     for direction in DIRECTIONS:
@@ -152,7 +152,7 @@ def _gather(
     nodes: dict[str, Node],
     edges: set[tuple[str, str]],
 ) -> None:
-    found = walked(reader, start, direction, scope)
+    found = traverse(reader, start, direction, scope)
     nodes.update(found.nodes)
     edges.update((edge.source, edge.target) for edge in found.edges.values() if edge.kind != "alias")
 

@@ -15,7 +15,7 @@ from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.pages import details
 from headwater_graph.queries.keys import dataset_node_key
 from headwater_graph.queries.lineage.columns import column_lineage
-from headwater_graph.queries.lineage.traversal import Limits
+from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 
 from .graph_api import Context
@@ -54,7 +54,7 @@ def get_column_lineage(
 
     A node is ``dataset:namespace:name``, ``datasetField:namespace:dataset:field`` or ``job:namespace:name`` (its outputs).
     """
-    limits = Limits(min(depth, context.settings.max_depth), nodes=context.settings.max_nodes)
+    limits = TraversalLimits(min(depth, context.settings.max_depth), nodes=context.settings.max_nodes)
     directions: tuple[Direction, ...] = ("upstream", "downstream") if with_downstream else ("upstream",)
     graph = _Graph()
     for dataset, columns in _starts(context.reader, node_id):
@@ -93,7 +93,7 @@ def _field_named(reader: GraphReader, node_id: str, rest: str) -> tuple[Node, li
     found = details(reader, "dataset", keys)
     for name, column in _fields(rest) if found else ():
         key = dataset_node_key(*name)
-        rows = reader.rows("fields_of_dataset", key=key) if key in found else []
+        rows = reader.rows("columns/of_dataset", key=key) if key in found else []
         if column in [row["name"] for row in rows]:
             return Node(key, "dataset", name), [column]
     raise NotFound(f"no node {node_id!r}")

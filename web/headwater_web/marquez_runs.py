@@ -17,8 +17,7 @@ from headwater_graph.audit.export.reconstruct import events_of
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.queries.catalog.finding import find_run
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.runs.run_events import RunView
-from headwater_graph.queries.runs.run_view import run_view
+from headwater_graph.queries.runs.run_view import RunView
 from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 
 from .graph_api import Context, Time, read_time
@@ -42,21 +41,21 @@ def get_facets(
     type: Annotated[Literal["run", "job"], Query()] = "run",  # noqa: A002 - Marquez's name
 ) -> Response:
     """Return the facets of a run, or those of its job in this run."""
-    details = show_run(context.reader, find_run(context.reader, run_id), context.now, run_view)
-    facets = details.told.run if type == "run" else details.told.job
+    details = show_run(context.reader, find_run(context.reader, run_id), context.now)
+    facets = details.view.run if type == "run" else details.view.job
     return answered(request, {"runId": details.run.id, "facets": dict(facets)})
 
 
 @routes.get("/jobs/runs/{run_id:path}")
 def get_run(request: Request, context: Context, run_id: PathName) -> Response:
     """Return a run."""
-    details = show_run(context.reader, find_run(context.reader, run_id), context.now, run_view)
+    details = show_run(context.reader, find_run(context.reader, run_id), context.now)
     return answered(request, run_details_value(details))
 
 
 def run_details_value(details: RunDetails) -> Value:
     """Return Marquez's ``Run`` with its job version and the dataset versions that it read and wrote."""
-    view = details.told
+    view = details.view
     job = details.run.job or ("", "")
     nominal = _facet(view, "nominalTime")
     version = {"namespace": job[0], "name": job[1], "version": details.version}
@@ -105,7 +104,7 @@ def get_events(
 def _events(
     reader: GraphReader, after: datetime | None, before: datetime | None, *, newest_first: bool
 ) -> Iterator[bytes]:
-    question = "event_runs_latest" if newest_first else "event_runs_earliest"
+    question = "runs/by_event_latest" if newest_first else "runs/by_event_earliest"
     skip = 0
     while rows := reader.rows(question, after=after, before=before, skip=skip, limit=PAGE):
         for row in rows:

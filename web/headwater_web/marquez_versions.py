@@ -21,7 +21,6 @@ from headwater_graph.queries.runs.history import (
     job_versions,
     pick,
 )
-from headwater_graph.queries.runs.run_view import run_view
 from headwater_graph.queries.runs.runs import show_run
 
 from .graph_api import MOST_VERSIONS, Context
@@ -146,10 +145,10 @@ def _facets(context: Context, line: DatasetVersionLine, name: tuple[str, str]) -
     if line.made_by is None:
         return {}
     try:
-        run = show_run(context.reader, find_run(context.reader, line.made_by), context.now, run_view)
+        run = show_run(context.reader, find_run(context.reader, line.made_by), context.now)
     except NotFound:
         return {}
-    return dict(run.told.outputs.get(name, ({}, {}))[0])
+    return dict(run.view.outputs.get(name, ({}, {}))[0])
 
 
 def _job_values(reader: GraphReader, row: Row, lines: Sequence[JobVersionLine]) -> list[Value]:

@@ -1,1 +1,1 @@
-"""Every question that one can ask the graph: values in, values out; the Cypher of each stands in ``cypher/*.cypher``."""
+"""Every question about the graph: values in, values out; the Cypher texts are in ``cypher/``."""

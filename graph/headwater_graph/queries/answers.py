@@ -1,4 +1,4 @@
-"""What an answer is made of: nodes, edges and what was cut; the same for tables, columns, runs and versions."""
+"""The parts of an answer: nodes, edges and truncations; the same for datasets and jobs, columns, runs and versions."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ Name: TypeAlias = tuple[str, ...]
 class Node(Struct, frozen=True, gc=False):
     """One node of an answer.
 
-    ``depth`` is its distance from the start, counted in jobs (or runs) on the way; ``marks`` are words such as
-    ``dropped``, ``placeholder``, ``removed``, ``lineage unknown``, ``silent``, ``streaming``; ``facts`` are JSON values.
+    ``depth`` is its distance from the start, counted in jobs (or runs); ``status`` has terms such as ``dropped``,
+    ``placeholder``, ``removed``, ``lineage unknown``, ``silent``, ``streaming``; ``facts`` are JSON values.
     """
 
     key: str
     kind: Kind
     name: Name
     depth: int = 0
-    marks: tuple[str, ...] = ()
+    status: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Edge(Struct, frozen=True, gc=False):
     """One edge, in the direction in which data flows; ``source`` and ``target`` are keys of nodes.
 
-    ``kind`` is ``feeds``, ``produces``, ``alias``, ``derives``, ``reads`` or ``wrote``; a ``past`` one is no longer current.
+    ``kind`` is ``feeds``, ``produces``, ``alias``, ``derives``, ``covers``, ``read`` or ``wrote``; a ``former`` edge is no
+    longer current.
     """
 
     source: str
     target: str
     kind: str
     facts: Mapping[str, Any] = field(default_factory=dict)
-    past: bool = False
+    former: bool = False
 
 
 BY_NAME = attrgetter("name")
@@ -53,12 +54,12 @@ def nearest_first(nodes: Iterable[Node]) -> tuple[Node, ...]:
     groups: dict[tuple[int, str], list[Node]] = {}
     for node in nodes:
         groups.setdefault((node.depth, node.kind), []).append(node)
-    return tuple(node for at in sorted(groups) for node in sorted(groups[at], key=BY_NAME))
+    return tuple(node for group in sorted(groups) for node in sorted(groups[group], key=BY_NAME))
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """Something that is not shown: at which node (its key; None: in all), why, and how many of how many are.
+class Truncation:
+    """Something that is not shown: at which node (its key; None: in all), because of which limit, and how many of how many are.
 
     ``why`` is ``depth``, ``neighbours`` or ``size``; ``total`` is None where it was not counted.
     """
@@ -71,16 +72,16 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A part of the graph: what was asked, where it starts, nodes in order of distance, edges, and what was cut.
+    """A part of the graph: the question, the start, nodes in order of distance, edges, and truncations.
 
-    It is the whole truth exactly if ``cuts`` is empty.
+    It is complete exactly if ``truncations`` is empty.
     """
 
     question: Mapping[str, Any]
     start: tuple[str, ...]
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
-    cuts: tuple[Cut, ...] = ()
+    truncations: tuple[Truncation, ...] = ()
     notes: tuple[str, ...] = ()
 
     def node(self, key: str) -> Node:

@@ -1,4 +1,4 @@
-"""What identifies a node: the reader's names for the keys that the writer stores."""
+"""The keys of nodes, as the writer stores them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The read port: one question by its name and parameters, answered by rows; Neo4j behind it, or answers given beforehand."""
+"""The read port: a question by its name and parameters, answered by rows; and Neo4j behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.resources import files
@@ -12,7 +13,7 @@ from headwater_avro.errors import ConfigError, ServerUnavailable, StoreBusy, Sto
 from headwater_graph.settings import GraphSettings
 
 if TYPE_CHECKING:
-    # The driver takes half a second to import: only those pay who ask.
+    # The driver takes half a second to import: only a command that queries the graph pays for it.
     import neo4j
 
 Row: TypeAlias = Mapping[str, Any]
@@ -20,10 +21,23 @@ Row: TypeAlias = Mapping[str, Any]
 READ_TIMEOUT = "HEADWATER_NEO4J_READ_TIMEOUT"
 """The setting of how long a question may take."""
 
+_DATA_FLOW = re.compile(r"-\[\w*:(?:FEEDS|PRODUCES|DERIVES|WROTE|READ_BY)\b[^]]*\]->|:HAS_(?:INPUT|OUTPUT)\b")
+"""What a question has in one form downstream and in another upstream."""
+
+_UPSTREAM_TYPES = {
+    "FEEDS": "PRODUCES",
+    "PRODUCES": "FEEDS",
+    "WROTE": "READ_BY",
+    "READ_BY": "WROTE",
+    "HAS_INPUT": "HAS_OUTPUT",
+    "HAS_OUTPUT": "HAS_INPUT",
+}
+
 
 class GraphReader(Protocol):
-    """Answers questions, each named after its file in ``questions/cypher``; never writes.
+    """Answers questions, each named after its file in ``queries/cypher``, such as ``lineage/level``; never writes.
 
+    ``direction`` and ``hops`` are parameters of the text (see ``question_text``), the others are parameters of the statement.
     Raises ServerUnavailable where the server does not answer, ConfigError where it refuses or takes too long, SchemaMismatch
     where the graph has another schema.
     """
@@ -32,13 +46,27 @@ class GraphReader(Protocol):
 
 
 @cache
-def question_text(question: str, hops: object = None) -> str:
-    """Return the Cypher of a question; FileNotFoundError where there is none of this name.
+def question_text(question: str, direction: object = None, hops: object = None) -> str:
+    """Return the Cypher of a question; FileNotFoundError if there is none of this name.
 
-    ``hops`` is how many edges long a way behind ``*0..`` may be, None for any length: Cypher takes no parameter there.
+    Files contain questions about both directions as they are downstream. For ``upstream`` each arrow along which data
+    flows is reversed, and what reads takes the place of what writes. ``hops`` is the greatest length of a path where the
+    text has ``*0..``, None for any length: Cypher takes no parameter there.
     """
     text = (files(__package__) / "cypher" / f"{question}.cypher").read_text(encoding="utf-8")
+    if direction == "upstream":
+        text = _DATA_FLOW.sub(_upstream, text)
     return text if hops is None else text.replace("*0..]", f"*0..{hops:d}]")
+
+
+def _upstream(flow: re.Match[str]) -> str:
+    """Return the upstream form of an arrow or a relationship type.
+
+    >>> _DATA_FLOW.sub(_upstream, "(d)-[e:FEEDS]->(j)-[:HAS_VERSION]->(v)-[:HAS_OUTPUT]->(d)")
+    '(d)<-[e:PRODUCES]-(j)-[:HAS_VERSION]->(v)-[:HAS_INPUT]->(d)'
+    """
+    text = re.sub(r"[A-Z_]+", lambda name: _UPSTREAM_TYPES.get(name[0], name[0]), flow[0])
+    return f"<{text.removesuffix('>')}" if text.endswith(">") else text
 
 
 class Neo4jReader:
@@ -50,7 +78,7 @@ class Neo4jReader:
         self._settings = settings
         self._exits = ExitStack()
         self._driver = self._exits.enter_context(connected(settings))
-        self._schema_known = False
+        self._schema_checked = False
 
     def __enter__(self) -> Neo4jReader:
         return self
@@ -64,13 +92,11 @@ class Neo4jReader:
 
     def rows(self, question: str, /, **parameters: object) -> list[Row]:
         self._check_schema()
-        found = self.run(question_text(question, parameters.get("hops")), parameters)
-        # One record of many maps costs the driver a tenth of what as many records do.
-        return (
-            [row for record in found for row in record["rows"]]
-            if found and list(found[0].keys()) == ["rows"]
-            else found
-        )
+        text = question_text(question, parameters.pop("direction", None), parameters.pop("hops", None))
+        found = self.run(text, parameters)
+        # One record of many maps takes the driver a tenth of the time of as many records.
+        is_one_list = found and list(found[0].keys()) == ["rows"]
+        return [row for record in found for row in record["rows"]] if is_one_list else found
 
     def run(
         self,
@@ -82,10 +108,10 @@ class Neo4jReader:
     ) -> list[Row]:
         """Run any Cypher that only reads, for at most ``timeout`` seconds; no more than ``limit`` rows are fetched.
 
-        ``setting`` is named where the time was too short. Raises StoreRefused where the text is wrong or would write, besides
-        what ``rows`` raises.
+        The error for a timeout names ``setting``. Raises StoreRefused where the text is wrong or would write, besides what
+        ``rows`` raises.
         """
-        with self._asked(text, parameters, timeout, setting) as result:
+        with self._result(text, parameters, timeout, setting) as result:
             return [*result] if limit is None else [*result.fetch(limit)]
 
     def plan(self, text: str, parameters: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
@@ -93,7 +119,7 @@ class Neo4jReader:
 
         Raises as ``run`` does.
         """
-        with self._asked(f"EXPLAIN {text}", parameters) as result:
+        with self._result(f"EXPLAIN {text}", parameters) as result:
             summary = result.consume()
         plans = [summary.plan] if summary.plan else []
         for plan in plans:
@@ -101,15 +127,15 @@ class Neo4jReader:
         return summary.query_type or "s", tuple(plan["operatorType"].partition("@")[0] for plan in plans)
 
     def _check_schema(self) -> None:
-        """Refuse a graph of another schema: an answer would lack what the graph does not have yet, and not say so."""
+        """Refuse a graph of another schema: answers would lack what it does not have yet, and not say so."""
         from headwater_graph.store import schema
 
-        if not self._schema_known:
+        if not self._schema_checked:
             schema.check(next((row["version"] for row in self.run(schema.STORED, {})), None))
-            self._schema_known = True
+            self._schema_checked = True
 
     @contextmanager
-    def _asked(
+    def _result(
         self, text: str, parameters: Mapping[str, object], timeout: float | None = None, setting: str = READ_TIMEOUT
     ) -> Iterator[neo4j.Result]:
         from neo4j import Query
@@ -122,22 +148,13 @@ class Neo4jReader:
             with translated(self._settings), self._session() as session:
                 yield session.run(query, dict(parameters))
         except StoreTimedOut as fault:
-            raise ConfigError(f"no answer within {seconds:g} s: narrow it, or give it longer ({setting})") from fault
+            raise ConfigError(
+                f"no answer within {seconds:g} s: narrow the question, or raise the limit ({setting})"
+            ) from fault
         except StoreExhausted as fault:
-            raise ConfigError(f"too much to answer within Neo4j's memory: narrow it ({fault})") from fault
+            raise ConfigError(f"the answer needs more memory than Neo4j has: narrow the question ({fault})") from fault
         except StoreBusy as fault:
-            raise ServerUnavailable("Neo4j", str(self._settings.uri), f"it is busy, ask again ({fault})") from fault
+            raise ServerUnavailable("Neo4j", str(self._settings.uri), f"it is busy, try again ({fault})") from fault
 
     def _session(self) -> neo4j.Session:
         return self._driver.session(database=self._settings.database, default_access_mode="READ")
-
-
-class GivenAnswers:
-    """A GraphReader that needs no server: each question's rows are given, or a function of its parameters."""
-
-    def __init__(self, **answers: Sequence[Row] | Callable[..., Sequence[Row]]) -> None:
-        self._answers = answers
-
-    def rows(self, question: str, /, **parameters: object) -> list[Row]:
-        answer = self._answers.get(question, ())
-        return list(answer(**parameters) if callable(answer) else answer)

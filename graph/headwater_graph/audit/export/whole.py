@@ -54,11 +54,11 @@ def _lines(
         yield from events
         if not filtered:
             told.add_run(record)
-    kept = _pages(reader, "export_job_events", job=job)
-    for text in [kept, _pages(reader, "export_dataset_events")] if job is None else [kept]:
+    kept = _pages(reader, "export/job_events", job=job)
+    for text in [kept, _pages(reader, "export/dataset_events")] if job is None else [kept]:
         yield from _kept(text, told, since)
     if not filtered:
-        for row in _pages(reader, "export_datasets"):
+        for row in _pages(reader, "export/datasets"):
             key = (row["namespace"], row["name"])
             yield from told.rest_of(key, unpack(row["record"], DatasetRecord))
 
@@ -75,7 +75,7 @@ def _runs(reader: GraphReader, job: str | None, since: datetime | None) -> Itera
     """All runs with records, by the time of their last event; ``seen`` are those of the time at which a page ended."""
     time: object = since or FIRST
     seen: list[str] = []
-    question, named = ("export_runs", {}) if job is None else ("export_runs_of_job", {"job": job})
+    question, named = ("export/runs", {}) if job is None else ("export/runs_of_job", {"job": job})
     while rows := reader.rows(question, time=time, seen=seen, limit=PAGE, **named):
         yield from rows
         last = rows[-1]["time"]

@@ -1,4 +1,4 @@
-"""Which jobs and datasets are in use: jobs of which a run has ended since a time, datasets that those read or write now."""
+"""Active jobs and datasets: jobs of which a run has ended since a time, and the datasets that these read or write now."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from datetime import datetime
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.reader import GraphReader
 
-_QUESTIONS = {"job": "active_jobs", "dataset": "active_datasets"}
+_QUESTIONS = {"job": "status/active_jobs", "dataset": "status/active_datasets"}
 
 
 def active_keys(reader: GraphReader, kind: str, keys: Iterable[str], since: datetime) -> set[str]:
-    """Return which keys of jobs or datasets are of ones in use."""
-    asked = sorted(set(keys))
-    return {row["key"] for row in reader.rows(_QUESTIONS[kind], keys=asked, since=since)} if asked else set()
+    """Return those of the keys of jobs or datasets that belong to active ones."""
+    wanted = sorted(set(keys))
+    return {row["key"] for row in reader.rows(_QUESTIONS[kind], keys=wanted, since=since)} if wanted else set()
 
 
 def active(reader: GraphReader, nodes: Sequence[Node], since: datetime | None) -> list[Node]:
-    """Return the nodes without the jobs and datasets that are not in use; all of them where no time is given."""
+    """Return the nodes without inactive jobs and datasets; all of them if no time is given."""
     if since is None:
         return list(nodes)
-    alive = {
+    active_by_kind = {
         kind: active_keys(reader, kind, (node.key for node in nodes if node.kind == kind), since) for kind in _QUESTIONS
     }
-    return [node for node in nodes if node.kind not in alive or node.key in alive[node.kind]]
+    return [node for node in nodes if node.kind not in active_by_kind or node.key in active_by_kind[node.kind]]

@@ -1,4 +1,4 @@
-"""Pages of jobs and datasets by namespace, with what a catalogue shows of each."""
+"""Pages of jobs and datasets by namespace, with the details that a catalogue shows."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ Listed = Literal["job", "dataset"]
 
 def namespaces(reader: GraphReader) -> list[str]:
     """Return the namespaces of all jobs and datasets, sorted."""
-    return [row["name"] for row in reader.rows("namespaces")]
+    return [row["name"] for row in reader.rows("catalog/namespaces")]
 
 
 def dataset_namespaces(reader: GraphReader) -> list[str]:
     """Return the namespaces of all datasets, sorted."""
-    return [row["name"] for row in reader.rows("dataset_namespaces")]
+    return [row["name"] for row in reader.rows("catalog/dataset_namespaces")]
 
 
 def page(reader: GraphReader, kind: Listed, namespace: str | None, limit: int, offset: int) -> tuple[list[Row], int]:
     """Return details of a page of jobs or datasets by name, and how many there are in all."""
-    rows = reader.rows(f"{kind}s_of_namespace", namespace=namespace, limit=limit, offset=offset)
+    rows = reader.rows(f"catalog/{kind}s", namespace=namespace, limit=limit, offset=offset)
     found = details(reader, kind, [row["key"] for row in rows])
     return [found[row["key"]] for row in rows], rows[0]["total"] if rows else offset and _total(reader, kind, namespace)
 
 
 def _total(reader: GraphReader, kind: Listed, namespace: str | None) -> int:
-    """How many there are, where a page lies beyond the last one."""
-    rows = reader.rows(f"{kind}s_of_namespace", namespace=namespace, limit=1, offset=0)
+    """Return how many there are, for a page beyond the last one."""
+    rows = reader.rows(f"catalog/{kind}s", namespace=namespace, limit=1, offset=0)
     return int(rows[0]["total"]) if rows else 0
 
 
 def details(reader: GraphReader, kind: Listed, keys: Sequence[str]) -> dict[str, Row]:
     """Return details of jobs or datasets by their keys; what the graph does not have is left out."""
-    return {row["key"]: row for row in reader.rows(f"{kind}_details", keys=list(keys))} if keys else {}
+    return {row["key"]: row for row in reader.rows(f"catalog/{kind}_details", keys=list(keys))} if keys else {}
 
 
 def last_runs(reader: GraphReader, jobs: Sequence[Row]) -> dict[str, Row]:
     """Return the last run of each job's current version, by run id."""
     keys = run_node_keys(row["lastRun"] for row in jobs if row["lastRun"])
-    return {row["id"]: row for row in reader.rows("run_nodes", keys=keys)} if keys else {}
+    return {row["id"]: row for row in reader.rows("runs/nodes", keys=keys)} if keys else {}

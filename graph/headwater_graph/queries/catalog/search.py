@@ -9,7 +9,7 @@ KINDS: tuple[Kind, ...] = ("dataset", "job", "column", "run")
 
 
 def search(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limit: int = 20) -> list[Node]:
-    """Return at most ``limit`` nodes of each kind whose name holds a text, whatever the case; of runs, whose id begins so.
+    """Return at most ``limit`` nodes of each kind whose name contains a text in any case; of runs, those whose id begins with it.
 
     Whole names come before beginnings, those before ends, and these before the rest; shorter names come first.
     """
@@ -21,8 +21,8 @@ def search(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limi
 
 def _rows(reader: GraphReader, kind: Kind, text: str, limit: int) -> list[Row]:
     if kind == "run":
-        return reader.rows("run_by_prefix", prefix=text, limit=limit)
-    return reader.rows(f"search_{kind}s", text=text.lower(), limit=limit)
+        return reader.rows("runs/by_prefix", prefix=text, limit=limit)
+    return reader.rows(f"find/{kind}s", text=text.lower(), limit=limit)
 
 
 def _node(kind: Kind, row: Row) -> Node:

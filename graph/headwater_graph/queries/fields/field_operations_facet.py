@@ -1,7 +1,7 @@
-"""The facet ``headwater_fieldOperations``: a set of operations on fields, and which of them made a field (seed 002).
+"""The facet ``headwater_fieldOperations``: a set of operations on fields, and which of them made a field (docs/fields.md).
 
 Its schema is ``urn:headwater:facets:1-0-0:FieldOperationsDatasetFacet``. An operation is a hyper-edge: all its inputs feed
-all its outputs. What a filter, a join or a sort has to do with a field is that it influences the dataset as a whole.
+all its outputs. A filter, a join or a sort influences a dataset as a whole.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from headwater_avro.names import Key
 
 FACET: Final = "headwater_fieldOperations"
 NAMESPACE: Final = "urn:headwater:field-operations"
-"""Where sets of operations are told, each as the facet of a dataset whose name is its fingerprint."""
+"""The namespace of the datasets that carry sets of operations as a facet; the name of each is the fingerprint of its set."""
 
 INFLUENCES = frozenset(("join", "filter", "group", "sort", "window", "condition"))
-"""The kinds of operations that influence every field of what they reach."""
+"""The kinds of operations that influence every field of the datasets that they reach."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-class End(Struct, frozen=True):
+class DatasetName(Struct, frozen=True):
     """A dataset that is read or written."""
 
     namespace: str
@@ -35,20 +35,20 @@ class End(Struct, frozen=True):
         return (self.namespace, self.name)
 
 
-class Link(Struct, frozen=True):
-    """An input: a field as the operation ``origin`` (its id) made it; without origin nobody made it."""
+class InputField(Struct, frozen=True):
+    """A field as the operation with the id ``origin`` made it; without ``origin`` no operation made it."""
 
     field: str
     origin: str | None = None
 
     @property
     def name(self) -> str:
-        """The field as column lineage names it: without the escapes of a path."""
+        """The field as column lineage names it, without the escapes of a path."""
         return column_name(self.field)
 
 
 class FieldOperation(Struct, frozen=True, omit_defaults=True):
-    """One operation: a ``read``, ``transform`` or ``write``. ``reaches`` are the datasets it can influence, None: all."""
+    """A ``read``, ``transform`` or ``write``; ``reaches`` are the datasets that it can influence, None for all."""
 
     id: str
     type: str
@@ -56,93 +56,94 @@ class FieldOperation(Struct, frozen=True, omit_defaults=True):
     description: str | None = None
     kind: str | None = None
     masking: bool = False
-    dataset: End | None = None
-    inputs: tuple[Link, ...] = ()
+    dataset: DatasetName | None = None
+    inputs: tuple[InputField, ...] = ()
     outputs: tuple[str, ...] = ()
-    reaches: tuple[End, ...] | None = None
+    reaches: tuple[DatasetName, ...] | None = None
 
     def writes(self, dataset: Key) -> bool:
-        """Tell whether it puts fields into the dataset."""
+        """Return whether the operation writes fields of the dataset."""
         return self.type == "write" and self.dataset is not None and self.dataset.key == dataset
 
     def influences(self, dataset: Key) -> bool:
-        """Tell whether it influences the dataset as a whole."""
-        return self.kind in INFLUENCES and (self.reaches is None or dataset in {end.key for end in self.reaches})
+        """Return whether the operation influences the dataset as a whole."""
+        return self.kind in INFLUENCES and (
+            self.reaches is None or dataset in {reached.key for reached in self.reaches}
+        )
 
 
 class FieldOperations(Struct, frozen=True):
-    """A set of operations in topological order; ``cut`` says what is left out of it."""
+    """A set of operations in topological order; ``truncated`` says what is left out of it."""
 
     fingerprint: str
     operations: tuple[FieldOperation, ...] = ()
-    cut: str | None = None
+    truncated: str | None = field(default=None, name="cut")
 
     def columns(self, dataset: Key) -> frozenset[str]:
         """Return the columns of a dataset that the operations write."""
-        return frozenset(link.name for one in self.operations if one.writes(dataset) for link in one.inputs)
+        return frozenset(source.name for write in self.operations if write.writes(dataset) for source in write.inputs)
 
 
-class Made(Struct, frozen=True):
-    """The operations that made some columns, in their order, and the source columns that they took, by dataset."""
+class Derivation(Struct, frozen=True):
+    """The operations that made some columns, in their order, and the source columns that they read, by dataset."""
 
     operations: tuple[FieldOperation, ...] = ()
     sources: Mapping[Key, frozenset[str]] = field(default_factory=dict)
 
 
 def operations_in(facets: Mapping[str, Any]) -> FieldOperations | None:
-    """Return the operations that a dataset's facets tell; None where they tell none, or none that can be read."""
+    """Return the operations in the facets of a dataset; None if there are none, or none that are valid."""
     try:
         return msgspec.convert(facets.get(FACET), FieldOperations)
     except msgspec.ValidationError:
         return None
 
 
-def made_by(told: FieldOperations, dataset: Key, columns: frozenset[str]) -> Made:
+def derivation_of(operations: FieldOperations, dataset: Key, columns: frozenset[str]) -> Derivation:
     """Return what made these columns of a dataset: their writes, all that led to them, and what influenced them.
 
-    Nothing where none of the columns is written. A set whose inputs were cut is returned whole.
+    Nothing if none of the columns is written. A truncated set is returned whole.
     """
-    if told.cut:
-        return Made(told.operations)
+    if operations.truncated:
+        return Derivation(operations.operations)
+    by_id = {operation.id: operation for operation in operations.operations}
     writes = {
-        one.id: replaced(one, [link for link in one.inputs if link.name in columns])
-        for one in told.operations
-        if one.writes(dataset)
+        name: with_inputs(operation, inputs)
+        for name, operation in by_id.items()
+        if operation.writes(dataset) and (inputs := [item for item in operation.inputs if item.name in columns])
     }
-    writes = {name: one for name, one in writes.items() if one.inputs}
     if not writes:
-        return Made()
-    chosen = writes | {one.id: one for one in told.operations if one.influences(dataset)}
-    taken = _origins(told, chosen)
-    chosen |= {one.id: one for one in told.operations if one.id in taken and one.type == "transform"}
+        return Derivation()
+    chosen = writes | {name: operation for name, operation in by_id.items() if operation.influences(dataset)}
+    fields = _origins(by_id, chosen)
+    chosen |= {name: by_id[name] for name in fields if by_id[name].type == "transform"}
     reads = {
-        one.id: msgspec.structs.replace(one, outputs=tuple(sorted(taken[one.id])))
-        for one in told.operations
-        if one.id in taken and one.type == "read"
+        name: msgspec.structs.replace(by_id[name], outputs=tuple(sorted(names)))
+        for name, names in fields.items()
+        if by_id[name].type == "read"
     }
     chosen |= reads
-    return Made(tuple(chosen[one.id] for one in told.operations if one.id in chosen), _sources(reads.values()))
+    return Derivation(tuple(chosen[name] for name in by_id if name in chosen), _sources(reads.values()))
 
 
-def replaced(operation: FieldOperation, inputs: Iterable[Link]) -> FieldOperation:
+def with_inputs(operation: FieldOperation, inputs: Iterable[InputField]) -> FieldOperation:
     """Return the operation with these inputs only."""
     return msgspec.structs.replace(operation, inputs=tuple(inputs))
 
 
-def _origins(told: FieldOperations, start: Mapping[str, FieldOperation]) -> dict[str, set[str]]:
-    """Of each operation that leads to the start, which of its fields are taken; through all inputs of a transform."""
-    by_id = {one.id: one for one in told.operations}
-    taken: dict[str, set[str]] = {}
+def _origins(by_id: Mapping[str, FieldOperation], start: Mapping[str, FieldOperation]) -> dict[str, set[str]]:
+    """Return which fields of each operation lead to the start; all inputs of a transform do."""
+    fields: dict[str, set[str]] = {}
     waiting = list(start.values())
     while waiting:
-        for link in waiting.pop().inputs:
-            origin = by_id.get(link.origin or "")
+        for source in waiting.pop().inputs:
+            origin = by_id.get(source.origin or "")
             if origin is None or origin.type == "write":
                 continue
-            if origin.id not in taken and origin.id not in start:
+            if origin.id not in fields and origin.id not in start:
                 waiting.append(origin)
-            taken.setdefault(origin.id, set()).add(link.field)
-    return taken
+            fields.setdefault(origin.id, set()).add(source.field)
+    return fields
 
 
 def _sources(reads: Iterable[FieldOperation]) -> dict[Key, frozenset[str]]:

@@ -17,7 +17,7 @@ MATCH (source:Dataset) (()-[:FEEDS]->(:Job)-[:PRODUCES]->()){1,3} (d)
 RETURN DISTINCT source.namespace AS namespace, source.name AS dataset
 ORDER BY namespace, dataset
 
-// The datasets that are made from a dataset, up to three jobs on, with the least number of jobs between
+// The datasets that are made from a dataset, up to three jobs downstream, with the least number of jobs between
 // parameters: namespace, name
 MATCH (d:Dataset {name: $name, namespace: $namespace})
 MATCH (d) (()-[step:FEEDS]->(:Job)-[:PRODUCES]->()){1,3} (target:Dataset)
@@ -54,14 +54,14 @@ RETURN source.dataset AS dataset, source.name AS column, target.name AS of, e.jo
   e.subtype AS subtype, e.masking AS masking
 ORDER BY dataset, column, of
 
-// The columns that are derived from a column, up to three steps on
+// The columns that are derived from a column, up to three steps downstream
 // parameters: namespace, dataset, column
 MATCH (d:Dataset {name: $dataset, namespace: $namespace})<-[:FIELD_OF]-(f:Field {name: $column})
 MATCH (f)-[:DERIVES]->{1,3}(target:Field)
 RETURN DISTINCT target.namespace AS namespace, target.dataset AS dataset, target.name AS column
 ORDER BY namespace, dataset, column
 
-// Which run made the current version of a dataset, and of which job it was
+// Which run made the current version of a dataset, and its job
 // parameters: namespace, name
 MATCH (d:Dataset {name: $name, namespace: $namespace})-[:CURRENT]->(v:DatasetVersion)<-[:WROTE]-(r:Run)-[:RUN_OF]->(j:Job)
 RETURN v.id AS version, v.at AS at, r.id AS run, r.state AS state, j.namespace AS namespace, j.name AS job
@@ -107,7 +107,7 @@ MATCH (:Run {id: $run})<-[:CHILD_OF]-{1,5}(r:Run)-[:RUN_OF]->(j:Job)
 RETURN r.id AS run, j.name AS job, r.state AS state, duration.between(r.startedAt, r.endedAt) AS took
 ORDER BY r.startedAt
 
-// Jobs of which the lineage is unknown
+// Jobs whose lineage is unknown
 // parameters: none
 MATCH (j:Job)-[:CURRENT]->(v:JobVersion {lineageUnknown: true})
 RETURN j.namespace AS namespace, j.name AS job, v.validFrom AS since, v.lastRun AS lastRun
@@ -126,14 +126,14 @@ MATCH (r:Run) WHERE r.conflicts IS NOT NULL
 RETURN r.id AS run, r.conflicts AS alsoNamed, r.lastEventAt AS at
 ORDER BY at DESC LIMIT 100
 
-// Batch runs that have not ended and of which nothing was heard for a day
+// Batch runs that have not ended and have sent no event for a day
 // parameters: none
 MATCH (r:Run)-[:RUN_OF]->(j:Job)
 WHERE r.state IN ['NEW', 'RUNNING'] AND r.streaming IS NULL AND r.lastEventAt < datetime() - duration('P1D')
 RETURN j.namespace AS namespace, j.name AS job, r.id AS run, r.lastEventAt AS heard
 ORDER BY heard LIMIT 100
 
-// The other names of a dataset
+// The aliases of a dataset
 // parameters: namespace, name
 MATCH (d:Dataset {name: $name, namespace: $namespace})-[:ALIAS_OF]-{1,5}(other:Dataset)
 WHERE other <> d

@@ -1,4 +1,4 @@
-"""Questions in plain Cypher that users can take over and change; each is run by a test."""
+"""Example questions in Cypher that users can copy and change; a test runs each of them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _TITLE, _PARAMETERS = "// ", "// parameters: "
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One question: what it asks, the names of its parameters, and its text."""
+    """One question: its title, the names of its parameters, and its text."""
 
     title: str
     parameters: tuple[str, ...]
     text: str
 
     def shown(self) -> str:
-        """Return the recipe as one copies it: its title as a comment, then its text."""
+        """Return the recipe to be copied: its title as a comment, then its text."""
         return f"{_TITLE}{self.title}\n{self.text}"
 
 
 def model() -> str:
-    """Return what is in the graph for its users: labels, relationships and properties, as comments in Cypher (docs/cypher.md)."""
+    """Return the public labels, relationships and properties of the graph, as comments in Cypher (docs/cypher.md)."""
     return (files(__package__) / "model.cypher").read_text(encoding="utf-8").strip()
 
 

@@ -1,92 +1,88 @@
-"""The connected component of a dataset or job: the same nodes and edges from whichever of them one starts (specification 6.3)."""
+"""The connected component of a dataset or job: the same nodes and edges from each of its nodes (specification 6.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from headwater_graph.queries.answers import Answer, Cut, Direction, Edge, Node, nearest_first
-from headwater_graph.queries.catalog.node_status import told, with_marks
-from headwater_graph.queries.lineage.lineage import CURRENT, GraphSteps, Scope, in_order
-from headwater_graph.queries.lineage.traversal import Hop, Limits, Steps
+from headwater_graph.queries.answers import Answer, Direction, Edge, Node, nearest_first
+from headwater_graph.queries.catalog.node_status import with_status
+from headwater_graph.queries.lineage.graph_neighbours import GraphNeighbours
+from headwater_graph.queries.lineage.lineage import in_order
+from headwater_graph.queries.lineage.lineage_traversal import EDGE_KINDS
+from headwater_graph.queries.lineage.neighbours import Neighbour, Neighbours
+from headwater_graph.queries.lineage.scope import CURRENT, Scope, TraversalLimits
+from headwater_graph.queries.lineage.traversal import Traversal
 from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.values import present
 
-Side: TypeAlias = Literal["job", "dataset"]
+NodeKind: TypeAlias = Literal["job", "dataset"]
 
 DIRECTIONS: tuple[Direction, Direction] = ("upstream", "downstream")
 
 
 @dataclass(slots=True)
-class ComponentWalk:
-    """A walk along all edges in both directions; ``steps`` are those upstream and those downstream."""
+class ComponentTraversal(Traversal):
+    """The traversal of all edges in both directions; ``neighbours`` are those upstream and those downstream.
 
-    steps: tuple[Steps, Steps]
-    limits: Limits
-    nodes: dict[str, Node] = field(default_factory=dict)
-    edges: dict[tuple[str, str, str], Edge] = field(default_factory=dict)
-    cuts: list[Cut] = field(default_factory=list)
+    A level consists of datasets and jobs. The inputs that an edge lists (specification 6.6) restrict nothing here.
+    """
 
-    def go(self, start: Node) -> None:
-        """Walk until nothing new is met or the limit on nodes says stop."""
-        self.nodes[start.key] = start
-        jobs = [start.key] if start.kind == "job" else []
-        datasets = [start.key] if start.kind == "dataset" else []
-        depth = 0
-        while (jobs or datasets) and not self.cuts:
-            depth += 1
-            datasets = self._aliased([*datasets, *self._step("dataset", jobs, depth)], depth)
-            jobs, datasets = self._step("job", datasets, depth), []
+    neighbours: tuple[Neighbours, Neighbours]
 
-    def _step(self, kind: Side, keys: Sequence[str], depth: int) -> list[str]:
-        """Follow all edges of some nodes to the other side; return the nodes met for the first time."""
-        met: list[str] = []
-        for steps, direction in zip(self.steps, DIRECTIONS, strict=True) if keys else ():
-            ask = steps.jobs if kind == "job" else steps.datasets
-            hops = ask(keys, self.limits.rows)
-            self._note_size(len(hops))
-            met += [hop.key for hop in hops if self._meet(hop, kind, direction, depth)]
-        return met
+    def expand(self, frontier: list[str], depth: int) -> list[str]:
+        new = self._adjacent("dataset", [key for key in frontier if self.nodes[key].kind == "job"], depth)
+        datasets = [key for key in frontier if self.nodes[key].kind == "dataset"]
+        return self._adjacent("job", self._with_aliases([*datasets, *new], depth), depth)
 
-    def _meet(self, hop: Hop, kind: Side, direction: Direction, depth: int) -> bool:
-        new = hop.key not in self.nodes
-        if new and len(self.nodes) >= self.limits.nodes:
-            self._note_size(self.limits.rows)
-            return False
-        if new:
-            self.nodes[hop.key] = Node(hop.key, kind, hop.name, depth)
-        feeds = (direction == "downstream") == (kind == "job")
-        source, target = (hop.at, hop.key) if direction == "downstream" else (hop.key, hop.at)
-        edge = Edge(source, target, "feeds" if feeds else "produces", told({"version": hop.version}))
-        self.edges.setdefault((source, target, edge.kind), edge)
+    def close(self, frontier: list[str]) -> None:
+        """Record nothing: a component has no limit on depth."""
+
+    def _adjacent(self, kind: NodeKind, keys: Sequence[str], depth: int) -> list[str]:
+        """Add the jobs of some datasets, or the datasets of some jobs; return those that are new."""
+        new: list[str] = []
+        for neighbours, direction in zip(self.neighbours, DIRECTIONS, strict=True) if keys else ():
+            read = neighbours.jobs if kind == "job" else neighbours.datasets
+            found = read(keys, self.limits.rows)
+            self.truncate_rows(found)
+            new += [neighbour.key for neighbour in found if self._reach(neighbour, kind, direction, depth)]
         return new
 
-    def _aliased(self, datasets: Sequence[str], depth: int) -> list[str]:
-        """Return the datasets with all their other names (specification 6.7)."""
-        level = asked = list(datasets)
-        while asked:
-            met = []
-            for hop in self.steps[0].aliases(asked, self.limits.rows):
-                if hop.key not in self.nodes:
-                    self.nodes[hop.key] = Node(hop.key, "dataset", hop.name, depth)
-                    met.append(hop.key)
-                ends = sorted((hop.at, hop.key))
-                self.edges.setdefault((ends[0], ends[1], "alias"), Edge(ends[0], ends[1], "alias"))
-            level, asked = level + met, met
-        return level
+    def _reach(self, neighbour: Neighbour, kind: NodeKind, direction: Direction, depth: int) -> bool:
+        new = neighbour.key not in self.nodes
+        if not self.add(Node(neighbour.key, kind, neighbour.name, depth)):
+            return False
+        ends = (neighbour.at, neighbour.key) if direction == "downstream" else (neighbour.key, neighbour.at)
+        edge_kind = EDGE_KINDS[direction][0 if kind == "job" else 1]
+        self.connect(Edge(*ends, edge_kind, present({"version": neighbour.version})))
+        return new
 
-    def _note_size(self, rows: int) -> None:
-        if rows >= self.limits.rows and not self.cuts:
-            self.cuts.append(Cut(None, "size", self.limits.nodes))
+    def _with_aliases(self, datasets: Sequence[str], depth: int) -> list[str]:
+        """Return the datasets with all their aliases (specification 6.7)."""
+        level = waiting = list(datasets)
+        while waiting:
+            new = []
+            for alias in self.neighbours[0].aliases(waiting, self.limits.rows):
+                is_new = alias.key not in self.nodes
+                if self.add(Node(alias.key, "dataset", alias.name, depth)):
+                    new += [alias.key] if is_new else []
+                    self.connect(Edge(min(alias.at, alias.key), max(alias.at, alias.key), "alias"))
+            level, waiting = level + new, new
+        return level
 
 
 def component(reader: GraphReader, start: Node, now: datetime, scope: Scope = CURRENT) -> Answer:
     """Return all that is connected with a dataset or job, whatever the direction; of the limits, ``nodes`` counts."""
-    limits = Limits(None, scope.limits.rows, scope.limits.nodes)
+    limits = TraversalLimits(None, scope.limits.rows, scope.limits.nodes)
     scope = replace(scope, limits=limits)
-    walk = ComponentWalk((GraphSteps(reader, "upstream", scope), GraphSteps(reader, "downstream", scope)), limits)
-    walk.go(start)
-    nodes = with_marks(reader, nearest_first(walk.nodes.values()), now, scope.as_of)
+    traversal = ComponentTraversal(
+        limits, (GraphNeighbours(reader, "upstream", scope), GraphNeighbours(reader, "downstream", scope))
+    )
+    traversal.add(start)
+    traversal.run([start.key])
+    nodes = with_status(reader, nearest_first(traversal.nodes.values()), now, scope.as_of)
     question = {"direction": "both", "start": list(start.name), "kind": start.kind} | scope.value()
-    return Answer(question, (start.key,), nodes, in_order(walk.edges.values(), nodes), tuple(walk.cuts))
+    edges = in_order(traversal.edges.values(), nodes)
+    return Answer(question, (start.key,), nodes, edges, traversal.truncations)

@@ -1,4 +1,4 @@
-"""What is missing or odd in the graph: each report is one question over all of it, cut at a number of rows."""
+"""What is missing or unusual in the graph: each report is one question about all of it, with a limit on its rows."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from typing import Any
 
 from headwater_avro.times import format_time
 from headwater_graph.queries.catalog.activity import active_keys
-from headwater_graph.queries.catalog.node_status import RUN_TIMEOUT, time_text
+from headwater_graph.queries.catalog.node_status import RUN_TIMEOUT
 from headwater_graph.queries.keys import dataset_node_key, job_node_key
 from headwater_graph.queries.reader import GraphReader, Row
+from headwater_graph.queries.values import time_text
 
 HISTORY = 10
-"""How many of the newest versions of a dataset tell how often it is usually written."""
+"""The number of newest versions of a dataset from which its usual period is computed."""
 
 PATIENCE = 2
-"""After how many usual periods without a write a dataset that is still read counts as stale."""
+"""The number of usual periods without a write after which a dataset that is still read counts as stale."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One list of findings: ``head`` names the columns of ``rows``, counts are numbers; ``cut`` if there are more."""
+    """A list of findings: ``head`` names the columns of ``rows``, counts are numbers; ``truncated`` is whether there are more."""
 
     name: str
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str | int, ...], ...]
-    cut: bool = False
+    truncated: bool = False
 
     def value(self) -> dict[str, Any]:
         """Return it as JSON values."""
         rows = [dict(zip(self.head, row, strict=True)) for row in self.rows]
-        return {"report": self.name, "title": self.title, "rows": rows, "cut": self.cut}
+        return {"report": self.name, "title": self.title, "rows": rows, "cut": self.truncated}
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _ReportKind:
     title: str
     question: str
     head: tuple[str, ...]
@@ -80,42 +81,51 @@ def usual_period(moments: list[int]) -> int | None:
     return int(median(newer - older for newer, older in pairwise(moments))) if len(moments) > 2 else None
 
 
-_KINDS: dict[str, _Kind] = {
-    "silent": _Kind(
+_KINDS: dict[str, _ReportKind] = {
+    "silent": _ReportKind(
         "batch runs that have not ended and of which nothing is heard",
-        "report_silent",
+        "reports/silent",
         ("namespace", "job", "run", "heard"),
     ),
-    "conflicts": _Kind(
-        "runs whose events name several jobs", "report_conflicts", ("namespace", "job", "run", "also named"), _conflicts
+    "conflicts": _ReportKind(
+        "runs whose events name several jobs",
+        "reports/conflicts",
+        ("namespace", "job", "run", "also named"),
+        _conflicts,
     ),
-    "unknown": _Kind("jobs whose lineage is unknown", "report_unknown", ("namespace", "job", "since", "last run")),
-    "no-outputs": _Kind(
-        "jobs that have inputs and no outputs", "report_no_outputs", ("namespace", "job", "since", "last run")
+    "unknown": _ReportKind(
+        "jobs whose lineage is unknown", "reports/unknown", ("namespace", "job", "since", "last run")
     ),
-    "unmade": _Kind("datasets that are read and that nothing ever made", "report_unmade", ("namespace", "dataset")),
-    "orphaned": _Kind(
-        "datasets that are read and that no job writes any more", "report_orphaned", ("namespace", "dataset", "written")
+    "no-outputs": _ReportKind(
+        "jobs that have inputs and no outputs", "reports/no_outputs", ("namespace", "job", "since", "last run")
     ),
-    "unread": _Kind(
-        "datasets that are written and that nobody reads", "report_unread", ("namespace", "dataset", "written")
+    "unmade": _ReportKind(
+        "datasets that are read and that nothing ever made", "reports/unmade", ("namespace", "dataset")
     ),
-    "stale": _Kind(
+    "orphaned": _ReportKind(
+        "datasets that are read and that no job writes any more",
+        "reports/orphaned",
+        ("namespace", "dataset", "written"),
+    ),
+    "unread": _ReportKind(
+        "datasets that are written and that nobody reads", "reports/unread", ("namespace", "dataset", "written")
+    ),
+    "stale": _ReportKind(
         "datasets that are still read, and not written for long",
-        "report_stale",
+        "reports/stale",
         ("namespace", "dataset", "written", "read", "usually every"),
         _stale,
     ),
 }
 
 MOST = 100_000
-"""How many findings are looked at where only those of jobs and datasets in use are wanted."""
+"""How many findings are read where only those on active jobs and datasets are wanted."""
 
 REPORTS = tuple(_KINDS)
 """The names of all reports."""
 
 MISSING = ("unknown", "no-outputs", "unmade", "orphaned", "unread", "stale")
-"""The reports that tell what is missing from the graph."""
+"""The reports of what is missing from the graph."""
 
 
 def report(
@@ -126,9 +136,9 @@ def report(
     skip: int = 0,
     active_since: datetime | None = None,
 ) -> Report:
-    """Return one of :data:`REPORTS`, its first ``skip`` findings left out; KeyError for another name.
+    """Return one of ``REPORTS`` without its first ``skip`` findings; KeyError for another name.
 
-    With ``active_since`` it tells of jobs and datasets in use alone (see ``activity``).
+    With ``active_since`` it has findings on active jobs and datasets only (see ``activity``).
     """
     kind = _KINDS[name]
     most = skip + limit + 1 if active_since is None else MOST
@@ -145,8 +155,8 @@ def report(
 def _of_active(
     reader: GraphReader, kind: str, rows: tuple[tuple[str, ...], ...], since: datetime
 ) -> tuple[tuple[str, ...], ...]:
-    """The findings on jobs or datasets in use; their first two columns name them."""
+    """Return the findings on active jobs or datasets, which are named by the first two columns."""
     key_of = {"job": job_node_key, "dataset": dataset_node_key}[kind]
     keys = [key_of(row[0], row[1]) for row in rows]
-    alive = active_keys(reader, kind, keys, since)
-    return tuple(row for row, key in zip(rows, keys, strict=True) if key in alive)
+    active = active_keys(reader, kind, keys, since)
+    return tuple(row for row, key in zip(rows, keys, strict=True) if key in active)

@@ -1,4 +1,4 @@
-"""How a job or a dataset came to be what it is: its versions, each with the reason for it (specification 4, 5)."""
+"""The versions of jobs and datasets, each with the reason for it (specification 4, 5)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headwater_avro.errors import ConfigError
 from headwater_avro.times import LATEST, format_time
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
-from headwater_graph.queries.catalog.node_status import time_text, told
 from headwater_graph.queries.reader import GraphReader, Row
+from headwater_graph.queries.values import present, time_text
 
 Key = tuple[str, str]
 NEWEST = (LATEST, "\U0010ffff")
-"""The place, a moment, after the newest version of every dataset."""
+"""The moment after the newest version of every dataset."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobVersionLine:
-    """One version of a job with what made it a version of its own; ``number`` counts from 1 in the order of the fold.
+    """One version of a job with the reasons for it; ``number`` counts from 1 in the order of the fold.
 
-    The ``oldest`` one that the graph has is the first of all, unless retention has removed those before it.
+    The ``oldest`` version in the graph is the first one, unless retention has removed those before it.
     """
 
     id: str
@@ -55,17 +55,17 @@ class JobVersionLine:
             "lastRun": self.last_run,
         }
         sides = {"inputs": [list(key) for key in self.inputs], "outputs": [list(key) for key in self.outputs]}
-        return told(facts) | sides | {"runs": self.runs, "reasons": list(self.reasons)}
+        return present(facts) | sides | {"runs": self.runs, "reasons": list(self.reasons)}
 
 
 def job_versions(reader: GraphReader, job: Node, limit: int = 50, below: int | None = None) -> list[JobVersionLine]:
-    """Return the versions of a job, the newest first, each with the reason for it; those of a number ``below`` one alone."""
-    (row,) = reader.rows("job_version_count", job=job.key)
-    numbers = _numbers(row["total"], row["kept"])
+    """Return the versions of a job, or those with a number ``below`` the given one, the newest first, each with its reasons."""
+    (row,) = reader.rows("versions/count_of_job", job=job.key)
+    numbers = _numbers(row["total"], row["retained"])
     highest = len(numbers) if below is None else bisect_left(numbers, below)
     wanted = numbers[max(highest - limit - 1, 0) : highest][::-1]
     skip = len(numbers) - highest
-    rows = reader.rows("job_versions", job=job.key, skip=skip, limit=limit + 1) if wanted else []
+    rows = reader.rows("versions/of_job", job=job.key, skip=skip, limit=limit + 1) if wanted else []
     lines = [_job_line(row, number) for row, number in zip(rows, wanted, strict=False)]
     explained = [_with_reasons(newer, older) for newer, older in pairwise(lines)]
     if lines and lines[-1].number == numbers[0]:
@@ -73,16 +73,16 @@ def job_versions(reader: GraphReader, job: Node, limit: int = 50, below: int | N
     return explained[:limit]
 
 
-def _numbers(total: int, kept: Sequence[tuple[int, int]]) -> list[int]:
-    """The numbers of all versions, the oldest first; ``kept`` are the (place, number) of those that retention kept.
+def _numbers(total: int, retained: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the numbers of all versions, the oldest first; ``retained`` has (position, number) of those that are retained.
 
     >>> _numbers(4, [(0, 5), (2, 9)])
     [5, 6, 9, 10]
     """
-    known = dict(kept)
+    known = dict(retained)
     numbers: list[int] = []
-    for place in range(total):
-        numbers.append(max((numbers[-1] if numbers else 0) + 1, known.get(place, 0)))
+    for position in range(total):
+        numbers.append(max((numbers[-1] if numbers else 0) + 1, known.get(position, 0)))
     return numbers
 
 
@@ -107,40 +107,43 @@ def _with_reasons(line: JobVersionLine, before: JobVersionLine) -> JobVersionLin
 
 
 def _oldest(line: JobVersionLine) -> JobVersionLine:
-    reason = "first version" if line.number == 1 else "those before it were removed by retention"
+    reason = "first version" if line.number == 1 else "retention removed the versions before it"
     return replace(line, reasons=(reason,), oldest=True)
 
 
 def job_version_reasons(before: JobVersionLine, after: JobVersionLine) -> tuple[str, ...]:
-    """Return what differs between two versions of a job, as the rows of specification 4 tell changes apart."""
-    reasons = [changed("inputs", before.inputs, after.inputs), changed("outputs", before.outputs, after.outputs)]
+    """Return the reasons for a version of a job after another one, as specification 4 distinguishes them."""
+    reasons = [
+        key_changes("inputs", before.inputs, after.inputs),
+        key_changes("outputs", before.outputs, after.outputs),
+    ]
     if before.code != after.code:
         reasons.append(f"code version changed: {before.code or 'none'} to {after.code or 'none'}")
     if after.unknown and not before.unknown:
-        reasons.append("its run told no lineage: inputs and outputs kept from before")
+        reasons.append("lineage unknown: inputs and outputs of the version before")
     if before.unknown and not after.unknown:
         reasons.append("lineage known again")
     return tuple(reason for reason in reasons if reason)
 
 
-def changed(side: str, before: Sequence[Key], after: Sequence[Key]) -> str:
-    """Return in words how a set of datasets has changed; "" if it has not.
+def key_changes(side: str, before: Sequence[Key], after: Sequence[Key]) -> str:
+    """Return how a set of datasets has changed, as text; "" if it has not.
 
-    >>> changed("inputs", [("ns", "b"), ("ns", "c")], [("ns", "a"), ("ns", "c")])
+    >>> key_changes("inputs", [("ns", "b"), ("ns", "c")], [("ns", "a"), ("ns", "c")])
     'inputs changed: + ns a - ns b'
     """
     added = [f"+ {' '.join(key)}" for key in sorted(set(after) - set(before))]
-    gone = [f"- {' '.join(key)}" for key in sorted(set(before) - set(after))]
-    return f"{side} changed: {' '.join([*added, *gone])}" if added or gone else ""
+    removed = [f"- {' '.join(key)}" for key in sorted(set(before) - set(after))]
+    return f"{side} changed: {' '.join([*added, *removed])}" if added or removed else ""
 
 
 def pick(versions: Sequence[JobVersionLine], wanted: str) -> JobVersionLine:
-    """Return the version of this number or the one whose id begins so; ConfigError if several do, NotFound if none does."""
+    """Return the version with this number or beginning of its id; ConfigError if several match, NotFound if none does."""
     found = [v for v in versions if str(v.number) == wanted] or [v for v in versions if v.id.startswith(wanted)]
     if len(found) > 1:
-        raise ConfigError(f"{wanted!r} begins several version ids: {', '.join(v.id for v in found)}")
+        raise ConfigError(f"several version ids begin with {wanted!r}: {', '.join(v.id for v in found)}")
     if not found:
-        raise NotFound(f"no version {wanted!r} among the newest {len(versions)}")
+        raise NotFound(f"none of the newest {len(versions)} versions is {wanted!r}")
     return found[0]
 
 
@@ -149,16 +152,16 @@ def two_versions(
 ) -> tuple[JobVersionLine, JobVersionLine]:
     """Return the versions to compare, by default the newest and the one before the later one.
 
-    ``versions`` are the newest first. Raises ConfigError where there is nothing to compare, and as :func:`pick`.
+    ``versions`` are the newest first. Raises ConfigError if there is nothing to compare, and as ``pick``.
     """
     if not versions:
-        raise ConfigError("no run of this job has ended: it has no version yet")
+        raise ConfigError("this job has no version yet: none of its runs has ended")
     after = versions[0] if last is None else pick(versions, last)
     if first is not None:
         return pick(versions, first), after
     older = [line for line in versions if line.number < after.number]
     if not older:
-        raise ConfigError(f"version {after.number} is the oldest one in the graph: nothing is before it")
+        raise ConfigError(f"version {after.number} is the oldest one in the graph: there is none to compare it with")
     return older[0], after
 
 
@@ -170,9 +173,9 @@ def version_diff(before: JobVersionLine, after: JobVersionLine) -> dict[str, Any
 
 @dataclass(frozen=True, slots=True)
 class DatasetVersionLine:
-    """One version of a dataset; ``schema`` is ``[[name, type], [name], …]`` as its run told it, None if it told none.
+    """One version of a dataset; ``schema`` is ``[[name, type], [name], …]``, None if it is unknown.
 
-    ``place`` is its moment, after which a list goes on.
+    ``position`` is its moment, after which the next page of a list begins.
     """
 
     id: str
@@ -183,7 +186,7 @@ class DatasetVersionLine:
     external: str | None
     schema: list[list[str]] | None
     readers: int
-    place: tuple[int, str]
+    position: tuple[int, str]
     reasons: tuple[str, ...] = ()
 
     def value(self) -> dict[str, Any]:
@@ -197,26 +200,26 @@ class DatasetVersionLine:
             "external": self.external,
             "schema": self.schema,
         }
-        return told(facts) | {"readers": self.readers, "reasons": list(self.reasons)}
+        return present(facts) | {"readers": self.readers, "reasons": list(self.reasons)}
 
 
 def dataset_versions(
     reader: GraphReader, dataset: Node, limit: int = 50, before: tuple[int, str] = NEWEST
 ) -> list[DatasetVersionLine]:
-    """Return the versions of a dataset that have a moment, the newest first; schema changes are told as reasons.
+    """Return the versions of a dataset that have a moment and come ``before`` another one, the newest first.
 
-    ``before`` is the moment after which one goes on.
+    Changes of the schema are reasons.
     """
     parameters = {"dataset": dataset.key, "moment": before[0], "tie": before[1], "limit": limit + 1}
-    lines = [_dataset_line(row) for row in reader.rows("dataset_versions", **parameters)]
+    lines = [_dataset_line(row) for row in reader.rows("versions/of_dataset", **parameters)]
     return [_with_schema_reason(line, older) for line, older in zip_longest(lines[:limit], lines[1 : limit + 1])]
 
 
 def dataset_version(reader: GraphReader, dataset: Node, version: str) -> DatasetVersionLine:
-    """Return the version of a dataset that has this id; NotFound if none with a moment has."""
-    places = reader.rows("dataset_version_place", dataset=dataset.key, id=version)
-    # A list begins after a place: the least text behind the version's own lets it in.
-    after = [(row["moment"], row["tie"] + "\0") for row in places]
+    """Return the version of a dataset that has this id and a moment; NotFound if there is none."""
+    positions = reader.rows("versions/position_in_dataset", dataset=dataset.key, id=version)
+    # A list begins after a moment: with the least text greater than the version's own it begins with the version.
+    after = [(row["moment"], row["tie"] + "\0") for row in positions]
     for line in dataset_versions(reader, dataset, 1, after[0]) if after else ():
         if line.id == version:
             return line
@@ -227,18 +230,17 @@ def _dataset_line(row: Row) -> DatasetVersionLine:
     job = None if row["namespace"] is None else (row["namespace"], row["name"])
     schema = json.loads(row["schema"]) if row["schema"] else None
     at = None if row["moment"] is None else format_time(row["moment"])
-    facts = (
-        row["id"],
-        at,
-        row["madeBy"],
-        job,
-        row["state"],
-        row["external"],
-        schema,
-        row["readers"],
-        (row["moment"], row["tie"]),
+    return DatasetVersionLine(
+        id=row["id"],
+        at=at,
+        made_by=row["madeBy"],
+        job=job,
+        state=row["state"],
+        external=row["external"],
+        schema=schema,
+        readers=row["readers"],
+        position=(row["moment"], row["tie"]),
     )
-    return DatasetVersionLine(*facts)
 
 
 def _with_schema_reason(line: DatasetVersionLine, before: DatasetVersionLine | None) -> DatasetVersionLine:
@@ -247,7 +249,7 @@ def _with_schema_reason(line: DatasetVersionLine, before: DatasetVersionLine | N
 
 
 def schema_change(before: list[list[str]] | None, after: list[list[str]] | None) -> str:
-    """Return in words how a schema has changed; "" if it has not, or if either is not known.
+    """Return how a schema has changed, as text; "" if it has not, or if either is unknown.
 
     >>> schema_change([["a", "int"], ["b", "int"]], [["a", "long"], ["c"]])
     'schema changed: + c - b, a int to long'
@@ -255,10 +257,10 @@ def schema_change(before: list[list[str]] | None, after: list[list[str]] | None)
     if before is None or after is None:
         return ""
     old, new = ({field[0]: field[1] if len(field) > 1 else "" for field in fields} for fields in (before, after))
-    moves = [f"+ {name}" for name in new if name not in old] + [f"- {name}" for name in old if name not in new]
+    names = [f"+ {name}" for name in new if name not in old] + [f"- {name}" for name in old if name not in new]
     types = [
         f"{name} {old[name] or 'none'} to {new[name] or 'none'}"
         for name in new
         if name in old and old[name] != new[name]
     ]
-    return "schema changed: " + ", ".join(filter(None, [" ".join(moves), *types])) if moves or types else ""
+    return "schema changed: " + ", ".join(filter(None, [" ".join(names), *types])) if names or types else ""

@@ -11,21 +11,21 @@ from headwater_avro.names import Key, is_name, key_of
 from headwater_avro.times import micros_of
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
-from headwater_graph.queries.catalog.node_status import told
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.runs.history import changed, schema_change
-from headwater_graph.queries.runs.run_events import OpenRecord, RunView
+from headwater_graph.queries.runs.history import key_changes, schema_change
+from headwater_graph.queries.runs.run_view import RunView
 from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
+from headwater_graph.queries.values import present
 
 RunChange: TypeAlias = tuple[str, Any, Any]
 """(what, before, after); None where it is absent."""
 
 ColumnEdge: TypeAlias = tuple[str, ...]
 NOT_SETTINGS = ("_producer", "_schemaURL")
-"""Members of every facet that tell who wrote it, and nothing of the run."""
+"""Members of every facet that say who wrote it, and nothing about the run."""
 
 NO_SETTINGS = frozenset(("errorMessage", "nominalTime", "parent", "parentRun"))
-"""Facets that differ from run to run by their nature."""
+"""Facets that are different in every run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class RunDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing differs, times and ids aside."""
+        """Whether nothing differs but times and ids."""
         return not (self.facts or self.sides or self.read_versions or self.schemas or self.columns or self.settings)
 
     def value(self) -> dict[str, Any]:
@@ -60,31 +60,31 @@ class RunDiff:
 
 
 def _changes(changes: Sequence[RunChange]) -> list[dict[str, Any]]:
-    return [told({"what": what, "before": before, "after": after}) for what, before, after in changes]
+    return [present({"what": what, "before": before, "after": after}) for what, before, after in changes]
 
 
-def last_that_worked(reader: GraphReader, run: Node) -> Node:
-    """Return the last run of the same job that was COMPLETE before this one; NotFound if there is none."""
-    rows = reader.rows("run_place", key=run.key)
-    place = rows[0] if rows else None
-    if place is None or place["job"] is None:
-        raise NotFound(f"the graph does not know of which job run {run.name[0]} was")
-    moment = place["moment"]
+def last_complete_run(reader: GraphReader, run: Node) -> Node:
+    """Return the last COMPLETE run of the same job before this one; NotFound if there is none."""
+    rows = reader.rows("runs/position", key=run.key)
+    position = rows[0] if rows else None
+    if position is None or position["job"] is None:
+        raise NotFound(f"the graph does not have the job of run {run.name[0]}")
+    moment = position["moment"]
     if moment is None:
-        moment = micros_of(place["lastEventAt"].to_native())
-    found = reader.rows("last_complete_run", job=place["job"], moment=moment, tie=run.name[0])
+        moment = micros_of(position["lastEventAt"].to_native())
+    found = reader.rows("runs/last_complete", job=position["job"], moment=moment, tie=run.name[0])
     if not found:
         raise NotFound(f"no run of this job was COMPLETE before {run.name[0]}")
     return Node(found[0]["key"], "run", (found[0]["id"],))
 
 
-def run_diff(reader: GraphReader, before: Node, after: Node, now: datetime, open_record: OpenRecord) -> RunDiff:
+def run_diff(reader: GraphReader, before: Node, after: Node, now: datetime) -> RunDiff:
     """Return what differs between two runs; raises NotFound where the graph lacks one of them."""
-    return diff_of(show_run(reader, before, now, open_record), show_run(reader, after, now, open_record))
+    return diff_of(show_run(reader, before, now), show_run(reader, after, now))
 
 
 def diff_of(before: RunDetails, after: RunDetails) -> RunDiff:
-    """Return what differs between two runs as they were shown."""
+    """Return what differs between the details of two runs."""
     return RunDiff(
         before=before,
         after=after,
@@ -92,8 +92,8 @@ def diff_of(before: RunDetails, after: RunDetails) -> RunDiff:
         sides=tuple(filter(None, (_side_change(before, after, side) for side in ("reads", "writes")))),
         read_versions=tuple(_read_versions(before.reads, after.reads)),
         schemas=tuple(_schemas(before, after)),
-        columns=tuple(_columns(before.told, after.told)),
-        settings=tuple(_settings(before.told, after.told)),
+        columns=tuple(_columns(before.view, after.view)),
+        settings=tuple(_settings(before.view, after.view)),
     )
 
 
@@ -110,58 +110,58 @@ def _facts(before: RunDetails, after: RunDetails) -> Iterator[RunChange]:
 
 
 def _parent_job(run: RunDetails) -> Key | None:
-    parent = run.told.run.get("parent")
+    parent = run.view.run.get("parent")
     return key_of(parent.get("job")) if isinstance(parent, dict) else None
 
 
 def _side_change(before: RunDetails, after: RunDetails, side: str) -> str:
     old, new = ([use.dataset for use in getattr(run, side)] for run in (before, after))
-    return changed("inputs" if side == "reads" else "outputs", old, new)
+    return key_changes("inputs" if side == "reads" else "outputs", old, new)
 
 
 def _read_versions(before: Sequence[VersionUse], after: Sequence[VersionUse]) -> Iterator[RunChange]:
-    """Datasets that both runs read, in different versions; told by time, else by name."""
+    """Yield the datasets that both runs read in different versions."""
     old = {use.dataset: use for use in before}
     for use in after:
         earlier = old.get(use.dataset)
         if earlier is not None and earlier.version != use.version:
-            yield (" ".join(use.dataset), _version_words(earlier), _version_words(use))
+            yield (" ".join(use.dataset), _version_text(earlier), _version_text(use))
 
 
-def _version_words(use: VersionUse) -> str:
+def _version_text(use: VersionUse) -> str:
     if use.external:
         return f"external version {use.external}"
-    return f"written {use.at} by run {use.made_by}" if use.made_by else use.at or "nobody told who wrote it"
+    return f"written {use.at} by run {use.made_by}" if use.made_by else use.at or "written by an unknown run"
 
 
 def _schemas(before: RunDetails, after: RunDetails) -> Iterator[tuple[str, str]]:
-    old, new = _told_schemas(before), _told_schemas(after)
+    old, new = _schemas_of(before), _schemas_of(after)
     for dataset in sorted(old.keys() & new.keys()):
         if change := schema_change(old[dataset], new[dataset]):
             yield (" ".join(dataset), change.removeprefix("schema changed: "))
 
 
-def _told_schemas(run: RunDetails) -> dict[Key, list[list[str]]]:
-    """The schema that a run told of each of its datasets, of outputs rather than of inputs."""
+def _schemas_of(run: RunDetails) -> dict[Key, list[list[str]]]:
+    """Return the schema of each of a run's datasets; that of the output if it is both input and output."""
     found: dict[Key, list[list[str]]] = {}
-    for side in (run.told.inputs, run.told.outputs):
+    for side in (run.view.inputs, run.view.outputs):
         found |= {key: fields for key, (facets, _) in side.items() if (fields := _fields(facets)) is not None}
     return found | {use.dataset: use.schema for use in run.writes if use.schema is not None}
 
 
 def _fields(facets: Mapping[str, Any]) -> list[list[str]] | None:
-    """The names and types of a ``schema`` facet, read as specification 5.1 reads them."""
+    """Return the names and types of a ``schema`` facet as specification 5.1 defines them."""
     schema = facets.get("schema")
     listed = schema.get("fields") if isinstance(schema, dict) else None
     if not isinstance(listed, list):
         return None
-    named = [each for each in listed if isinstance(each, dict) and is_name(each.get("name"))]
-    typed = ((each["name"], each.get("type")) for each in named)
+    named = [column for column in listed if isinstance(column, dict) and is_name(column.get("name"))]
+    typed = ((column["name"], column.get("type")) for column in named)
     return [[name, kind] if isinstance(kind, str) and kind else [name] for name, kind in typed]
 
 
 def _columns(before: RunView, after: RunView) -> Iterator[tuple[str, ColumnEdge]]:
-    """Column edges that came (+) or went (-), of the outputs of which both runs told any."""
+    """Yield column edges that were added (+) or removed (-), of outputs for which both runs have column lineage."""
     old, new = _column_edges(before), _column_edges(after)
     for dataset in sorted(old.keys() & new.keys()):
         yield from (("+", edge) for edge in sorted(new[dataset] - old[dataset]))
@@ -170,24 +170,23 @@ def _columns(before: RunView, after: RunView) -> Iterator[tuple[str, ColumnEdge]
 
 def _column_edges(run: RunView) -> dict[Key, frozenset[ColumnEdge]]:
     facets = {key: facets.get("columnLineage") for key, (facets, _) in run.outputs.items()}
-    told_by = {key: facet for key, facet in facets.items() if isinstance(facet, dict)}
-    return {key: frozenset(_edges_of(key, facet)) for key, facet in told_by.items()}
+    return {key: frozenset(_edges_of(key, facet)) for key, facet in facets.items() if isinstance(facet, dict)}
 
 
 def _edges_of(output: Key, facet: Mapping[str, Any]) -> Iterator[ColumnEdge]:
-    """The edges of a ``columnLineage`` facet: namespace, name, field of the input, then of the output."""
+    """Yield the edges of a ``columnLineage`` facet: namespace, name, field of the input, then of the output."""
     fields = facet.get("fields")
     columns = fields.items() if isinstance(fields, dict) else ()
-    for column, told_of in [*columns, ("*", {"inputFields": facet.get("dataset")})]:
-        listed = told_of.get("inputFields") if isinstance(told_of, dict) else None
-        for each in listed if isinstance(listed, list) else ():
-            key = key_of(each)
-            if key is not None and is_name(each.get("field")):
-                yield (*key, each["field"], *output, column)
+    for column, derivation in [*columns, ("*", {"inputFields": facet.get("dataset")})]:
+        listed = derivation.get("inputFields") if isinstance(derivation, dict) else None
+        for source in listed if isinstance(listed, list) else ():
+            key = key_of(source)
+            if key is not None and is_name(source.get("field")):
+                yield (*key, source["field"], *output, column)
 
 
 def _settings(before: RunView, after: RunView) -> Iterator[RunChange]:
-    """Leaves of run and job facets that differ; facets that only one run has count as a whole."""
+    """Yield the leaves of run and job facets that differ."""
     old, new = (dict([*_leaves("run", _lasting(run.run)), *_leaves("job", run.job)]) for run in (before, after))
     for name in sorted(old.keys() | new.keys()):
         if old.get(name) != new.get(name):
@@ -199,7 +198,7 @@ def _lasting(facets: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Every leaf of nested objects under its path; lists are leaves."""
+    """Yield every leaf of nested objects under its path; lists are leaves."""
     if isinstance(value, Mapping) and value:
         for name, inner in value.items():
             if name not in NOT_SETTINGS:

@@ -1,4 +1,4 @@
-"""Runs: which there were, and what one of them read, wrote and told (specification 2, 3, 5)."""
+"""Runs: lists of them, and the details of one (specification 2, 3, 5)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
-from headwater_graph.queries.catalog.node_status import OPEN_STATES, RUN_TIMEOUT, time_text, told
+from headwater_graph.queries.catalog.node_status import OPEN_STATES, RUN_TIMEOUT
 from headwater_graph.queries.reader import GraphReader, Row
-from headwater_graph.queries.runs.run_events import EMPTY_RUN_VIEW, OpenRecord, RunView
+from headwater_graph.queries.runs.run_view import EMPTY_RUN_VIEW, RunView, run_view
+from headwater_graph.queries.values import present, time_text
 
 MAX_CHILDREN, MAX_LEVELS = 1_000, 50
 
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs one wants; ``job``, ``dataset`` and ``parent`` are keys of nodes, times are those of the last event.
+    """Which runs a list contains; ``job``, ``dataset`` and ``parent`` are keys of nodes, times are those of the last event.
 
-    ``before`` is the place in the list after which one goes on: (time of the last event, run id) of the last run seen.
+    ``before`` is the position after which the list begins: (time of the last event, run id) of the last run seen.
     """
 
     job: str | None = None
@@ -45,14 +46,20 @@ class RunLine:
     ended: str | None
     last_event: str | None
     seconds: float | None
-    marks: tuple[str, ...] = ()
+    status: tuple[str, ...] = ()
 
     def value(self) -> dict[str, Any]:
         """Return the line as JSON values."""
-        facts = {"state": self.state, "startedAt": self.started, "endedAt": self.ended, "lastEventAt": self.last_event}
-        return told({"id": self.id, "job": self.job and list(self.job), **facts, "seconds": self.seconds}) | {
-            "marks": list(self.marks)
+        values = {
+            "id": self.id,
+            "job": self.job and list(self.job),
+            "state": self.state,
+            "startedAt": self.started,
+            "endedAt": self.ended,
+            "lastEventAt": self.last_event,
+            "seconds": self.seconds,
         }
+        return present(values) | {"marks": list(self.status)}
 
 
 def list_runs(reader: GraphReader, wanted: RunFilter, now: datetime, limit: int = 50) -> list[RunLine]:
@@ -74,12 +81,12 @@ def list_runs(reader: GraphReader, wanted: RunFilter, now: datetime, limit: int 
 
 
 def _question(wanted: RunFilter) -> str:
-    """The list that begins at the narrowest thing asked for."""
+    """Return the question that begins at the most selective filter."""
     if wanted.parent is not None:
-        return "runs_of_parent"
+        return "runs/of_parent"
     if wanted.job is not None:
-        return "runs_of_job"
-    return "runs_latest" if wanted.dataset is None else "runs_of_dataset"
+        return "runs/of_job"
+    return "runs/latest" if wanted.dataset is None else "runs/of_dataset"
 
 
 def _states(wanted: RunFilter) -> list[str] | None:
@@ -99,12 +106,12 @@ def run_line(row: Row, now: datetime) -> RunLine:
         ended=time_text(row["endedAt"]),
         last_event=time_text(row["lastEventAt"]),
         seconds=_seconds(row, now),
-        marks=run_words(row, now),
+        status=run_status(row, now),
     )
 
 
 def _seconds(row: Row, now: datetime) -> float | None:
-    """How long it took: until its end, or until now while it runs."""
+    """Return the duration of a run: until its end, or until now while it runs."""
     started, ended = row["startedAt"], row["endedAt"]
     if started is None or (ended is None and row["state"] not in OPEN_STATES):
         return None
@@ -113,24 +120,24 @@ def _seconds(row: Row, now: datetime) -> float | None:
     return max(0.0, (end - begin).total_seconds())
 
 
-def run_words(row: Row, now: datetime) -> tuple[str, ...]:
-    """Return the marks of a run (specification 1.7, 2.5, 2.9, 3.1, 3.4)."""
+def run_status(row: Row, now: datetime) -> tuple[str, ...]:
+    """Return the status of a run (specification 1.7, 2.5, 2.9, 3.1, 3.4)."""
     last = row["lastEventAt"]
-    quiet = last is not None and last.to_native() < now - RUN_TIMEOUT
-    words = (
+    timed_out = last is not None and last.to_native() < now - RUN_TIMEOUT
+    status = (
         ("removed", bool(row["removed"])),
         ("placeholder", bool(row["placeholder"]) and not row["removed"]),
         ("streaming", bool(row["streaming"])),
-        ("silent", row["state"] in OPEN_STATES and not row["streaming"] and quiet),
+        ("silent", row["state"] in OPEN_STATES and not row["streaming"] and timed_out),
         ("lineage unknown", bool(row["lineageUnknown"])),
         ("conflicts", row["conflicts"] is not None),
     )
-    return tuple(word for word, holds in words if holds)
+    return tuple(name for name, holds in status if holds)
 
 
 @dataclass(frozen=True, slots=True)
 class VersionUse:
-    """A dataset version that a run read or wrote; ``made_by`` is the run that made it, None for one from outside."""
+    """A dataset version that a run read or wrote; ``made_by`` is the run that made it, None for an external version."""
 
     dataset: tuple[str, str]
     version: str | None
@@ -142,12 +149,12 @@ class VersionUse:
     def value(self) -> dict[str, Any]:
         """Return it as JSON values."""
         facts = {"version": self.version, "madeBy": self.made_by, "at": self.at, "external": self.external}
-        return told({"dataset": list(self.dataset), **facts, "schema": self.schema})
+        return present({"dataset": list(self.dataset), **facts, "schema": self.schema})
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A run under another one, and those under it."""
+    """A child run, and its children."""
 
     run: RunLine
     children: tuple[Child, ...] = ()
@@ -159,7 +166,7 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """One run with all that is known of it; ``more_children`` tells that the tree is cut at :data:`MAX_CHILDREN` runs."""
+    """One run with all that is known of it; ``more_children`` is whether the tree is truncated at ``MAX_CHILDREN`` runs."""
 
     run: RunLine
     version: str | None
@@ -172,7 +179,7 @@ class RunDetails:
     writes: tuple[VersionUse, ...]
     children: tuple[Child, ...]
     more_children: bool
-    told: RunView = EMPTY_RUN_VIEW
+    view: RunView = EMPTY_RUN_VIEW
 
     def value(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -186,12 +193,15 @@ class RunDetails:
         }
         sides = {"reads": [use.value() for use in self.reads], "writes": [use.value() for use in self.writes]}
         children = {"children": [child.value() for child in self.children], "childrenCut": self.more_children}
-        return self.run.value() | told(facts) | sides | children | {"facets": self.told.value()}
+        return self.run.value() | present(facts) | sides | children | {"facets": self.view.value()}
 
 
-def show_run(reader: GraphReader, run: Node, now: datetime, open_record: OpenRecord) -> RunDetails:
-    """Return one run: what it read and wrote, version by version, its children, conflicts and facets."""
-    rows = reader.rows("run_details", key=run.key)
+def show_run(reader: GraphReader, run: Node, now: datetime) -> RunDetails:
+    """Return one run: the versions that it read and wrote, its children, conflicts and facets.
+
+    Raises NotFound if the graph has no such run.
+    """
+    rows = reader.rows("runs/details", key=run.key)
     if not rows:
         raise NotFound(f"the graph has no run {run.name[0]!r}")
     row = rows[0]
@@ -204,11 +214,11 @@ def show_run(reader: GraphReader, run: Node, now: datetime, open_record: OpenRec
         error=row["error"],
         parent=row["parent"],
         conflicts=json.loads(row["conflicts"]) if row["conflicts"] else [],
-        reads=tuple(_use(each) for each in reader.rows("run_reads", key=run.key)),
-        writes=tuple(_use(each) for each in reader.rows("run_writes", key=run.key)),
+        reads=tuple(_use(version) for version in reader.rows("runs/reads", key=run.key)),
+        writes=tuple(_use(version) for version in reader.rows("runs/writes", key=run.key)),
         children=children,
         more_children=more,
-        told=open_record(row["record"]),
+        view=run_view(row["record"]),
     )
 
 
@@ -219,14 +229,14 @@ def _use(row: Row) -> VersionUse:
 
 
 def _children(reader: GraphReader, key: str, now: datetime) -> tuple[tuple[Child, ...], bool]:
-    """The runs under a run, level by level; a run is shown once, even if a parent names itself."""
+    """Return the runs below a run, and whether there are more; a run is shown once, even if a parent names itself."""
     under: dict[str, list[str]] = {}
     lines: dict[str, RunLine] = {}
     level, seen = [key], {key}
     for _ in range(MAX_LEVELS):
         if not level or len(seen) > MAX_CHILDREN:
             break
-        rows = reader.rows("run_children", keys=level, limit=MAX_CHILDREN + 1 - len(seen))
+        rows = reader.rows("runs/children", keys=level, limit=MAX_CHILDREN + 1 - len(seen))
         fresh = [row for row in rows if row["key"] not in seen]
         for row in fresh:
             under.setdefault(row["at"], []).append(row["key"])

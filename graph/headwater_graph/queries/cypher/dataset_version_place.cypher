@@ -1,5 +1,0 @@
-// Where a version stands among those of its dataset; nothing of versions without a moment.
-// parameters: dataset, id
-MATCH (v:DatasetVersion {id: $id})
-WHERE v.dataset = $dataset AND v.moment IS NOT NULL AND v.tie IS NOT NULL
-RETURN v.moment AS moment, v.tie AS tie

@@ -1,6 +1,0 @@
-// How many current edges lead from some nodes: datasets' readers, jobs' outputs.
-// parameters: keys
-UNWIND $keys AS at
-OPTIONAL MATCH (d:Dataset {key: at})
-OPTIONAL MATCH (j:Job {key: at})
-RETURN at, COUNT { (d)-[:FEEDS]->() } + COUNT { (j)-[:PRODUCES]->() } AS total

@@ -1,6 +1,0 @@
-// A page of the runs of a job with their records, the earliest heard of first: those at `time` that are not among `seen`, and later ones.
-// parameters: job, time, seen, limit
-MATCH (:Job {key: $job})<-[:RUN_OF]-(r:Run)
-WHERE r.lastEventAt >= $time AND NOT r.id IN $seen AND r.record IS NOT NULL
-RETURN r.id AS id, r.lastEventAt AS time, r.record AS record
-ORDER BY time LIMIT $limit

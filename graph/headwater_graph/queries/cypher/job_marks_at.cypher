@@ -1,9 +1,0 @@
-// As job_marks, as of a time: of a job's version of then; nothing of its runs.
-// parameters: keys, time
-UNWIND $keys AS key
-MATCH (j:Job {key: key})
-OPTIONAL MATCH (j)-[:HAS_VERSION]->(v:JobVersion)
-WHERE v.validFrom <= $time AND (v.validTo IS NULL OR $time < v.validTo)
-RETURN collect([
-  key, v.id, v.moment, v.lineageUnknown, v.codeVersion, null, null, null, null, j.streaming, j.owners
-]) AS marks

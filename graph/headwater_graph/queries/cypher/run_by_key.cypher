@@ -1,4 +1,0 @@
-// The run of a key.
-// parameters: key
-MATCH (r:Run {key: $key})
-RETURN r.key AS key, r.id AS id

@@ -1,4 +1,0 @@
-// Where a run stands in the fold of its job.
-// parameters: key
-MATCH (r:Run {key: $key})
-RETURN r.job AS job, r.moment AS moment, r.lastEventAt AS lastEventAt
