@@ -12,7 +12,7 @@ from typing import BinaryIO
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_graph.audit.export.whole import Tally
+from headwater_graph.audit.export.whole import ExportTotals
 from headwater_graph.audit.export.whole import export as exported
 from headwater_graph.queries.catalog.finding import find
 
@@ -29,19 +29,19 @@ def export(file: Path | None, job: str | None, since: datetime | None) -> None:
     They are not the events that came, but as many as it takes to tell what the graph holds of them: sent to a topic
     (`headwater emit FILE`) and consumed into an empty graph, they make the same one.
     """
-    tally = Tally()
+    totals = ExportTotals()
     with the_graph() as graph, _written(file) as lines:
         key = None if job is None else find(graph, job.split(" ", 1), ("job",)).key
-        for line in exported(graph, tally, job=key, since=since):
+        for line in exported(graph, totals, job=key, since=since):
             lines.write(line + b"\n")
-    click.echo(f"{tally.events} events, of {tally.runs} runs" + _inexact(tally), err=True)
+    click.echo(f"{totals.events} events, of {totals.runs} runs" + _inexact(totals), err=True)
 
 
-def _inexact(tally: Tally) -> str:
-    if not tally.inexact:
+def _inexact(totals: ExportTotals) -> str:
+    if not totals.inexact:
         return ""
     return (
-        f"; {tally.inexact} runs can't be told again exactly: events of theirs with one time contradicted one another"
+        f"; {totals.inexact} runs can't be told again exactly: events of theirs with one time contradicted one another"
     )
 
 
