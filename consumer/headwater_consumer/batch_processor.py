@@ -30,7 +30,7 @@ from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterS
 from headwater_consumer.kafka.messages import Messages, Position
 from headwater_consumer.lock_watch import HeldBy, reporting_lock_holder
 from headwater_consumer.metrics import BatchSummary
-from headwater_consumer.partition import DEAD, TALLY, UNREAD, Rejected, Tally
+from headwater_consumer.partition import DEAD, STATISTICS, UNREAD, PartitionStatistics, Rejected
 from headwater_graph.rules.coalesce import Row, unpack_sources
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class Tagged:
 
     def __init__(self, table: Any) -> None:
         self._table = table
-        self.tallies = [msgspec.msgpack.decode(payload, type=Tally) for payload in self._of(TALLY, "payload")]
+        self.tallies = [
+            msgspec.msgpack.decode(payload, type=PartitionStatistics) for payload in self._of(STATISTICS, "payload")
+        ]
 
     def rejected(self) -> Iterator[Rejected]:
         """Yield the messages that can't be used."""
@@ -84,13 +86,13 @@ class Tagged:
         would be older than the first, and every job folded once more.
         """
         side_by_side = heapq.merge(*map(_by_how_far, self._tasks()), key=itemgetter(0))
-        return (row for _, row in side_by_side if row[0] not in (DEAD, TALLY, UNREAD))
+        return (row for _, row in side_by_side if row[0] not in (DEAD, STATISTICS, UNREAD))
 
     def _tasks(self) -> Iterator[Any]:
         """Yield the rows of each task as a table: its tallies are its last."""
         begin, kinds = 0, self._table["kind"].to_pylist()
         for end, (kind, following) in enumerate(pairwise([*kinds, None]), 1):
-            if following is None or (kind == TALLY and following != TALLY):
+            if following is None or (kind == STATISTICS and following != STATISTICS):
                 yield self._table.slice(begin, end - begin)
                 begin = end
 

@@ -21,7 +21,7 @@ from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchPr
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import Client, first_offsets, partitions_of
 from headwater_consumer.losses import lost_messages, refusal
-from headwater_consumer.partition import READ_DDL, TAGGED_DDL, Limits, tag_partition, tag_partition_with
+from headwater_consumer.partition import READ_DDL, TAGGED_DDL, PartitionLimits, tag_partition, tag_partition_with
 from headwater_consumer.progress import ProgressLog
 from headwater_consumer.recovery import Checkpoint, OffsetRanges, portions
 from headwater_consumer.starting import SameTopic, Start, find_start
@@ -86,7 +86,7 @@ def tagged_again(spark: SparkSession, settings: ConsumerSettings, ranges: Offset
 def _tagged(messages: DataFrame, settings: ConsumerSettings) -> DataFrame:
     registry = settings.registry()
     tag = tag_partition if registry is None else partial(tag_partition_with, registry)
-    limits = Limits(decompression=settings.decompression())
+    limits = PartitionLimits(decompression=settings.decompression())
     return messages.selectExpr(*READ_DDL).mapInArrow(partial(tag, limits=limits), TAGGED_DDL)
 
 
@@ -163,11 +163,11 @@ class Stream:
         self._read_again(start.ranges, start.known)
 
     def _take_over(self, start: Start) -> None:
-        topic, mark = self._settings.kafka_topic, start.mark
-        self._same_topic = SameTopic(self._kafka, topic, mark.topics.get(topic, ""))
+        topic, committed = self._settings.kafka_topic, start.committed
+        self._same_topic = SameTopic(self._kafka, topic, committed.topics.get(topic, ""))
         self._begin = start.offsets
-        self._cycle.go_on_from(mark.offsets, mark.topics)
-        self._status.lost(sum(loss.end - loss.begin for loss in mark.losses))
+        self._cycle.go_on_from(committed.offsets, committed.topics)
+        self._status.lost(sum(loss.end - loss.begin for loss in committed.losses))
 
     def _check_topic(self) -> None:
         """Raise ConfigError where the topic was created again since the consumer began; asked for every few seconds."""

@@ -15,7 +15,7 @@ from headwater_consumer.archive.lines import Damaged, line_of, message_of
 from headwater_consumer.archive.parts import Part, gaps, part_named, parts_of
 from headwater_consumer.archive.reader import check_archive, messages_in, messages_of
 from headwater_consumer.archive.storage import UNFINISHED, Bucket, Folder, Memory, Storage, storage_at
-from headwater_consumer.archive.writer import Keeper, RetainedPast, Rolling, keep
+from headwater_consumer.archive.writer import ArchiveResult, ArchiveWriter, Rolling, archive_topic
 from headwater_consumer.kafka.messages import Message
 
 from .source import BEGIN, DAY, GivenTopic, message
@@ -33,8 +33,8 @@ MESSAGES = st.builds(
 )
 
 
-def kept(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> RetainedPast:
-    return keep(topic, "events", storage, rolling or Rolling(), stop=threading.Event(), follow=False)
+def kept(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> ArchiveResult:
+    return archive_topic(topic, "events", storage, rolling or Rolling(), stop=threading.Event(), follow=False)
 
 
 def read(storage: Storage, since: int | None = None) -> list[Message]:
@@ -72,7 +72,7 @@ def test_what_is_kept_is_what_came_and_is_kept_once() -> None:
     ]
     topic = GivenTopic([*odd, *(message(offset, partition=1) for offset in range(7))])
     storage = Memory()
-    assert kept(topic, storage) == RetainedPast(10, 2, ())
+    assert kept(topic, storage) == ArchiveResult(10, 2, ())
     assert sorted(read(storage), key=lambda each: each.position) == sorted(
         topic.messages.values(), key=lambda e: e.position
     )
@@ -99,10 +99,10 @@ def test_a_file_ends_with_its_day_and_with_its_size() -> None:
 def test_who_is_killed_loses_what_was_under_way_and_the_next_one_reads_it_again() -> None:
     topic = GivenTopic([message(offset) for offset in range(20)])
     storage = Memory()
-    killed = Keeper(storage, "events", {0: 0}, Rolling(size=600))
+    killed = ArchiveWriter(storage, "events", {0: 0}, Rolling(size=600))
     for offset in range(13):
         killed.add(topic.messages[0, offset])
-    assert 0 < killed.kept[0] < 13
+    assert 0 < killed.reached[0] < 13
     kept(topic, storage)
     assert [each.offset for each in read(storage)] == list(range(20))
     assert list(gaps(parts_of(storage.names("events")))) == []
@@ -111,14 +111,14 @@ def test_who_is_killed_loses_what_was_under_way_and_the_next_one_reads_it_again(
 
 def test_a_message_that_comes_again_is_kept_once() -> None:
     storage = Memory()
-    keeper = Keeper(storage, "events", {0: 1}, Rolling())
+    writer = ArchiveWriter(storage, "events", {0: 1}, Rolling())
     for offset in (0, 1, 2, 1, 2, 3):
-        keeper.add(message(offset))
-    keeper.flush()
-    keeper.add(message(3))
-    keeper.flush()
+        writer.add(message(offset))
+    writer.flush()
+    writer.add(message(3))
+    writer.flush()
     assert [each.offset for each in read(storage)] == [1, 2, 3]
-    assert (keeper.messages, keeper.files, keeper.kept) == (3, 1, {0: 4})
+    assert (writer.messages, writer.files, writer.reached) == (3, 1, {0: 4})
 
 
 def test_a_topic_is_followed_until_asked_to_stop_and_its_new_partitions_too() -> None:
@@ -133,7 +133,7 @@ def test_a_topic_is_followed_until_asked_to_stop_and_its_new_partitions_too() ->
             stop.set()
 
     topic.before_poll = change
-    keep(topic, "events", storage, Rolling(seconds=0.0), stop=stop)
+    archive_topic(topic, "events", storage, Rolling(seconds=0.0), stop=stop)
     assert sorted(each.position for each in read(storage)) == [(0, 0), (1, 0)]
 
 
@@ -186,21 +186,21 @@ def test_a_damaged_file_is_named() -> None:
 
 def test_a_folder_keeps_files_whole_and_lets_one_writer_in(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "deep" / "er")
-    folder.put("events/2026-01-01/a", b"content")
+    folder.write("events/2026-01-01/a", b"content")
     left = tmp_path / "deep" / "er" / "events" / "2026-01-01" / f"{UNFINISHED}1"
     left.write_bytes(b"half")
-    with folder.held("events"):
+    with folder.locked("events"):
         assert not left.exists()
-        with pytest.raises(ConfigError, match="another"), Folder(tmp_path / "deep" / "er").held("events"):
+        with pytest.raises(ConfigError, match="another"), Folder(tmp_path / "deep" / "er").locked("events"):
             pass
-    folder.put("events/archive.json", b"{}")
+    folder.write("events/archive.json", b"{}")
     assert sorted(folder.names("events")) == ["events/2026-01-01/a", "events/archive.json"]
-    assert folder.get("events/2026-01-01/a") == b"content"
+    assert folder.read("events/2026-01-01/a") == b"content"
     with pytest.raises(ConfigError, match="can't be read"):
-        folder.get("events/2026-01-01/b")
+        folder.read("events/2026-01-01/b")
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ConfigError, match="can't be written"):
-        Folder(tmp_path / "file").put("events/2026-01-01/a", b"")
+        Folder(tmp_path / "file").write("events/2026-01-01/a", b"")
 
 
 def test_a_url_is_reached_through_fsspec() -> None:
@@ -211,7 +211,7 @@ def test_a_url_is_reached_through_fsspec() -> None:
     assert kept(topic, bucket).messages == 0
     assert read(bucket) == list(topic.messages.values())
     with pytest.raises(ConfigError):
-        bucket.get("events/none")
+        bucket.read("events/none")
     with pytest.raises(ConfigError, match="nonsense"):
         storage_at("nonsense://x")
 

@@ -14,7 +14,7 @@ from headwater_avro.errors import ServerUnavailable
 from headwater_consumer.batch_processor import BatchProcessor, Draining, Tagged
 from headwater_consumer.health import Status
 from headwater_consumer.kafka.dead_letters import CollectedDeadLetters, DeadLetter
-from headwater_consumer.kafka.messages import KeptMessages, Message
+from headwater_consumer.kafka.messages import InMemoryMessages, Message
 from headwater_consumer.metrics import Metrics
 from headwater_consumer.partition import TAGGED, tag_partition
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused
@@ -50,7 +50,7 @@ class Bench:
         self.stop = threading.Event()
         self.order: list[str] = []
         self.cycle = BatchProcessor(
-            self, self._Sink(self), KeptMessages(kept), self.status, stop=self.stop, first_wait=0.001
+            self, self._Sink(self), InMemoryMessages(kept), self.status, stop=self.stop, first_wait=0.001
         )
 
     def prepare(self, rows: Iterable[Row]) -> list[Portion]:

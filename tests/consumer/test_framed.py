@@ -15,7 +15,7 @@ from headwater_avro.registry import KeptSchemas, RegisteredSchema, RegistrySetti
 from headwater_consumer.batch_processor import BatchProcessor, Draining
 from headwater_consumer.config import HIDDEN, load, read_file
 from headwater_consumer.kafka.messages import Message
-from headwater_consumer.partition import TAGGED, TALLY, UNREAD, Limits, tag_partition
+from headwater_consumer.partition import STATISTICS, TAGGED, UNREAD, PartitionLimits, tag_partition
 from headwater_graph.rules.coalesce import unpack_sources
 
 from ..avro.registries import AVRO, JSON, Registry, framed, served
@@ -47,11 +47,11 @@ class Waiting(KeptSchemas):
 
 
 def kinds(messages: list[Message], schemas: KeptSchemas | None) -> list[tuple[str, Any]]:
-    rows = rows_of(tag_partition([record_batch(messages)], Limits(), schemas))
+    rows = rows_of(tag_partition([record_batch(messages)], PartitionLimits(), schemas))
     return [
         (kind, unpack_sources(sources) if kind == UNREAD else key.decode())
         for kind, key, _, sources in rows
-        if kind != TALLY
+        if kind != STATISTICS
     ]
 
 
@@ -81,7 +81,7 @@ def over(bench: Bench, schemas: KeptSchemas) -> BatchProcessor:
 def left_unread(messages: list[Message]) -> Frame:
     """A batch of which the tasks could not ask the registry."""
     frame = Frame(messages)
-    batches = tag_partition([record_batch(messages)], Limits(), KeptSchemas(away=True))
+    batches = tag_partition([record_batch(messages)], PartitionLimits(), KeptSchemas(away=True))
     frame.toArrow = pa.Table.from_batches(batches, TAGGED).slice  # type: ignore[method-assign]
     return frame
 

@@ -19,12 +19,12 @@ from headwater_consumer.horizon_split import part
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import (
     DEAD,
+    STATISTICS,
     TAGGED,
-    TALLY,
-    Limits,
+    PartitionLimits,
+    PartitionStatistics,
     Rejected,
-    Row,
-    Tally,
+    TaggedRow,
     headers_of,
     messages_of,
     tag_partition,
@@ -61,15 +61,15 @@ def record_batch(messages: Iterable[Message]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, READ)
 
 
-def tagged(messages: list[Message], limits: Limits | None = None) -> list[Row]:
-    return rows_of(tag_partition([record_batch(messages)], limits or Limits()))
+def tagged(messages: list[Message], limits: PartitionLimits | None = None) -> list[TaggedRow]:
+    return rows_of(tag_partition([record_batch(messages)], limits or PartitionLimits()))
 
 
-def rows_of(batches: Iterable[pa.RecordBatch]) -> list[Row]:
+def rows_of(batches: Iterable[pa.RecordBatch]) -> list[TaggedRow]:
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
-def of_kind(rows: list[Row], kind: str) -> list[Row]:
+def of_kind(rows: list[TaggedRow], kind: str) -> list[TaggedRow]:
     return [row for row in rows if row[0] == kind]
 
 
@@ -115,7 +115,7 @@ def test_a_message_that_cannot_be_used_becomes_a_dead_row_and_the_rest_goes_on()
 
 
 def test_dead_letters_beyond_the_limit_go_by_position() -> None:
-    limits = Limits(dead=1_000)
+    limits = PartitionLimits(dead=1_000)
     rows = tagged([message(offset, b"{" + b"x" * 600) for offset in range(3)], limits)
     rejected = [msgspec.msgpack.decode(payload, type=Rejected) for _, _, payload, _ in of_kind(rows, DEAD)]
     assert [one.whole for one in rejected] == [True, False, False]
@@ -125,7 +125,7 @@ def test_dead_letters_beyond_the_limit_go_by_position() -> None:
 
 
 def test_rows_are_given_out_whenever_they_hold_enough_bytes() -> None:
-    limits = Limits(joined=10_000)
+    limits = PartitionLimits(merged=10_000)
     messages = [message(offset, run_event("r", producer="x" * 3_000)) for offset in range(10)]
     rows = of_kind(tagged(messages, limits), "run")
     assert len(rows) == 3
@@ -134,7 +134,7 @@ def test_rows_are_given_out_whenever_they_hold_enough_bytes() -> None:
 
 def test_record_batches_stay_within_their_bytes_however_many_rows_there_are() -> None:
     messages = [message(offset, run_event(f"r{offset}", producer="x")) for offset in range(200)]
-    batches = list(tag_partition([record_batch(messages)], Limits(row_batch=2_000)))
+    batches = list(tag_partition([record_batch(messages)], PartitionLimits(row_batch=2_000)))
     assert len(batches) > 3
     assert all(batch.nbytes < 6_000 for batch in batches)
     assert all(batch.schema == TAGGED for batch in batches)
@@ -148,7 +148,7 @@ def test_nothing_is_taken_from_the_source_before_rows_are_asked_for() -> None:
             taken.append(offset)
             yield record_batch([message(offset, run_event(f"r{offset}", producer="x" * 2_000))])
 
-    first = next(iter(tag_partition(source(), Limits(joined=1, row_batch=1))))
+    first = next(iter(tag_partition(source(), PartitionLimits(merged=1, row_batch=1))))
     assert first.num_rows == 1
     assert taken == [0]
 
@@ -156,7 +156,8 @@ def test_nothing_is_taken_from_the_source_before_rows_are_asked_for() -> None:
 def test_the_tally_counts_messages_bytes_and_offsets_of_each_partition() -> None:
     rows = tagged([message(7, b"{bad"), message(9, b""), message(3, b"{}", partition=2)])
     tallies = {
-        one.partition: one for one in (msgspec.msgpack.decode(row[2], type=Tally) for row in of_kind(rows, TALLY))
+        one.partition: one
+        for one in (msgspec.msgpack.decode(row[2], type=PartitionStatistics) for row in of_kind(rows, STATISTICS))
     }
     assert (tallies[1].messages, tallies[1].bytes, tallies[1].first, tallies[1].end) == (2, 4, 7, 10)
     assert (tallies[2].messages, tallies[2].bytes, tallies[2].first, tallies[2].end) == (1, 2, 3, 4)
@@ -166,7 +167,7 @@ def test_no_messages_make_no_rows() -> None:
     assert tagged([]) == []
 
 
-def rejected_of(rows: list[Row]) -> list[Rejected]:
+def rejected_of(rows: list[TaggedRow]) -> list[Rejected]:
     return [msgspec.msgpack.decode(payload, type=Rejected) for _, _, payload, _ in of_kind(rows, DEAD)]
 
 
@@ -204,7 +205,7 @@ MIXED = [message(0, under(2, "a")), *(message(at, under(at, "b")) for at in (3, 
 
 
 def test_a_message_at_which_the_code_fails_is_a_dead_letter_that_names_the_exception() -> None:
-    rows = rows_of(tag_partition([record_batch(MIXED)], Limits(), Failing(FAULTS)))
+    rows = rows_of(tag_partition([record_batch(MIXED)], PartitionLimits(), Failing(FAULTS)))
     first, second = rejected_of(rows)
     assert (first.code, first.detail) == ("not_decodable", "unexpected KeyError: '\\ud800\\nsecond line'")
     assert second.detail.startswith("unexpected ZeroDivisionError: xxx")
@@ -215,7 +216,7 @@ def test_a_message_at_which_the_code_fails_is_a_dead_letter_that_names_the_excep
 
 def test_the_text_of_an_unexpected_exception_is_one_line_of_valid_unicode() -> None:
     fault = ZeroDivisionError("half \ud800\nsecond line")
-    rows = rows_of(tag_partition([record_batch([message(3, under(3, "b"))])], Limits(), Failing({3: fault})))
+    rows = rows_of(tag_partition([record_batch([message(3, under(3, "b"))])], PartitionLimits(), Failing({3: fault})))
     assert [one.detail for one in rejected_of(rows)] == ["unexpected ZeroDivisionError: half \\ud800"]
 
 
@@ -229,7 +230,7 @@ def test_the_driver_refuses_such_a_message_in_the_same_way() -> None:
 
 def test_a_registered_schema_that_is_nested_too_deep_to_be_parsed_ends_nothing() -> None:
     schemas = KeptSchemas({2: JSON, 3: RegisteredSchema("AVRO", "[" * 100_000)})
-    rows = rows_of(tag_partition([record_batch(MIXED[:2])], Limits(), schemas))
+    rows = rows_of(tag_partition([record_batch(MIXED[:2])], PartitionLimits(), schemas))
     assert [one.code for one in rejected_of(rows)] == ["not_decodable"]
     assert [row[1] for row in of_kind(rows, "run")] == [b"a"]
 
@@ -237,7 +238,7 @@ def test_a_registered_schema_that_is_nested_too_deep_to_be_parsed_ends_nothing()
 def test_each_class_of_unexpected_exception_is_logged_once_with_where_it_was(caplog: pytest.LogCaptureFixture) -> None:
     schemas = Failing({3: KeyError("a"), 4: KeyError("b"), 5: ZeroDivisionError("c")})
     with caplog.at_level(logging.ERROR, "headwater.consumer"):
-        list(tag_partition([record_batch(message(at, under(at, "b")) for at in (3, 4, 5))], Limits(), schemas))
+        list(tag_partition([record_batch(message(at, under(at, "b")) for at in (3, 4, 5))], PartitionLimits(), schemas))
     assert [record.getMessage().partition(": ")[0] for record in caplog.records] == [
         "unexpected KeyError at the message in t, partition 1, offset 3",
         "unexpected ZeroDivisionError at the message in t, partition 1, offset 5",
@@ -250,7 +251,7 @@ def test_each_class_of_unexpected_exception_is_logged_once_with_where_it_was(cap
 )
 def test_what_is_not_about_the_message_makes_no_dead_letter(fault: BaseException) -> None:
     with pytest.raises(type(fault)):
-        list(tag_partition([record_batch([message(3, under(3, "b"))])], Limits(), Failing({3: fault})))
+        list(tag_partition([record_batch([message(3, under(3, "b"))])], PartitionLimits(), Failing({3: fault})))
 
 
 def test_a_message_that_is_refused_leaves_what_was_joined_as_it_was() -> None:
@@ -278,7 +279,7 @@ def compressed(run: str, size: int) -> bytes:
 def test_compressed_messages_count_with_what_they_hold_for_the_bytes_held_back() -> None:
     messages = [message(offset, compressed("r", 3_000)) for offset in range(10)]
     assert sum(len(one.value or b"") for one in messages) < 5_000
-    rows = of_kind(tagged(messages, Limits(joined=10_000)), "run")
+    rows = of_kind(tagged(messages, PartitionLimits(merged=10_000)), "run")
     assert len(rows) == 3
 
 
@@ -286,7 +287,7 @@ def test_compressed_messages_count_with_what_they_hold_for_the_bytes_held_back()
 def test_a_compressed_message_beyond_the_limits_is_too_large(schemas: KeptSchemas | None) -> None:
     messages = [message(0, compressed("small", 1_000)), message(1, compressed("large", 9_000))]
     for limits in (Decompression(5_000, 10_000, 5_000), Decompression(10_000, 2, 5_000)):
-        rows = rows_of(tag_partition([record_batch(messages)], Limits(decompression=limits), schemas))
+        rows = rows_of(tag_partition([record_batch(messages)], PartitionLimits(decompression=limits), schemas))
         assert [(one.code, one.message.offset) for one in rejected_of(rows)] == [("too_large", 1)]
         assert [row[1] for row in of_kind(rows, "run")] == [b"small"]
         again, refused = part(messages, (), schemas or KeptSchemas(), limits)

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from headwater_consumer.kafka.messages import KafkaMessages, KeptMessages, Message, Messages
+from headwater_consumer.kafka.messages import InMemoryMessages, KafkaMessages, Message, Messages
 from headwater_consumer.recovery import Checkpoint, OffsetRanges, missing_ranges, portions
 from headwater_graph.store.writer_node import CommittedOffsets, Offsets
 
@@ -28,7 +28,7 @@ def lacks(offsets: Offsets, known: Checkpoint, messages: Messages, done: str = "
 
 
 COMMITTED = checkpoint({TOPIC: {0: 10, 1: 4}})
-ALL = KeptMessages([*(at(offset) for offset in range(10)), at(1, 1)])
+ALL = InMemoryMessages([*(at(offset) for offset in range(10)), at(1, 1)])
 
 
 def test_a_graph_that_has_all_lacks_nothing() -> None:
@@ -72,7 +72,7 @@ def test_a_batch_that_the_graph_does_not_call_done_is_lacking_whatever_its_offse
 
 
 def test_what_kafka_has_no_more_is_passed_over() -> None:
-    assert lacks({TOPIC: {0: 2, 1: 4}}, COMMITTED, KeptMessages([at(6)])) == {0: (6, 10)}
+    assert lacks({TOPIC: {0: 2, 1: 4}}, COMMITTED, InMemoryMessages([at(6)])) == {0: (6, 10)}
 
 
 def test_portions_take_a_like_share_of_every_partition_and_leave_nothing_out() -> None:
@@ -94,7 +94,7 @@ def test_kafka_tells_the_first_message_that_is_left_as_the_fake_does(room: Room)
     admin = AdminClient(room.client)
     (gone,) = admin.delete_records([TopicPartition(room.topic, 0, 2)]).values()
     assert gone.result(30).low_watermark == 2
-    kafka, fake = KafkaMessages(room.topic, room.client), KeptMessages([at(offset) for offset in range(2, 6)])
+    kafka, fake = KafkaMessages(room.topic, room.client), InMemoryMessages([at(offset) for offset in range(2, 6)])
     for asked in ((0, 0, 10), (0, 0, 2), (0, 3, 4), (0, 6, 9), (1, 0, 5), (99, 0, 5)):
         assert kafka.first(*asked) == fake.first(*asked), asked
     assert kafka.first(0, 0, 10) == 2

@@ -158,7 +158,7 @@ def test_a_torn_checkpoint_is_lost_and_the_stream_goes_on_from_the_graphs_offset
         room.consume()
     assert room.writer.runs == {"three"}
     lines = [record.getMessage() for record in caplog.records if record.name == "headwater.consumer"]
-    assert lines == ["the checkpoint is lost: going on from the offsets in the graph"]
+    assert lines == ["the checkpoint is lost: continuing from the offsets in the graph"]
     room.writer = CollectingWriter(marks=room.writer.marks)
     room.consume()
     assert room.writer.runs == set()
