@@ -135,10 +135,10 @@ def replay(
     _see_to(client, goal, settings)
     since = None if from_time is None else milliseconds(from_time)
     if place is not None:
-        sent = send_again(client, messages_in(storage_at(place), source, since), goal, keep_timestamps=keep_times)
+        sent = send_again(client, messages_in(storage_at(place), source, since), goal, original_timestamps=keep_times)
     else:
         with closing(KafkaTopic(client, source, "headwater-replay")) as reader:
-            sent = send_again(client, messages_since(reader, since), goal, keep_timestamps=keep_times)
+            sent = send_again(client, messages_since(reader, since), goal, original_timestamps=keep_times)
     told = {"topic": goal, "messages": sent}
     click.echo(json.dumps(told) if as_json else f"{sent} messages sent to {goal}")
 

@@ -21,9 +21,9 @@ APPLICATION = "headwater-consumer"
 
 
 def jars_of(setting: str | None) -> tuple[Path, ...]:
-    """Return the jars that HEADWATER_SPARK_JARS names: a folder's, or a list of paths with commas between them.
+    """Return the jars that HEADWATER_SPARK_JARS names: those of a folder, or a comma-separated list of paths.
 
-    Raises ConfigError where one is not there.
+    Raises ConfigError if one does not exist.
     """
     if not setting:
         return ()
@@ -38,7 +38,7 @@ def jars_of(setting: str | None) -> tuple[Path, ...]:
 def spark_session(
     settings: ConsumerSettings, jars: Sequence[Path], java_home: Path | None = None
 ) -> Iterator[SparkSession]:
-    """Give a quiet Spark session that has the Kafka source; raises ConfigError where Java can't be started."""
+    """Yield a Spark session with the Kafka source and little logging; raise ConfigError if Java can't be started."""
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
@@ -61,12 +61,12 @@ def spark_session(
 
 
 def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) -> dict[str, str]:
-    """Return Spark's settings; ``spark_conf`` of the settings comes last and so wins."""
+    """Return Spark's settings; those of ``settings.spark_conf`` take precedence."""
     return {
         "spark.jars": ",".join(map(str, jars)),
         "spark.driver.memory": settings.spark_driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} {' '.join(_JAVA)}",
-        # The result of a batch is joined rows, bounded by the offsets of a batch, and dead letters, bounded by Limits.
+        # A batch's result is merged rows, bounded by its offsets, and dead letters, bounded by PartitionLimits.
         "spark.driver.maxResultSize": "0",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
@@ -84,7 +84,7 @@ def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) ->
 
 _JAVA = (
     "-XX:+UseSerialGC",
-    # Spark only reads and hands on here: in 300,000 events the optimising compiler used 12 CPU seconds more than it saved.
+    # Spark does little work here: for 300,000 events the optimising compiler used 12 CPU seconds more than it saved.
     "-XX:TieredStopAtLevel=1",
 )
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

@@ -190,7 +190,7 @@ def test_a_refused_message_that_is_gone_from_kafka_holds_nothing_up(caplog: pyte
     bench.run([message(2, run_event("old")), message(3, run_event("one"))])
     assert bench.writer.runs == {"one"}
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
-        "message gone before it could be dead-lettered"
+        "message deleted before it could be dead-lettered"
     ]
 
 
@@ -221,7 +221,7 @@ def test_a_refusal_names_its_messages_by_the_sources_of_its_row() -> None:
 
 
 def test_fetched_letters_are_sent_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater_consumer.batch_processor.LETTERS_AT_ONCE", 10)
+    monkeypatch.setattr("headwater_consumer.batch_processor.LETTERS_BATCH_BYTES", 10)
     messages = [message(offset, run_event("odd")) for offset in range(3)]
     bench = Bench(kept=messages)
     refuses: dict[bytes, Any] = {b"odd": ("store_refused", "no")}

@@ -89,7 +89,7 @@ def test_no_file_is_no_fault_but_one_that_is_named_must_be_there_and_be_toml(tmp
     with pytest.raises(ConfigError, match="No such file"):
         read_file({"HEADWATER_CONFIG": str(tmp_path / "absent.toml")}, tmp_path)
     (tmp_path / "headwater.toml").write_text("[kafka\n")
-    with pytest.raises(ConfigError, match="is no TOML"):
+    with pytest.raises(ConfigError, match="is not TOML"):
         read_file({}, tmp_path)
 
 

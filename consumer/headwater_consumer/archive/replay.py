@@ -19,15 +19,15 @@ def messages_since(topic: Topic, since: int | None = None) -> Iterator[Message]:
         yield from batch
 
 
-def replay(client: Client, messages: Iterable[Message], topic: str, *, keep_timestamps: bool = False) -> int:
+def replay(client: Client, messages: Iterable[Message], topic: str, *, original_timestamps: bool = False) -> int:
     """Send messages to a topic with their keys, values and headers; return how many once all are acknowledged.
 
     They get the current time, because a topic with a retention time would delete old messages at once; with
-    ``keep_timestamps`` they keep their own. Raises ServerUnavailable; the caller may then send everything again.
+    ``original_timestamps`` they keep their own. Raises ServerUnavailable; the caller may then send everything again.
     """
-    return send_all(client, (_outgoing(message, topic, keep_timestamps) for message in messages))
+    return send_all(client, (_outgoing(message, topic, original_timestamps) for message in messages))
 
 
-def _outgoing(message: Message, topic: str, keep_timestamps: bool) -> Outgoing:
-    timestamp = timestamp_of(message) if keep_timestamps else None
+def _outgoing(message: Message, topic: str, original_timestamps: bool) -> Outgoing:
+    timestamp = timestamp_of(message) if original_timestamps else None
     return Outgoing(topic, message.key, message.value, message.headers, timestamp)
