@@ -180,7 +180,9 @@ class Stream:
         for number, part in enumerate(parts, 1):
             if self._stop.is_set():
                 return
-            logger.info("reading messages again that are missing in the graph", extra={"part": number, "parts": len(parts)})
+            logger.info(
+                "reading messages again that are missing in the graph", extra={"part": number, "parts": len(parts)}
+            )
             # Only the last part completes the batch.
             batch_id = known.batch if number == len(parts) else known.batch - 1
             try:

@@ -73,7 +73,7 @@ def of_kind(rows: list[TaggedRow], kind: str) -> list[TaggedRow]:
     return [row for row in rows if row[0] == kind]
 
 
-def test_messages_come_out_of_record_batches_as_they_went_in() -> None:
+def test_record_batches_return_messages_unchanged() -> None:
     kept = [
         message(1, b"a", headers=(("x", b"1"), ("x", None))),
         message(2, None, key=None),
@@ -84,7 +84,7 @@ def test_messages_come_out_of_record_batches_as_they_went_in() -> None:
     assert list(messages_of([batch.slice(1), batch.slice(0, 1)])) == [*kept[1:], kept[0]]
 
 
-def test_absent_headers_are_no_headers() -> None:
+def test_null_headers_are_empty() -> None:
     batch = record_batch([message(1, b"a"), message(2, b"b", headers=(("x", b"1"),))])
     nothing = batch.set_column(
         2, READ.field("headers"), pa.array([None, [{"key": "x", "value": b"1"}]], READ.field("headers").type)
@@ -92,7 +92,7 @@ def test_absent_headers_are_no_headers() -> None:
     assert [one.headers for one in messages_of([nothing])] == [(), (("x", b"1"),)]
 
 
-def test_headers_without_a_value_are_not_asked_about_the_form_of_the_message() -> None:
+def test_headers_without_a_value_do_not_determine_the_form_of_a_message() -> None:
     assert list(headers_of(message(1, b"a", headers=(("x", None), ("y", b"1"))))) == [("y", b"1")]
 
 
@@ -105,7 +105,7 @@ def test_events_of_one_run_become_one_row_that_names_its_messages() -> None:
     assert [tuple(position) for position in unpack_sources(sources)] == [(1, 0), (1, 1)]
 
 
-def test_a_message_that_cannot_be_used_becomes_a_dead_row_and_the_rest_goes_on() -> None:
+def test_an_unusable_message_becomes_a_dead_row_and_the_others_are_merged() -> None:
     poison = message(1, b"{bad", headers=(("a", b"b"), ("c", None)))
     rows = tagged([message(0, run_event("one")), poison, message(2, run_event("two"))])
     ((_, code, payload, _),) = of_kind(rows, DEAD)
@@ -114,7 +114,7 @@ def test_a_message_that_cannot_be_used_becomes_a_dead_row_and_the_rest_goes_on()
     assert {row[1] for row in of_kind(rows, "run")} == {b"one", b"two"}
 
 
-def test_dead_letters_beyond_the_limit_go_by_position() -> None:
+def test_dead_letters_beyond_the_limit_have_only_their_position() -> None:
     limits = PartitionLimits(dead=1_000)
     rows = tagged([message(offset, b"{" + b"x" * 600) for offset in range(3)], limits)
     rejected = [msgspec.msgpack.decode(payload, type=Rejected) for _, _, payload, _ in of_kind(rows, DEAD)]
@@ -124,7 +124,7 @@ def test_dead_letters_beyond_the_limit_go_by_position() -> None:
     assert sum(len(row[2]) for row in rows) < 2_000
 
 
-def test_rows_are_given_out_whenever_they_hold_enough_bytes() -> None:
+def test_rows_are_emitted_once_they_have_enough_bytes() -> None:
     limits = PartitionLimits(merged=10_000)
     messages = [message(offset, run_event("r", producer="x" * 3_000)) for offset in range(10)]
     rows = of_kind(tagged(messages, limits), "run")
@@ -132,7 +132,7 @@ def test_rows_are_given_out_whenever_they_hold_enough_bytes() -> None:
     assert sorted(position[1] for row in rows for position in unpack_sources(row[3])) == list(range(10))
 
 
-def test_record_batches_stay_within_their_bytes_however_many_rows_there_are() -> None:
+def test_record_batches_stay_within_their_limit_for_any_number_of_rows() -> None:
     messages = [message(offset, run_event(f"r{offset}", producer="x")) for offset in range(200)]
     batches = list(tag_partition([record_batch(messages)], PartitionLimits(row_batch=2_000)))
     assert len(batches) > 3
@@ -140,7 +140,7 @@ def test_record_batches_stay_within_their_bytes_however_many_rows_there_are() ->
     assert all(batch.schema == TAGGED for batch in batches)
 
 
-def test_nothing_is_taken_from_the_source_before_rows_are_asked_for() -> None:
+def test_messages_are_read_lazily() -> None:
     taken = []
 
     def source() -> Iterator[pa.RecordBatch]:
@@ -153,7 +153,7 @@ def test_nothing_is_taken_from_the_source_before_rows_are_asked_for() -> None:
     assert taken == [0]
 
 
-def test_the_tally_counts_messages_bytes_and_offsets_of_each_partition() -> None:
+def test_statistics_count_messages_bytes_and_offsets_of_each_partition() -> None:
     rows = tagged([message(7, b"{bad"), message(9, b""), message(3, b"{}", partition=2)])
     tallies = {
         one.partition: one
@@ -163,7 +163,7 @@ def test_the_tally_counts_messages_bytes_and_offsets_of_each_partition() -> None
     assert (tallies[2].messages, tallies[2].bytes, tallies[2].first, tallies[2].end) == (1, 2, 3, 4)
 
 
-def test_no_messages_make_no_rows() -> None:
+def test_no_messages_give_no_rows() -> None:
     assert tagged([]) == []
 
 
@@ -176,7 +176,7 @@ def rejected_of(rows: list[TaggedRow]) -> list[Rejected]:
 CLOUD_EVENTS = (("content-type", b"application/cloudevents+json"),)
 
 
-def test_a_cloud_event_with_data_outside_ascii_is_a_dead_letter_and_the_rest_goes_on() -> None:
+def test_a_cloud_event_with_data_outside_ascii_is_a_dead_letter_and_the_others_are_merged() -> None:
     poison = message(1, b'{"data_base64":"\xc3\xa9"}', headers=CLOUD_EVENTS)
     rows = tagged([message(0, run_event("one")), poison, message(2, run_event("two"))])
     assert [one.code for one in rejected_of(rows)] == ["not_an_event"]
@@ -204,7 +204,7 @@ FAULTS: dict[int, BaseException] = {3: KeyError("\ud800\nsecond line"), 4: ZeroD
 MIXED = [message(0, under(2, "a")), *(message(at, under(at, "b")) for at in (3, 4)), message(9, under(2, "c"))]
 
 
-def test_a_message_at_which_the_code_fails_is_a_dead_letter_that_names_the_exception() -> None:
+def test_an_unexpected_exception_makes_a_dead_letter_that_names_it() -> None:
     rows = rows_of(tag_partition([record_batch(MIXED)], PartitionLimits(), Failing(FAULTS)))
     first, second = rejected_of(rows)
     assert (first.code, first.detail) == ("not_decodable", "unexpected KeyError: '\\ud800\\nsecond line'")
@@ -220,7 +220,7 @@ def test_the_text_of_an_unexpected_exception_is_one_line_of_valid_unicode() -> N
     assert [one.detail for one in rejected_of(rows)] == ["unexpected ZeroDivisionError: half \\ud800"]
 
 
-def test_the_driver_refuses_such_a_message_in_the_same_way() -> None:
+def test_the_driver_rejects_such_a_message_in_the_same_way() -> None:
     rows, refused = part(MIXED, (), Failing(FAULTS))
     assert [row[1] for row in rows] == [b"a", b"c"]
     assert {position: code for position, (code, _) in refused.items()} == dict.fromkeys(
@@ -228,14 +228,14 @@ def test_the_driver_refuses_such_a_message_in_the_same_way() -> None:
     )
 
 
-def test_a_registered_schema_that_is_nested_too_deep_to_be_parsed_ends_nothing() -> None:
+def test_a_registered_schema_that_is_nested_too_deep_does_not_end_the_task() -> None:
     schemas = KeptSchemas({2: JSON, 3: RegisteredSchema("AVRO", "[" * 100_000)})
     rows = rows_of(tag_partition([record_batch(MIXED[:2])], PartitionLimits(), schemas))
     assert [one.code for one in rejected_of(rows)] == ["not_decodable"]
     assert [row[1] for row in of_kind(rows, "run")] == [b"a"]
 
 
-def test_each_class_of_unexpected_exception_is_logged_once_with_where_it_was(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_class_of_unexpected_exception_is_logged_once_with_its_position(caplog: pytest.LogCaptureFixture) -> None:
     schemas = Failing({3: KeyError("a"), 4: KeyError("b"), 5: ZeroDivisionError("c")})
     with caplog.at_level(logging.ERROR, "headwater.consumer"):
         list(tag_partition([record_batch(message(at, under(at, "b")) for at in (3, 4, 5))], PartitionLimits(), schemas))
@@ -249,12 +249,12 @@ def test_each_class_of_unexpected_exception_is_logged_once_with_where_it_was(cap
 @pytest.mark.parametrize(
     "fault", [MemoryError(), OSError("no file"), ImportError("zstandard"), ConfigError("wrong")], ids=repr
 )
-def test_what_is_not_about_the_message_makes_no_dead_letter(fault: BaseException) -> None:
+def test_errors_unrelated_to_the_message_make_no_dead_letter(fault: BaseException) -> None:
     with pytest.raises(type(fault)):
         list(tag_partition([record_batch([message(3, under(3, "b"))])], PartitionLimits(), Failing({3: fault})))
 
 
-def test_a_message_that_is_refused_leaves_what_was_joined_as_it_was() -> None:
+def test_a_rejected_message_does_not_change_merged_rows() -> None:
     facets = {"f": {"a": 1}}
     good = json.dumps(run_event("r", job={"namespace": "n", "name": "j", "facets": facets})).encode()
     coalescer, alone = Coalescer({"late": 10**18}), Coalescer()
@@ -276,7 +276,7 @@ def compressed(run: str, size: int) -> bytes:
     return zstandard.compress(json.dumps(run_event(run, producer="x" * size)).encode())
 
 
-def test_compressed_messages_count_with_what_they_hold_for_the_bytes_held_back() -> None:
+def test_compressed_messages_count_with_their_decompressed_size() -> None:
     messages = [message(offset, compressed("r", 3_000)) for offset in range(10)]
     assert sum(len(one.value or b"") for one in messages) < 5_000
     rows = of_kind(tagged(messages, PartitionLimits(merged=10_000)), "run")

@@ -53,7 +53,7 @@ def batches(steps: Steps) -> WriteBehind:
     return WriteBehind(cycle)
 
 
-def test_a_batch_is_read_while_the_one_before_is_written(steps: Steps, batches: WriteBehind) -> None:
+def test_a_batch_is_read_while_the_previous_one_is_written(steps: Steps, batches: WriteBehind) -> None:
     batches(None, 0)
     assert steps.done == ["read 0"]
     assert batches.is_busy
@@ -70,7 +70,9 @@ def test_a_batch_is_read_while_the_one_before_is_written(steps: Steps, batches: 
     assert not batches.is_busy
 
 
-def test_what_a_batch_fails_by_is_raised_to_the_next_which_is_not_written(steps: Steps, batches: WriteBehind) -> None:
+def test_the_exception_of_a_batch_is_raised_to_the_next_which_is_not_written(
+    steps: Steps, batches: WriteBehind
+) -> None:
     steps.may_write.set()
     steps.faults[0] = StoreRefused("no")
     batches(None, 0)
@@ -94,7 +96,7 @@ def test_waiting_raises_nothing(steps: Steps, batches: WriteBehind) -> None:
     assert batches.failure is None
 
 
-def test_a_consumer_that_stops_reads_no_further(steps: Steps, batches: WriteBehind) -> None:
+def test_a_stopping_consumer_reads_no_further(steps: Steps, batches: WriteBehind) -> None:
     steps.stopping = True
     with pytest.raises(Draining):
         batches(None, 0)
@@ -102,9 +104,7 @@ def test_a_consumer_that_stops_reads_no_further(steps: Steps, batches: WriteBehi
     assert not batches.is_busy
 
 
-def test_a_batch_that_was_read_when_stopping_was_asked_for_is_not_handed_over(
-    steps: Steps, batches: WriteBehind
-) -> None:
+def test_a_batch_read_during_a_stop_request_is_not_handed_over(steps: Steps, batches: WriteBehind) -> None:
     batches(None, 0)
     with ThreadPoolExecutor() as pool:
         second = pool.submit(batches, None, 1)
@@ -117,5 +117,5 @@ def test_a_batch_that_was_read_when_stopping_was_asked_for_is_not_handed_over(
     assert "written 0" in steps.done
 
 
-def test_the_fake_has_the_halves_of_the_real_cycle() -> None:
+def test_the_fake_has_the_methods_of_the_batch_processor() -> None:
     assert all(callable(getattr(BatchProcessor, half)) for half in ("read", "write", "check_gate"))

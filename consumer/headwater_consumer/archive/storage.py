@@ -47,25 +47,6 @@ def storage_at(place: str) -> Storage:
     return Bucket(place)
 
 
-class Memory:
-    """The fake: files in a dictionary."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def names(self, topic: str) -> list[str]:
-        return [name for name in self.files if name.startswith(f"{topic}/")]
-
-    def read(self, name: str) -> bytes:
-        return self.files[name]
-
-    def write(self, name: str, content: bytes) -> None:
-        self.files[name] = content
-
-    def locked(self, topic: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-
 class Folder:
     """A folder of this machine; a file lock, which ends with its process, admits one writer per topic."""
 

@@ -216,19 +216,6 @@ class DeadLetterSink(Protocol):
         """Return once every letter is acknowledged; if some are not, raise ServerUnavailable: the caller sends all again."""
 
 
-class CollectedDeadLetters:
-    """A sink for tests that appends letters to a list; each of the first calls raises one of ``faults``."""
-
-    def __init__(self, faults: Iterable[Exception] = ()) -> None:
-        self.letters: list[DeadLetter] = []
-        self._faults: Iterator[Exception] = iter(faults)
-
-    def send(self, letters: Iterable[DeadLetter]) -> None:
-        for fault in self._faults:
-            raise fault
-        self.letters.extend(letters)
-
-
 OnRefused: TypeAlias = Callable[[DeadLetter, str], None]
 """Called with a letter that its topic refuses in any form, and with the reason."""
 

@@ -59,19 +59,6 @@ class Messages(Protocol):
         """Return the offset of the first message from ``begin`` to before ``end``; None if there is none."""
 
 
-class InMemoryMessages:
-    """Messages in a dictionary, for tests."""
-
-    def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self.messages = {message.position: message for message in messages}
-
-    def fetch(self, positions: Iterable[Position]) -> Iterator[Message]:
-        return (self.messages[position] for position in sorted(set(positions)) if position in self.messages)
-
-    def first(self, partition: int, begin: int, end: int) -> int | None:
-        return min((offset for at, offset in self.messages if at == partition and begin <= offset < end), default=None)
-
-
 class KafkaMessages:
     """Messages fetched by a consumer without a group that commits nothing."""
 
