@@ -194,7 +194,7 @@ def consume(**environ: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_unavailable_kafka_at_the_start_gives_one_line_and_exit_code_3(tmp_path: Any) -> None:
-    (tmp_path / "source.jar").add_run()
+    (tmp_path / "source.jar").touch()
     ended = consume(
         HEADWATER_KAFKA_BOOTSTRAP_SERVERS=NOWHERE,
         HEADWATER_NEO4J_URI=f"bolt://{NOWHERE}",
