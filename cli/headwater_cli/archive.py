@@ -13,12 +13,12 @@ import click
 
 from headwater_avro.errors import ConfigError
 from headwater_consumer import log
-from headwater_consumer.archive.reader import Checked, check_archive, messages_in
+from headwater_consumer.archive.reader import ArchiveCheck, check_archive, messages_in
 from headwater_consumer.archive.replay import messages_since
 from headwater_consumer.archive.replay import replay as send_again
 from headwater_consumer.archive.storage import storage_at
 from headwater_consumer.archive.topic import KafkaTopic
-from headwater_consumer.archive.writer import GROUP, RetainedPast, Rolling, keep
+from headwater_consumer.archive.writer import GROUP, ArchiveResult, Rolling, archive_topic
 from headwater_consumer.config import ConsumerSettings
 from headwater_consumer.kafka.brokers import Client, kafka_client, partitions_of, prepare_topics
 
@@ -72,12 +72,12 @@ def archive(
     log.configure(settings.log_format)
     rolling = Rolling(int(file_megabytes * 1_000_000), file_minutes * 60)
     with closing(KafkaTopic(_client(settings), name, group)) as source, _stopped_by_signals() as stop:
-        stored = keep(source, name, storage, rolling, stop=stop, follow=not available_now)
+        stored = archive_topic(source, name, storage, rolling, stop=stop, follow=not available_now)
     _report_stored(stored, name, as_json)
     return 0
 
 
-def _report_stored(stored: RetainedPast, topic: str, as_json: bool) -> None:
+def _report_stored(stored: ArchiveResult, topic: str, as_json: bool) -> None:
     gaps = [{"partition": gap.partition, "from": gap.begin, "to": gap.end - 1} for gap in stored.gaps]
     if as_json:
         click.echo(json.dumps({"topic": topic, "messages": stored.messages, "files": stored.files, "missing": gaps}))
@@ -88,7 +88,7 @@ def _report_stored(stored: RetainedPast, topic: str, as_json: bool) -> None:
         click.echo(f"Kafka deleted these messages before they were stored: {offsets}", err=True)
 
 
-def _report_check(checked: Checked, as_json: bool) -> int:
+def _report_check(checked: ArchiveCheck, as_json: bool) -> int:
     if as_json:
         value = {"files": checked.files, "messages": checked.messages, "faults": list(checked.faults)}
         click.echo(json.dumps(value))
@@ -149,10 +149,10 @@ def replay(
     _prepare_topic(client, goal, settings)
     since = None if from_time is None else milliseconds(from_time)
     if place is not None:
-        sent = send_again(client, messages_in(storage_at(place), source, since), goal, keep_times=keep_times)
+        sent = send_again(client, messages_in(storage_at(place), source, since), goal, original_timestamps=keep_times)
     else:
         with closing(KafkaTopic(client, source, "headwater-replay")) as reader:
-            sent = send_again(client, messages_since(reader, since), goal, keep_times=keep_times)
+            sent = send_again(client, messages_since(reader, since), goal, original_timestamps=keep_times)
     value = {"topic": goal, "messages": sent}
     click.echo(json.dumps(value) if as_json else f"{sent} messages sent to {goal}")
 

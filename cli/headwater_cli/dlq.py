@@ -92,7 +92,7 @@ def redrive(letters: tuple[str, ...], code: str | None, everything: bool, as_jso
     wanted = {identity_of(letter) for letter in letters}
     chosen = (one for one in distinct_letters(client, topic, code) if not wanted or one.identity in wanted)
     gone = set[Identity]()
-    sent = send_back(client, chosen, gone=lambda letter: gone.add(letter.identity))
+    sent = send_back(client, chosen, missing=lambda letter: gone.add(letter.identity))
     click.echo(json.dumps({"redriven": len(sent)}) if as_json else f"{len(sent)} messages sent back")
     if missing := wanted - sent - gone:
         raise ConfigError(f"no dead letter on {topic} came from {_names(missing)}: `headwater dlq list` lists them")

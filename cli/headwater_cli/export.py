@@ -12,7 +12,7 @@ from typing import BinaryIO
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_graph.audit.export.whole import Tally
+from headwater_graph.audit.export.whole import ExportTotals
 from headwater_graph.audit.export.whole import export as exported
 from headwater_graph.queries.catalog.finding import find
 
@@ -33,18 +33,18 @@ def export(file: Path | None, job: str | None, since: datetime | None) -> None:
     They are not the events that were received, but as many as are needed to state what the graph contains: sent to a topic
     (`headwater emit FILE`) and consumed into an empty graph, they give the same graph.
     """
-    tally = Tally()
+    totals = ExportTotals()
     with the_graph() as graph, _written(file) as lines:
         key = None if job is None else find(graph, job.split(" ", 1), ("job",)).key
-        for line in exported(graph, tally, job=key, since=since):
+        for line in exported(graph, totals, job=key, since=since):
             lines.write(line + b"\n")
-    click.echo(f"{tally.events} events, of {tally.runs} runs" + _inexact(tally), err=True)
+    click.echo(f"{totals.events} events, of {totals.runs} runs" + _inexact(totals), err=True)
 
 
-def _inexact(tally: Tally) -> str:
-    if not tally.inexact:
+def _inexact(totals: ExportTotals) -> str:
+    if not totals.inexact:
         return ""
-    return f"; {tally.inexact} runs are not exact: they had events with the same time that contradicted one another"
+    return f"; {totals.inexact} runs are not exact: they had events with the same time that contradicted one another"
 
 
 @contextmanager

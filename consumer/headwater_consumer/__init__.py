@@ -1,1 +1,1 @@
-"""Placeholder docstring, replaced by the package."""
+"""Consume OpenLineage events from Kafka with Spark and write the lineage graph to Neo4j."""

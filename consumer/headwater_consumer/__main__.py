@@ -1,7 +1,7 @@
-"""``python -m headwater_consumer``: the consumer in a container, set by the environment or ``headwater.toml``.
+"""``python -m headwater_consumer``: the consumer in a container, configured by the environment or ``headwater.toml``.
 
-Its jars are those of HEADWATER_SPARK_JARS. Exit code 0: it was asked to stop; else the code of the error that ended it
-(``headwater_avro.errors``).
+Its jars are those of HEADWATER_SPARK_JARS. The exit code is 0 after a requested stop, else the code of the error that ended
+it (``headwater_avro.errors``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headwater_consumer.log import configure
 
 
 def main() -> int:
-    """Consume until asked to stop; return the exit code."""
+    """Consume until a stop is requested; return the exit code."""
     try:
         settings = load(environ=os.environ, file=read_file(os.environ, Path.cwd())).settings
         configure(settings.log_format)

@@ -1,8 +1,8 @@
-"""One batch from Spark to the graph.
+"""Process a batch: from Spark's rows to the graph and to the dead-letter topic.
 
-The order is the promise. The graph says the offsets of a batch when every dead letter is acknowledged and everything else
-is in the graph, not before; a consumer that starts goes on from what the graph says (`headwater_consumer.recovery`). Both may
-happen twice, after a crash or while a server is away, and neither changes anything the second time.
+The guarantee depends on the order of steps. The offsets of a batch are committed to the graph only after every dead letter
+is acknowledged and everything else is in the graph; a consumer that starts continues from the committed offsets
+(``headwater_consumer.recovery``). After a crash or an unavailable server a step may be repeated; repetition changes nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterS
 from headwater_consumer.kafka.messages import Messages, Position
 from headwater_consumer.lock_watch import HeldBy, reporting_lock_holder
 from headwater_consumer.metrics import BatchSummary
-from headwater_consumer.partition import DEAD, TALLY, UNREAD, Rejected, Tally
+from headwater_consumer.partition import DEAD, STATISTICS, UNREAD, PartitionStatistics, Rejected
 from headwater_graph.rules.coalesce import MergedRow, unpack_sources
 
 if TYPE_CHECKING:
@@ -44,88 +44,90 @@ Result = TypeVar("Result")
 logger = logging.getLogger("headwater.consumer")
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds between two attempts to reach a server that is away; doubled each time."""
+"""Seconds between two attempts to reach an unavailable server; doubled each time."""
 
-LETTERS_AT_ONCE = 64_000_000
+LETTERS_BATCH_BYTES = 64_000_000
 """Bytes of dead letters fetched by position before they are sent."""
 
 
 class Draining(Exception):
-    """Raised out of ``foreachBatch`` so that Spark does not commit a batch that was not done."""
+    """Raised out of ``foreachBatch`` so that Spark does not commit a batch that was not completed."""
 
 
 class Writer(Protocol):
     """What writes joined rows to the graph: `headwater_graph.apply.batch_writer.GraphWriter`."""
 
     def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
-        """Work out what the rows tell, before anything stored is asked for."""
+        """Prepare rows as far as possible without reading the graph."""
 
     def write(self, prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
-        """Write what was prepared; raises ServerUnavailable while the graph is away."""
+        """Write what was prepared; raise ServerUnavailable if the graph does not answer."""
 
     def commit_offsets(self, position: BatchPosition) -> None:
-        """Say that everything up to the position's offsets is done; raises ServerUnavailable."""
+        """Commit a position: everything before its offsets is done; raise ServerUnavailable."""
 
 
 class Tagged:
-    """The tagged rows of one batch, as an Arrow table of `headwater_consumer.partition.TAGGED`."""
+    """The tagged rows of a batch, an Arrow table with the schema ``headwater_consumer.partition.TAGGED``."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
-        self.tallies = [msgspec.msgpack.decode(payload, type=Tally) for payload in self._of(TALLY, "payload")]
+        self.statistics = [
+            msgspec.msgpack.decode(payload, type=PartitionStatistics) for payload in self._of(STATISTICS, "payload")
+        ]
 
     def rejected(self) -> Iterator[Rejected]:
         """Yield the messages that can't be used."""
         return (msgspec.msgpack.decode(payload, type=Rejected) for payload in self._of(DEAD, "payload"))
 
     def rows(self) -> Iterator[MergedRow]:
-        """Yield the joined rows, those of all tasks side by side.
+        """Yield the merged rows, those of all tasks interleaved.
 
-        Each task read a partition of the same stretch of time. One after the other, the second portion of a large batch
-        would be older than the first, and every job folded once more.
+        Each task has read a partition of the same range of times. Without interleaving, the second portion of a large batch
+        would be older than the first, and every job would be folded twice.
         """
-        side_by_side = heapq.merge(*map(_by_how_far, self._tasks()), key=itemgetter(0))
-        return (row for _, row in side_by_side if row[0] not in (DEAD, TALLY, UNREAD))
+        interleaved = heapq.merge(*map(_by_progress, self._tasks()), key=itemgetter(0))
+        return (row for _, row in interleaved if row[0] not in (DEAD, STATISTICS, UNREAD))
 
     def _tasks(self) -> Iterator[Any]:
-        """Yield the rows of each task as a table: its tallies are its last."""
+        """Yield the rows of each task as a table; its statistics are its last rows."""
         begin, kinds = 0, self._table["kind"].to_pylist()
         for end, (kind, following) in enumerate(pairwise([*kinds, None]), 1):
-            if following is None or (kind == TALLY and following != TALLY):
+            if following is None or (kind == STATISTICS and following != STATISTICS):
                 yield self._table.slice(begin, end - begin)
                 begin = end
 
     def forget_rows(self) -> None:
         """Let go of the joined rows, nearly all there is: they are prepared, and a batch waits for the one before."""
-        self._table = self._table.filter(pc.is_in(self._table["kind"], pa.array([DEAD, TALLY, UNREAD])))
+        self._table = self._table.filter(pc.is_in(self._table["kind"], pa.array([DEAD, STATISTICS, UNREAD])))
 
     def unread(self) -> list[Position]:
-        """Return where the messages are that no task could read, since the schema registry was away."""
+        """Return the positions of messages that no task could read, because the schema registry did not answer."""
         return [position for sources in self._of(UNREAD, "sources") for position in unpack_sources(sources)]
 
     def offsets(self) -> dict[str, dict[int, int]]:
         """Return the offset after the last message read, by topic and partition."""
         ends: dict[str, dict[int, int]] = {}
-        for tally in self.tallies:
-            of_topic = ends.setdefault(tally.topic, {})
-            of_topic[tally.partition] = max(tally.end, of_topic.get(tally.partition, 0))
+        for partition in self.statistics:
+            of_topic = ends.setdefault(partition.topic, {})
+            of_topic[partition.partition] = max(partition.end, of_topic.get(partition.partition, 0))
         return ends
 
     def _of(self, kind: str, column: str) -> Iterator[bytes]:
-        """Yield one column of the rows of a kind; the other rows, nearly all there are, are not made into Python values."""
+        """Yield one column of the rows of a kind, without converting the other rows, most of all, to Python values."""
         of_kind = self._table.filter(pc.equal(self._table["kind"], kind))
         return iter(of_kind[column].to_pylist())
 
 
-def _by_how_far(table: Any) -> Iterator[tuple[float, Any]]:
-    """Yield the rows of a task, each with the share of them that comes before it."""
+def _by_progress(table: Any) -> Iterator[tuple[float, Any]]:
+    """Yield the rows of a task, each with the fraction of the task's rows that precede it."""
     columns = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in table.to_batches())
     return ((at / table.num_rows, row) for at, row in enumerate(chain.from_iterable(columns)))
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that was read: its rows as prepared, of which query and number it is, and the seconds by phase until now."""
+    """A batch that was read: its prepared rows, its query and number, and the seconds by phase so far."""
 
     tagged: Tagged
     prepared: list[Portion]
@@ -135,9 +137,9 @@ class Batch:
 
 
 class BatchProcessor:
-    """The steps of a batch, with what they need; called with a frame of tagged rows and the batch's number.
+    """Processes batches; called with a frame of tagged rows and the batch's number.
 
-    :meth:`read` and :meth:`write` are its two halves: what needs no graph, and what does.
+    ``read`` does the steps that need no graph, ``write`` the others.
     """
 
     def __init__(
@@ -168,8 +170,8 @@ class BatchProcessor:
         self._topics: dict[str, str] = {}
         self.failure: BaseException | None = None
 
-    def go_on_from(self, offsets: dict[str, dict[int, int]], topics: Mapping[str, str] | None = None) -> None:
-        """Take over what the graph has already, so that each batch says of all partitions up to where they are in.
+    def set_offsets(self, offsets: dict[str, dict[int, int]], topics: Mapping[str, str] | None = None) -> None:
+        """Set the offsets that the graph has already, so that each batch commits the offsets of all partitions.
 
         ``topics`` are Kafka's ids of the topics.
         """
@@ -184,9 +186,9 @@ class BatchProcessor:
         self.write(self.read(frame, batch_id, query_id))
 
     def read(self, frame: Any, batch_id: int, query_id: str | None = None) -> Batch:
-        """Let Spark read and join the messages of a frame, and prepare them; raises Draining where the consumer is to stop.
+        """Let Spark read and merge the messages of a frame, and prepare them; raise Draining if a stop is requested.
 
-        A frame of a stream tells the id of its query.
+        Without ``query_id``, the id of the streaming query comes from the frame.
         """
         self.check_gate()
         seconds: dict[str, float] = {}
@@ -200,20 +202,20 @@ class BatchProcessor:
         return Batch(tagged, prepared, str(query_id), batch_id, seconds)
 
     def check_gate(self) -> None:
-        """Raise Draining where the consumer is to stop."""
+        """Raise Draining if a stop is requested."""
         if self._stop.is_set():
             raise self.failed(Draining())
 
     def write(self, batch: Batch) -> None:
-        """Bring a batch into the graph, and what can't be used to the dead letters; the graph says its offsets when all is done.
+        """Write a batch to the graph and its rejected messages to the dead letters, then commit its offsets.
 
-        Raises Draining where the consumer is to stop while a server is away.
+        Raises Draining if a stop is requested while a server is unavailable.
         """
         seconds, dead = dict(batch.seconds), Counter[str]()
         try:
             with self._status.working(f"writing batch {batch.batch_id}"), _timed(seconds, "total"):
                 with _timed(seconds, "dead_letters"):
-                    self._bury(batch.tagged, dead)
+                    self._send_dead_letters(batch.tagged, dead)
                 report = self._write(batch, dead)
             self._conclude(batch, report, dead, {**report.phase_seconds, **seconds})
         except BaseException as fault:
@@ -221,7 +223,7 @@ class BatchProcessor:
             raise
 
     def failed(self, fault: BaseException) -> BaseException:
-        """Keep what fails a batch first: Spark hands on no more than its text."""
+        """Store the exception by which a batch failed first, because Spark passes on only its text."""
         self.failure = self.failure or fault
         return fault
 
@@ -236,37 +238,37 @@ class BatchProcessor:
             report = self._patiently(lambda: self._writer.write(prepared, position))
             while report.split_runs:
                 report = report.then(self._write_split_runs(report.split_runs, replace(position, offsets={}), dead))
-            self._bury_refused(report.refused, dead)
+            self._send_refused(report.refused, dead)
             if self._offsets and not report.committed:
                 self._patiently(lambda: self._writer.commit_offsets(position))
         return report
 
     def _read_again(self, positions: list[Position], dead: Counter[str]) -> list[MergedRow]:
-        """Read the messages that the tasks left unread, once the registry tells their schemas."""
+        """Read the messages that the tasks left unread, once the registry answers."""
         if not positions:
             return []
-        rows, refused = self._join_again(positions)
-        self._bury_by_position(refused, dead)
+        rows, refused = self._merge_again(positions)
+        self._send_by_position(refused, dead)
         return rows
 
     def _write_split_runs(self, split_runs: list[SplitRun], position: BatchPosition, dead: Counter[str]) -> BatchReport:
-        sources = [source for one in split_runs for source in unpack_sources(one.sources)]
-        rows, older = self._join_again(sources, split_runs)
-        self._bury_by_position(older, dead)
+        sources = [source for run in split_runs for source in unpack_sources(run.sources)]
+        rows, older = self._merge_again(sources, split_runs)
+        self._send_by_position(older, dead)
         prepared = self._writer.prepare(rows)
         return self._patiently(lambda: self._writer.write(prepared, position))
 
-    def _join_again(
+    def _merge_again(
         self, positions: list[Position], split_runs: Iterable[SplitRun] = ()
     ) -> tuple[list[MergedRow], Reasons]:
-        """Join messages by their positions, the older ones of parted runs left out; wait while a server is away."""
+        """Merge messages by position, without the older ones of split runs; wait while a server is unavailable."""
         from headwater_consumer.horizon_split import part
 
         return self._patiently(
             lambda: part(self._messages.fetch(positions), split_runs, self._schemas, self._decompression)
         )
 
-    def _bury(self, tagged: Tagged, dead: Counter[str]) -> None:
+    def _send_dead_letters(self, tagged: Tagged, dead: Counter[str]) -> None:
         carried: list[DeadLetter] = []
         elsewhere: dict[Position, tuple[str, str]] = {}
         for rejected in tagged.rejected():
@@ -277,20 +279,20 @@ class BatchProcessor:
                 elsewhere[rejected.message.position] = (rejected.code, rejected.detail)
         if carried:
             self._patiently(lambda: self._dead_letters.send(carried))
-        self._fetch_and_bury(elsewhere)
+        self._fetch_and_send(elsewhere)
 
-    def _bury_refused(self, refused: Iterable[Refused], dead: Counter[str]) -> None:
+    def _send_refused(self, refused: Iterable[Refused], dead: Counter[str]) -> None:
         reasons: dict[Position, tuple[str, str]] = {}
-        for one in refused:
-            for position in unpack_sources(one.sources):
-                reasons[position] = (one.code, one.detail)
-        self._bury_by_position(reasons, dead)
+        for entity in refused:
+            for position in unpack_sources(entity.sources):
+                reasons[position] = (entity.code, entity.detail)
+        self._send_by_position(reasons, dead)
 
-    def _bury_by_position(self, reasons: Mapping[Position, tuple[str, str]], dead: Counter[str]) -> None:
+    def _send_by_position(self, reasons: Mapping[Position, tuple[str, str]], dead: Counter[str]) -> None:
         dead.update(code for code, _ in reasons.values())
-        self._fetch_and_bury(reasons)
+        self._fetch_and_send(reasons)
 
-    def _fetch_and_bury(self, reasons: Mapping[Position, tuple[str, str]]) -> None:
+    def _fetch_and_send(self, reasons: Mapping[Position, tuple[str, str]]) -> None:
         if reasons:
             self._patiently(lambda: self._send_fetched(reasons))
 
@@ -301,13 +303,13 @@ class BatchProcessor:
             left.discard(message.position)
             letters.append(DeadLetter(message, *reasons[message.position], self._clock()))
             size += len(message.value or b"")
-            if size > LETTERS_AT_ONCE:
+            if size > LETTERS_BATCH_BYTES:
                 self._dead_letters.send(letters)
                 letters, size = [], 0
         if letters:
             self._dead_letters.send(letters)
         for position in sorted(left):
-            logger.error("message gone before it could be dead-lettered", extra={"position": position})
+            logger.error("message deleted before it could be dead-lettered", extra={"position": position})
 
     def _patiently(self, step: Callable[[], Result]) -> Result:
         wait = self._first_wait
@@ -325,13 +327,13 @@ class BatchProcessor:
             wait = min(wait * 2, LONGEST_WAIT)
 
     def _conclude(self, batch: Batch, report: BatchReport, dead: Counter[str], seconds: dict[str, float]) -> None:
-        tallies = batch.tagged.tallies
+        statistics = batch.tagged.statistics
         summary = BatchSummary(
             query_id=batch.query_id,
             batch_id=batch.batch_id,
             offsets=self._offsets,
-            messages=sum(tally.messages for tally in tallies),
-            bytes=sum(tally.bytes for tally in tallies),
+            messages=sum(partition.messages for partition in statistics),
+            bytes=sum(partition.bytes for partition in statistics),
             dead=dict(dead),
             late_runs=report.late_runs,
             refolded_versions=report.refolded_versions,

@@ -1,8 +1,8 @@
-"""The settings of the consumer and of every command that asks Kafka or Neo4j: one model, and where each value came from.
+"""The settings of the consumer and of every command that connects to Kafka or Neo4j, and the origin of each value.
 
 A setting ``neo4j_uri`` is given as the flag of a command, as HEADWATER_NEO4J_URI in the environment, or in
-``headwater.toml`` as ``neo4j_uri = …`` or under ``[neo4j]`` as ``uri = …``. The first of these that has it counts; after
-them come the addresses of a local stack that is up, and the defaults. An empty variable counts as not set.
+``headwater.toml`` as ``neo4j_uri = …`` or under ``[neo4j]`` as ``uri = …``. The first of these that has a value applies,
+followed by the addresses of a running local stack, and by the defaults. An empty variable counts as not set.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from headwater_avro.registry import RegistrySettings
 PREFIX = "HEADWATER_"
 FILE = "headwater.toml"
 SECTIONS = ("kafka", "schema_registry", "neo4j", "spark", "consumer")
-"""The tables of ``headwater.toml`` that are read here; other parts have their own."""
+"""The tables of ``headwater.toml`` that are read here; other programs read other tables."""
 
 Layer: TypeAlias = tuple[str, Mapping[str, Any]]
-"""Where values come from, for people to read, and the values by setting."""
+"""The origin of values, as a text, and the values by setting."""
 
 HIDDEN = "(hidden)"
 
 NOT_SET = "-"
-"""The address of a server that is not needed and not named."""
+"""The address of a server that is neither needed nor given."""
 
 
 def _pairs(value: Any) -> Any:
@@ -50,7 +50,7 @@ Seconds: TypeAlias = Annotated[float, Field(gt=0, le=3600)]
 
 
 class ConsumerSettings(BaseModel):
-    """Every setting; what each means is said in ``docs/operate.md`` and by ``headwater doctor``."""
+    """All settings; ``docs/operate.md`` and ``headwater doctor`` describe each."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,15 +58,15 @@ class ConsumerSettings(BaseModel):
     kafka_topic: Text = Field("lineage.events", description="the topic of events")
     kafka_dead_letter_topic: str | None = Field(None, description="the topic of dead letters (topic + .dead)")
     kafka_security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        "PLAINTEXT", description="how Kafka is spoken to"
+        "PLAINTEXT", description="security protocol of the connection to Kafka"
     )
     kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
-        "PLAIN", description="how one logs in to Kafka, with SASL"
+        "PLAIN", description="SASL mechanism of the login to Kafka"
     )
     kafka_sasl_username: str | None = Field(None, description="user in Kafka")
     kafka_sasl_password: Secret = Field(None, description="password in Kafka")
     kafka_ssl_ca: Path | None = Field(None, description="PEM file of the authorities that sign Kafka's certificates")
-    kafka_ssl_keystore: Path | None = Field(None, description="PEM file with the own certificate and its key")
+    kafka_ssl_keystore: Path | None = Field(None, description="PEM file with the client certificate and its key")
 
     schema_registry_url: str | None = Field(
         None, description="address of a schema registry with Confluent's API, for messages framed with a schema id"
@@ -82,26 +82,30 @@ class ConsumerSettings(BaseModel):
     neo4j_password: SecretStr = Field(SecretStr(""), description="password in Neo4j")
     neo4j_database: Text = Field("neo4j", description="database in Neo4j")
     neo4j_connect_timeout: Seconds = Field(5.0, description="seconds for a connection to Neo4j")
-    neo4j_read_timeout: Seconds = Field(30.0, description="seconds for a question to Neo4j")
+    neo4j_read_timeout: Seconds = Field(30.0, description="seconds for a query to Neo4j")
     neo4j_write_timeout: Seconds = Field(120.0, description="seconds for a transaction that writes")
 
-    home: Path = Field(Path("~/.local/share/headwater"), description="folder of what headwater keeps on this machine")
+    home: Path = Field(Path("~/.local/share/headwater"), description="folder of headwater's files on this machine")
     checkpoint: str | None = Field(
         None, description="folder or URL of Spark's offsets; if lost, the topic is read again"
     )
-    starting_offsets: Literal["earliest", "latest"] = Field("earliest", description="where a first start begins")
-    max_offsets_per_trigger: Annotated[int, Field(ge=1)] = Field(30_000, description="messages in a batch at most")
+    starting_offsets: Literal["earliest", "latest"] = Field("earliest", description="where the first start begins")
+    max_offsets_per_trigger: Annotated[int, Field(ge=1)] = Field(
+        30_000, description="largest number of messages in a batch"
+    )
     max_decompressed_bytes: Annotated[int, Field(ge=1)] = Field(
-        MAX_EVENT_BYTES, description="bytes that a compressed message may hold"
+        MAX_EVENT_BYTES, description="largest size in bytes of a compressed message after decompression"
     )
     max_decompression_ratio: Annotated[int, Field(ge=1)] = Field(
-        MAX_RATIO, description="times its own size that a compressed message may hold, above 4 MB"
+        MAX_RATIO, description="largest ratio of decompressed to compressed size, for messages above 4 MB"
     )
     max_batch_bytes: Annotated[int, Field(ge=1)] = Field(
         100_000_000, description="bytes of messages that are read at a time; one message is always read"
     )
-    trigger_milliseconds: Annotated[int, Field(ge=0)] = Field(200, description="least time from one batch to the next")
-    fail_on_data_loss: bool = Field(True, description="stop where Kafka has deleted messages that were not read yet")
+    trigger_milliseconds: Annotated[int, Field(ge=0)] = Field(
+        200, description="minimum time between the starts of two batches"
+    )
+    fail_on_data_loss: bool = Field(True, description="stop if Kafka has deleted messages that were not read yet")
 
     topic_was_recreated: bool = Field(
         False, description="read a topic that was deleted and created again from its beginning, instead of stopping"
@@ -134,24 +138,24 @@ class ConsumerSettings(BaseModel):
         return max(1, min(self.max_batch_bytes, int(heap[1]) * unit // 10))
 
     def neo4j(self) -> dict[str, Any]:
-        """Return Neo4j's settings by the names that `headwater_graph.settings` has for them."""
+        """Return Neo4j's settings by their names in ``headwater_graph.settings``."""
         prefix = "neo4j_"
         names = (name for name in type(self).model_fields if name.startswith(prefix))
         return {name.removeprefix(prefix): getattr(self, name) for name in names}
 
     def registry(self) -> RegistrySettings | None:
-        """Return where the schema registry is, None where none is set."""
+        """Return the settings of the schema registry, None if none is set."""
         if self.schema_registry_url is None:
             return None
         password, ca = _open(self.schema_registry_password), _path(self.schema_registry_ca)
         return RegistrySettings(self.schema_registry_url, self.schema_registry_user, password, ca)
 
     def decompression(self) -> Decompression:
-        """Return how much a compressed message may hold."""
+        """Return the limits of a decompressed message."""
         return Decompression(self.max_decompressed_bytes, self.max_decompression_ratio)
 
     def librdkafka(self) -> dict[str, str]:
-        """Return Kafka's security settings in the words of librdkafka."""
+        """Return Kafka's security settings as librdkafka names them."""
         return _without_none(
             {
                 "security.protocol": self.kafka_security_protocol,
@@ -165,7 +169,7 @@ class ConsumerSettings(BaseModel):
         )
 
     def java_client(self) -> dict[str, str]:
-        """Return Kafka's security settings in the words of Kafka's own client."""
+        """Return Kafka's security settings as Kafka's Java client names them."""
         ca, keystore = _path(self.kafka_ssl_ca), _path(self.kafka_ssl_keystore)
         return _without_none(
             {
@@ -205,7 +209,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings, and where each came from."""
+    """The settings, and the origin of each."""
 
     settings: ConsumerSettings
     origins: Mapping[str, str]
@@ -226,11 +230,11 @@ def load(
     stack: Mapping[str, Any] | None = None,
     needs: frozenset[str] = frozenset(("kafka", "neo4j")),
 ) -> Loaded:
-    """Return the settings that these sources give together; raises ConfigError that names every fault.
+    """Return the settings that these sources give together; raise ConfigError that names every fault.
 
-    ``file`` is a path and what `read_file` found there; ``stack`` are the addresses of a local stack that is up. They
-    are used only where no address is set otherwise: settings of two installations are never mixed. Without "kafka" or
-    "neo4j" in ``needs``, its address may be absent.
+    ``file`` is a path and the result of ``read_file``; ``stack`` are the addresses of a running local stack. They are used
+    only if no address is set otherwise, so that settings of two installations are never mixed. Without "kafka" or "neo4j"
+    in ``needs``, its address may be absent.
     """
     layers = [layer for layer in _layers(flags or {}, environ or {}, file) if layer[1]]
     if stack and not any(name in values for _, values in layers for name in ("kafka_bootstrap_servers", "neo4j_uri")):
@@ -254,7 +258,7 @@ _ADDRESSES = {"kafka": "kafka_bootstrap_servers", "neo4j": "neo4j_uri"}
 def read_file(environ: Mapping[str, str], folder: Path) -> tuple[str, Mapping[str, Any]] | None:
     """Read the file that HEADWATER_CONFIG names, else ``headwater.toml`` in ``folder`` if there is one.
 
-    Raises ConfigError where it can't be read.
+    Raises ConfigError if it can't be read.
     """
     named = environ.get(PREFIX + "CONFIG")
     path = Path(named) if named else folder / FILE
@@ -265,11 +269,11 @@ def read_file(environ: Mapping[str, str], folder: Path) -> tuple[str, Mapping[st
     except OSError as fault:
         raise ConfigError(f"{path} can't be read: {fault.strerror}") from fault
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise ConfigError(f"{path} is no TOML: {fault}") from fault
+        raise ConfigError(f"{path} is not TOML: {fault}") from fault
 
 
 def _flat(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file: ``[kafka] topic`` and ``kafka_topic`` are one, ``[consumer]`` adds no prefix."""
+    """Return the settings of a file: ``[kafka] topic`` means ``kafka_topic``; ``[consumer]`` adds no prefix."""
     found: dict[str, Any] = {name: value for name, value in tables.items() if not isinstance(value, dict)}
     for section in SECTIONS:
         prefix = "" if section == "consumer" else section + "_"

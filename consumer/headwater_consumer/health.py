@@ -1,7 +1,7 @@
-"""What the consumer is doing, told over HTTP: ``/healthz``, ``/readyz``, ``/metrics``.
+"""The consumer's status over HTTP: ``/healthz``, ``/readyz``, ``/metrics``.
 
-``/healthz`` fails where the process should be started again; ``/readyz`` fails while it can't do its work, which a new
-start would not change: a server that is away, another consumer that holds the graph.
+``/healthz`` fails if the process should be restarted; ``/readyz`` fails while the process can't do its work for a reason
+that a restart would not change: an unavailable server, or another writer that holds the graph's lock.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headwater_consumer.metrics import BatchSummary, Metrics
 Phase: TypeAlias = Literal["starting", "running", "waiting", "stuck", "stopping", "failed"]
 
 STALLED = 300.0
-"""Seconds in which the stream must have shown a sign of life."""
+"""Seconds without a sign of life after which the stream counts as stalled."""
 
 
 PROGRESS_TIMEOUT = 300.0
@@ -30,9 +30,9 @@ PROGRESS_TIMEOUT = 300.0
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the consumer is doing; times are Unix times, ``offsets`` the positions written, by topic and partition.
+    """The consumer's state; times are Unix times, ``offsets`` the offsets written, by topic and partition.
 
-    ``lost`` are the offsets that Kafka had deleted before they were in the graph.
+    ``lost`` is the number of offsets that Kafka had deleted before they were in the graph.
     """
 
     phase: Phase = "starting"
@@ -48,7 +48,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How many messages of each ``topic/partition`` are not in the graph while a batch is handed over, and when it is written."""
+    """Messages of each ``topic/partition`` not yet in the graph: when a batch is handed over, and when it is written."""
 
     batch: int
     handed_over: Mapping[str, int]
@@ -115,7 +115,7 @@ class Status:
         return f"{oldest.what}: no progress for {quiet:.0f} s" if oldest and quiet > self._patience else None
 
     def enter(self, phase: Phase, reason: str | None = None) -> bool:
-        """Enter a phase; tell whether anything changed by that."""
+        """Enter a phase; return whether the phase or its reason changed."""
         self.alive()
         with self._lock:
             before = self._state
@@ -126,7 +126,7 @@ class Status:
         return True
 
     def alive(self) -> None:
-        """Note a sign of life."""
+        """Record a sign of life."""
         self._sign_of_life = self._clock()
 
     def silence(self) -> float:
@@ -134,32 +134,32 @@ class Status:
         return self._clock() - self._sign_of_life
 
     def moved(self, lag: Lag | None) -> None:
-        """Note that Spark looked for messages, and how many are left; None: it found nothing new."""
+        """Record that Spark has looked for messages, and the lag; None: there was nothing new."""
         self.alive()
         if self._state.phase == "waiting":
             self.enter("running")
         self._lag = lag or self._lag
-        self._tell_lag()
+        self._update_lag()
 
-    def _tell_lag(self) -> None:
+    def _update_lag(self) -> None:
         batch, lag = self._state.batch, self._lag
         is_written = batch is not None and batch >= lag.batch
         for partition, messages in (lag.written if is_written else lag.handed_over).items():
             self._metrics.lag.labels(partition).set(messages)
 
     def held_by(self, holder: str | None) -> None:
-        """Note who holds the graph's Writer node."""
+        """Record who holds the lock on the graph's Writer node."""
         with self._lock:
             self._state = replace(self._state, holder=holder)
 
     def lost(self, offsets: int) -> None:
-        """Note how many offsets the graph lacks for good."""
+        """Record the number of offsets that are lost."""
         with self._lock:
             self._state = replace(self._state, lost=offsets)
         self._metrics.lost.set(offsets)
 
     def batch_written(self, batch: BatchSummary) -> None:
-        """Note a batch that is in the graph."""
+        """Record a batch that is in the graph."""
         at = self._clock()
         self._metrics.batch_written(batch, at)
         with self._lock:
@@ -167,7 +167,7 @@ class Status:
                 self._state, batch=batch.batch_id, written_at=at, offsets=batch.offsets, deferred_work=batch.deferred
             )
         self.enter("running")
-        self._tell_lag()
+        self._update_lag()
 
     def is_healthy(self) -> bool:
         return self._state.phase != "failed" and self.silence() < STALLED
@@ -177,7 +177,7 @@ class Status:
 
 
 class HealthServer:
-    """The HTTP server, on threads of its own; port 0 takes a free one."""
+    """The HTTP server, on its own threads; port 0 selects a free port."""
 
     def __init__(self, status: Status, metrics: Metrics, host: str, port: int) -> None:
         try:
@@ -211,13 +211,13 @@ def _handler(status: Status, metrics: Metrics) -> type[BaseHTTPRequestHandler]:
                 case "/metrics":
                     self._answer(200, "text/plain; version=0.0.4; charset=utf-8", metrics.text())
                 case "/healthz":
-                    self._tell(healthy=status.is_healthy())
+                    self._answer_state(healthy=status.is_healthy())
                 case "/readyz":
-                    self._tell(healthy=status.is_ready())
+                    self._answer_state(healthy=status.is_ready())
                 case _:
                     self._answer(404, "text/plain", b"/healthz /readyz /metrics\n")
 
-        def _tell(self, *, healthy: bool) -> None:
+        def _answer_state(self, *, healthy: bool) -> None:
             text = json.dumps({"ok": healthy} | asdict(status.state)) + "\n"
             self._answer(200 if healthy else 503, "application/json", text.encode())
 

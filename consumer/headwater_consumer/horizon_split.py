@@ -1,4 +1,4 @@
-"""Runs of which a part lies before the horizon (specification 7): their messages joined again one by one, the older ones refused."""
+"""Runs with messages on both sides of the horizon: their messages are merged again and the older refused (specification 7)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression
 from headwater_avro.errors import RejectionCode
 from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_consumer.kafka.messages import Message, Position
-from headwater_consumer.partition import Joining
+from headwater_consumer.partition import MessageMerger
 from headwater_graph.apply.batch_writer import SplitRun
 from headwater_graph.rules.coalesce import MergedRow
 
 Reasons = dict[Position, tuple[RejectionCode, str]]
-"""Why messages are refused: (code, detail) by their positions."""
+"""The reasons of refused messages: (code, detail) by position."""
 
 
 def part(
@@ -22,14 +22,14 @@ def part(
     schemas: Schemas = NO_REGISTRY,
     decompression: Decompression = DEFAULT_DECOMPRESSION,
 ) -> tuple[list[MergedRow], Reasons]:
-    """Return what is left of the runs' messages, joined, and those that are older than their bounds.
+    """Return the merged messages of runs that are not older than the runs' bounds, and the reasons of the older ones.
 
-    Raises ServerUnavailable while the schema registry can't tell what a framed message is.
+    Raises ServerUnavailable if the schema registry does not answer.
     """
-    joining = Joining(schemas, decompression, {one.run_id: one.bound for one in split_runs})
+    merger = MessageMerger(schemas, decompression, {run.run_id: run.bound for run in split_runs})
     refused: Reasons = {}
     for message in messages:
-        fault = joining.add(message)
+        fault = merger.add(message)
         if fault is not None:
             refused[message.position] = (fault.code, fault.detail)
-    return list(joining.coalescer.rows()), refused
+    return list(merger.coalescer.rows()), refused

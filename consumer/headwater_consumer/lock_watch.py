@@ -1,4 +1,4 @@
-"""Telling, while a batch waits for the graph, who holds it (specification 11)."""
+"""Report who holds the graph's lock while a batch waits for it (specification 11)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from headwater_avro.errors import HeadwaterError
 from headwater_consumer.health import Status
 
 HeldBy: TypeAlias = Callable[[], "str | None"]
-"""Asks the graph who else writes to it now; None: nobody."""
+"""Returns the other writer that holds the graph's lock; None if there is none."""
 
-LOOK = 1.0
-"""Seconds between two looks at who holds the graph."""
+POLL_SECONDS = 1.0
+"""Seconds between two queries for the lock holder."""
 
 
 @contextmanager
-def reporting_lock_holder(status: Status, held_by: HeldBy | None, every: float = LOOK) -> Iterator[None]:
-    """Within this, the status says that it waits, and for whom, as long as somebody else holds the graph."""
+def reporting_lock_holder(status: Status, held_by: HeldBy | None, every: float = POLL_SECONDS) -> Iterator[None]:
+    """Set the status to waiting, with the lock holder as the reason, while another writer holds the lock."""
     if held_by is None:
         yield
         return
@@ -40,7 +40,7 @@ def _watch(status: Status, held_by: HeldBy, every: float, done: threading.Event)
         try:
             holder = held_by()
         except HeadwaterError:
-            # A graph that is away is told of by the batch itself.
+            # The batch itself reports a graph that is unavailable.
             continue
         if holder == before:
             status.alive()

@@ -1,4 +1,4 @@
-"""The consumer's log lines: what happened, and its facts, as text for people or JSON for machines."""
+"""Formatters for the consumer's log: an event with its fields, as text or as JSON lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per line: time, level, logger, event, and the facts."""
+    """One JSON object per line: time, level, logger, event, and the fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -39,12 +39,12 @@ class JsonLines(logging.Formatter):
 
 
 def facts_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Return what a record was given as ``extra``."""
+    """Return the fields that a record was given as ``extra``."""
     return {name: value for name, value in record.__dict__.items() if name not in _OWN}
 
 
 def configure(form: Literal["auto", "text", "json"]) -> None:
-    """Send the log of headwater to stderr; what libraries log is kept out, for the consumer tells it itself."""
+    """Send the log of headwater to stderr; libraries' logs are suppressed, because the consumer reports their errors itself."""
     is_text = form == "text" or (form == "auto" and sys.stderr.isatty())
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextLines() if is_text else JsonLines())

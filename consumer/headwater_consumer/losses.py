@@ -1,4 +1,4 @@
-"""Messages that Kafka has deleted before they were in the graph: found by their offsets, named, and recorded."""
+"""Messages that Kafka has deleted before they were in the graph: found by their offsets, reported, and recorded."""
 
 from __future__ import annotations
 
@@ -14,41 +14,43 @@ Lost: TypeAlias = dict[int, tuple[int, int]]
 """{partition: (first offset, offset after the last)} of a topic."""
 
 RECORDED = 1_000
-"""Losses that the graph remembers; with more the oldest are forgotten."""
+"""The number of losses that the graph records; the oldest are deleted first."""
 
 
 class MessagesLost(HeadwaterError):
     """Kafka has deleted messages that are not in the graph, and ``fail_on_data_loss`` is set."""
 
 
-def lost_messages(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint, log_starts: Mapping[int, int]) -> Lost:
-    """Return which offsets the graph lacks that lie before the log start offsets of the topic's partitions.
+def lost_messages(
+    topic: str, committed: CommittedOffsets, checkpoint: Checkpoint, log_starts: Mapping[int, int]
+) -> Lost:
+    """Return the offsets that are not in the graph and are before the log start offsets of the topic's partitions.
 
-    What lies before a log start offset was deleted. Offsets without a message behind it, as transactions and compaction
-    leave them, are not lost. A partition that neither the graph nor the checkpoint names is new: it has lost nothing.
+    Messages before a log start offset were deleted. Later offsets without a message, as transactions and compaction leave
+    them, are not lost. A partition that neither the graph nor the checkpoint names is new and has no losses.
     """
-    needed = first_needed(topic, mark, checkpoint)
+    needed = first_needed(topic, committed, checkpoint)
     starts = {partition: log_starts.get(partition, begin) for partition, begin in needed.items()}
     return {at: (begin, starts[at]) for at, begin in sorted(needed.items()) if begin < starts[at]}
 
 
 def described(topic: str, lost: Lost) -> str:
-    """Return which offsets are lost, by partition, and how many in all."""
+    """Return a text with the number of lost offsets, and the lost ranges by partition."""
     parts = [f"{topic}/{at} from {begin} to {end - 1} ({end - begin})" for at, (begin, end) in sorted(lost.items())]
     total = sum(end - begin for begin, end in lost.values())
     return f"{total} offsets: {', '.join(parts)}"
 
 
 def refusal(topic: str, lost: Lost) -> MessagesLost:
-    """Return the error that names what is lost and says what to do."""
+    """Return the error that names the lost offsets and says what to do."""
     return MessagesLost(
         f"Kafka has deleted messages that are not in the graph, {described(topic, lost)}. If an archive has them, "
-        "`headwater replay --archive` sends them again. To go on without them, start once with "
-        "HEADWATER_FAIL_ON_DATA_LOSS=false: what is lost is then recorded in the graph"
+        "`headwater replay --archive` sends them again. To continue without them, start once with "
+        "HEADWATER_FAIL_ON_DATA_LOSS=false: the losses are then recorded in the graph"
     )
 
 
 def recorded(topic: str, lost: Lost, before: Iterable[Loss], now: datetime) -> tuple[Loss, ...]:
-    """Return the losses that the graph is to remember: those from before, then these."""
+    """Return the losses to record in the graph: the earlier ones, then these."""
     found = (Loss(topic, partition, begin, end, now.isoformat()) for partition, (begin, end) in sorted(lost.items()))
     return (*before, *found)[-RECORDED:]

@@ -1,4 +1,4 @@
-"""What the consumer counts, as Prometheus text.
+"""The consumer's metrics, as Prometheus text.
 
 ============================================  ==========================================================================
 headwater_messages_total                      messages read from Kafka
@@ -36,7 +36,7 @@ BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 1
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What one batch did; ``dead`` is by reason code, ``seconds`` by phase, ``offsets`` by topic and partition."""
+    """The effects of a batch; ``dead`` is by reason code, ``seconds`` by phase, ``offsets`` by topic and partition."""
 
     query_id: str
     batch_id: int
@@ -54,7 +54,7 @@ class BatchSummary:
         return self.messages - sum(self.dead.values())
 
     def flat(self) -> dict[str, object]:
-        """Return it for a log line."""
+        """Return the fields of its log line."""
         return {
             "batch": self.batch_id,
             "messages": self.messages,
@@ -68,7 +68,7 @@ class BatchSummary:
 
 
 class Metrics:
-    """The consumer's counters, in a registry of their own."""
+    """The consumer's metrics, in a separate registry."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -111,9 +111,9 @@ class Metrics:
         self.last.set(at)
 
     def dead_letter_refused(self, _letter: object, _reason: str) -> None:
-        """Count a dead letter that its topic takes in no form."""
+        """Count a dead letter that its topic refuses in every form."""
         self.refused.inc()
 
     def text(self) -> bytes:
-        """Return all of it in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)

@@ -1,27 +1,27 @@
-"""What runs on the executors: the messages of one partition become joined rows and dead letters, in one stream.
+"""The function that runs on the executors: it turns the messages of a partition into merged rows and dead letters.
 
-``tag_partition`` is handed to ``mapInArrow``. Its rows have a kind, and what the other columns hold goes by it:
+``tag_partition`` is passed to ``mapInArrow``. The content of a row's columns depends on its kind:
 
 ===============  ====================  ==================================  ============================
 kind             key                   payload                             sources
 ===============  ====================  ==================================  ============================
-run              the entity's key      the joined events                   packed (partition, offset)s
-job_event        the entity's key      the joined events                   packed (partition, offset)s
-dataset_event    the entity's key      the joined events                   packed (partition, offset)s
-dead             the reason code       MessagePack of `Rejected`           empty
+run              the entity's key      the merged events                   packed (partition, offset)s
+job_event        the entity's key      the merged events                   packed (partition, offset)s
+dataset_event    the entity's key      the merged events                   packed (partition, offset)s
+dead             the reason code       ``Rejected``, in MessagePack        empty
 unread           empty                 empty                               packed (partition, offset)s
-tally            empty                 MessagePack of `Tally`              empty
+statistics       empty                 ``PartitionStatistics``, likewise   empty
 ===============  ====================  ==================================  ============================
 
-Nothing here looks at which partition a message is in: joining is the graph's business, this is only the cheap first
-step of it, near the data. Memory is bounded by ``Limits``: rows are given out whenever they hold enough bytes, so that
-one key may have several rows, and a large dead letter goes by its position instead of its bytes. A message whose schema
-the registry can't tell now is ``unread``: the driver, which can wait, reads it again by its position.
+The result does not depend on the partition of a message. The writer merges the rows of all partitions; merging here first
+is only an optimisation, near the data. Memory is bounded by ``PartitionLimits``: rows are emitted once they have enough
+bytes, so a key may have several rows, and a large dead letter is represented by its position instead of its bytes. A message
+whose schema registry does not answer is ``unread``: the driver, which can wait, reads it again by its position.
 
-No message ends the task. One at which the code fails in a way that it doesn't know is ``not_decodable``, as is any message
-that can't be read: the detail begins with "unexpected" and names the exception, which is logged with the message's position
-and should be reported. What is not about the message ends the task as ever: no memory left, a server or a file that is away,
-a package that is missing, a setting that is wrong.
+No message ends the task. A message at which the code raises an unexpected exception is rejected as ``not_decodable``: the
+detail begins with "unexpected" and names the exception, which is logged with the message's position and should be reported.
+Errors that are not about the message still end the task: lack of memory, a server or a file that is unavailable, a missing
+package, a wrong setting.
 """
 
 from __future__ import annotations
@@ -45,43 +45,43 @@ from headwater_graph.rules.coalesce import Coalescer, RowKind, pack_sources
 
 logger = logging.getLogger("headwater.consumer")
 
-Row: TypeAlias = tuple[RowKind | Literal["dead", "unread", "tally"], bytes, bytes, bytes]
+TaggedRow: TypeAlias = tuple[RowKind | Literal["dead", "unread", "statistics"], bytes, bytes, bytes]
 """Kind, key, payload, sources."""
 
 DEAD: Final = "dead"
 UNREAD: Final = "unread"
-TALLY: Final = "tally"
+STATISTICS: Final = "statistics"
 
 TAGGED = pa.schema([("kind", pa.string()), ("key", pa.binary()), ("payload", pa.binary()), ("sources", pa.binary())])
 TAGGED_DDL = "kind string, key binary, payload binary, sources binary"
-"""`TAGGED` in the words of Spark SQL."""
+"""``TAGGED`` in Spark SQL."""
 
 READ_DDL = ("key", "value", "headers", "topic", "partition", "offset", "unix_millis(timestamp) AS timestamp")
-"""What is selected of Spark's Kafka source, in Spark SQL."""
+"""The columns selected from Spark's Kafka source, in Spark SQL."""
 
 MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Bytes: of events held back to be merged, of dead letters carried through Spark, of one Arrow batch, of a task.
+class PartitionLimits:
+    """Limits in bytes: of events merged in memory, of dead letters passed through Spark, of an Arrow batch, of a task.
 
-    ``decompression`` limits what a single compressed message may hold. A task reads messages until it has read ``task``
+    ``decompression`` limits the size of a single decompressed message. A task reads messages until it has read ``task``
     bytes, if that is given, and at least one.
     """
 
-    joined: int = 64 * MEGABYTE
+    merged: int = 64 * MEGABYTE
     dead: int = 4 * MEGABYTE
     row_batch: int = 8 * MEGABYTE
     decompression: Decompression = field(default=DEFAULT_DECOMPRESSION)
     task: int | None = None
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = PartitionLimits()
 
 
 class Rejected(msgspec.Struct, frozen=True, gc=False):
-    """A message that can't be used, and why; one that is not ``whole`` has neither key, value nor headers here."""
+    """A message that can't be used, and the reason; without ``whole`` it has no key, value and headers."""
 
     message: Message
     code: str
@@ -89,10 +89,10 @@ class Rejected(msgspec.Struct, frozen=True, gc=False):
     whole: bool = True
 
 
-class Tally(msgspec.Struct, frozen=True):
-    """What one task read of one partition: messages and bytes, offsets from ``first`` to before ``end``, CPU seconds.
+class PartitionStatistics(msgspec.Struct, frozen=True):
+    """What a task has read from a partition: messages and bytes, offsets from ``first`` to before ``end``, CPU seconds.
 
-    ``is_partial`` says that it stopped at its limit of bytes: there may be more messages from ``end`` on.
+    ``is_partial``: the task stopped at its limit of bytes, and there may be more messages from ``end`` on.
     """
 
     topic: str
@@ -106,58 +106,58 @@ class Tally(msgspec.Struct, frozen=True):
 
 
 def tag_partition(
-    batches: Iterable[pa.RecordBatch], limits: Limits = DEFAULT_LIMITS, schemas: Schemas | None = None
+    batches: Iterable[pa.RecordBatch], limits: PartitionLimits = DEFAULT_LIMITS, schemas: Schemas | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Turn messages (columns of `READ_DDL`) into tagged rows (`TAGGED`); ``schemas`` reads those that are framed."""
+    """Turn messages (columns of ``READ_DDL``) into tagged rows (``TAGGED``); ``schemas`` are those of framed messages."""
     with collection_paused():
         yield from _in_batches(_tagged(batches, limits, schemas), limits.row_batch)
 
 
 def tag_partition_with(
-    registry: RegistrySettings, batches: Iterable[pa.RecordBatch], limits: Limits = DEFAULT_LIMITS
+    registry: RegistrySettings, batches: Iterable[pa.RecordBatch], limits: PartitionLimits = DEFAULT_LIMITS
 ) -> Iterator[pa.RecordBatch]:
-    """As `tag_partition`, with a schema registry; what one task learned of it the next one in the process knows."""
+    """Do the same as ``tag_partition``, with a schema registry whose schemas are cached for the process."""
     return tag_partition(batches, limits, schemas_of(registry))
 
 
-def _tagged(batches: Iterable[pa.RecordBatch], limits: Limits, schemas: Schemas | None) -> Iterator[Row]:
+def _tagged(batches: Iterable[pa.RecordBatch], limits: PartitionLimits, schemas: Schemas | None) -> Iterator[TaggedRow]:
     started = time.thread_time()
-    joining, carried, read, is_partial = Joining(schemas, limits.decompression), 0, 0, False
-    joined = joining.coalescer
+    merger, carried, read, is_partial = MessageMerger(schemas, limits.decompression), 0, 0, False
+    merged = merger.coalescer
     counts: dict[tuple[str, int], list[int]] = {}
     for message in messages_of(batches):
         size = len(message.value or b"")
         _count(counts, message, size)
         try:
-            fault = joining.add(message)
+            fault = merger.add(message)
         except ServerUnavailable:
             yield (UNREAD, b"", b"", pack_sources([message.position]))
             continue
         if fault is not None:
             carried += size + len(message.key or b"")
             yield dead_row(message, fault, whole=carried <= limits.dead)
-        if joined.size > limits.joined:
-            yield from joined.rows()
+        if merged.size > limits.merged:
+            yield from merged.rows()
         read += size + len(message.key or b"") + sum(len(name) + len(text or b"") for name, text in message.headers)
         if limits.task is not None and read >= limits.task:
             is_partial = True
             break
-    yield from joined.rows()
+    yield from merged.rows()
     seconds = time.thread_time() - started
     for (topic, partition), (messages, octets, first, end) in counts.items():
-        tally = Tally(topic, partition, messages, octets, first, end, seconds, is_partial)
-        yield (TALLY, b"", msgspec.msgpack.encode(tally), b"")
+        statistics = PartitionStatistics(topic, partition, messages, octets, first, end, seconds, is_partial)
+        yield (STATISTICS, b"", msgspec.msgpack.encode(statistics), b"")
 
 
-NOT_ABOUT_THE_MESSAGE = (HeadwaterError, ImportError, MemoryError, OSError)
-"""What may be raised while a message is read, and would be raised at other messages too."""
+UNRELATED_TO_MESSAGE = (HeadwaterError, ImportError, MemoryError, OSError)
+"""Exceptions that may be raised while a message is read, but would be raised at other messages too."""
 
-MOST_DETAIL = 300
-"""Characters of an unexpected exception's text that a dead letter tells."""
+MAX_DETAIL = 300
+"""Characters of an unexpected exception's text that a dead letter contains."""
 
 
-class Joining:
-    """Messages joined one by one, in ``coalescer``; nothing about a message ends it."""
+class MessageMerger:
+    """Merges messages into ``coalescer``; no error about a message is raised."""
 
     def __init__(
         self,
@@ -171,9 +171,9 @@ class Joining:
         self._logged: set[type[Exception]] = set()
 
     def add(self, message: Message) -> EventRejected | None:
-        """Join a message; return why it can't be used, None where it can.
+        """Merge a message; return the reason if it can't be used, else None.
 
-        Raises ServerUnavailable while the schema registry can't tell what a framed message is.
+        Raises ServerUnavailable if the schema registry does not answer.
         """
         value, schemas = message.value, self._schemas
         try:
@@ -182,26 +182,26 @@ class Joining:
             self.coalescer.add(value, headers_of(message), source=message.position)
         except EventRejected as fault:
             return fault
-        except NOT_ABOUT_THE_MESSAGE:
+        except UNRELATED_TO_MESSAGE:
             raise
         except Exception as fault:  # noqa: BLE001 - one message must not end the task
             return self._unexpected(message, fault)
         return None
 
     def _unexpected(self, message: Message, fault: Exception) -> EventRejected:
-        """Return the rejection of a message at which the code failed; each class of exception is logged once."""
+        """Return the rejection for an unexpected exception; each class of exception is logged once."""
         kind = type(fault)
         if kind not in self._logged:
             self._logged.add(kind)
             where = f"{message.topic}, partition {message.partition}, offset {message.offset}"
             logger.error("unexpected %s at the message in %s: please report it", kind.__name__, where, exc_info=fault)
-        # Half a surrogate pair, as a text from the message may have, goes into no header.
-        text = str(fault).partition("\n")[0][:MOST_DETAIL].encode("utf-8", "backslashreplace").decode("utf-8")
+        # A text from the message may contain half a surrogate pair, which a header can't represent.
+        text = str(fault).partition("\n")[0][:MAX_DETAIL].encode("utf-8", "backslashreplace").decode("utf-8")
         return EventRejected("not_decodable", f"unexpected {kind.__name__}: {text}")
 
 
 def messages_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
-    """Yield the messages of record batches with the columns of `READ_DDL`."""
+    """Yield the messages of record batches with the columns of ``READ_DDL``."""
     for batch in batches:
         columns = {name: batch.column(name) for name in batch.schema.names}
         yield from map(
@@ -217,7 +217,7 @@ def messages_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
 
 
 def _headers(column: Any) -> Iterator[Headers]:
-    # Far cheaper than to_pylist() of a list of structs, which makes a dictionary for every header.
+    # Much cheaper than to_pylist() of a list of structs, which makes a dictionary for every header.
     names, values = (part.to_pylist() for part in column.flatten().flatten())
     at = 0
     for length in column.value_lengths().to_pylist():
@@ -227,7 +227,7 @@ def _headers(column: Any) -> Iterator[Headers]:
 
 
 def headers_of(message: Message) -> Sequence[tuple[str, bytes]]:
-    """Return the headers that have a value: a null one tells nothing about how to read the message."""
+    """Return the headers that have a value; a null header says nothing about the form of the message."""
     return [(name, value) for name, value in message.headers if value is not None]
 
 
@@ -242,27 +242,27 @@ def _count(counts: dict[tuple[str, int], list[int]], message: Message, size: int
     count[3] = max(count[3], message.offset + 1)
 
 
-def dead_row(message: Message, fault: EventRejected, *, whole: bool) -> Row:
+def dead_row(message: Message, fault: EventRejected, *, whole: bool) -> TaggedRow:
     """Return the tagged row of a message that can't be used."""
-    kept = message if whole else msgspec.structs.replace(message, key=None, value=None, headers=())
-    rejected = Rejected(kept, fault.code, fault.detail, whole)
+    carried_message = message if whole else msgspec.structs.replace(message, key=None, value=None, headers=())
+    rejected = Rejected(carried_message, fault.code, fault.detail, whole)
     return (DEAD, fault.code.encode(), msgspec.msgpack.encode(rejected), b"")
 
 
-def _in_batches(rows: Iterable[Row], most: int) -> Iterator[pa.RecordBatch]:
-    held: list[Row] = []
+def _in_batches(rows: Iterable[TaggedRow], most: int) -> Iterator[pa.RecordBatch]:
+    rows_so_far: list[TaggedRow] = []
     size = 0
     for row in rows:
-        held.append(row)
+        rows_so_far.append(row)
         size += len(row[1]) + len(row[2]) + len(row[3])
         if size > most:
-            yield _batch(held)
-            held, size = [], 0
-    if held:
-        yield _batch(held)
+            yield _batch(rows_so_far)
+            rows_so_far, size = [], 0
+    if rows_so_far:
+        yield _batch(rows_so_far)
 
 
-def _batch(rows: list[Row]) -> pa.RecordBatch:
+def _batch(rows: list[TaggedRow]) -> pa.RecordBatch:
     columns = zip(*rows, strict=True)
     return pa.record_batch(
         [pa.array(column, field.type) for column, field in zip(columns, TAGGED, strict=True)], TAGGED

@@ -1,7 +1,7 @@
 """A batch read in parts that stay below a number of bytes, however many messages Spark has planned for it.
 
 Spark bounds a batch by messages. Each task therefore stops at its share of the bytes and says how far it came
-(`headwater_consumer.partition.Tally`); what is left of the batch is read by its offsets, part after part. Parts after the
+(`headwater_consumer.partition.PartitionStatistics`); what is left of the batch is read by its offsets, part after part. Parts after the
 first are as large as the weight of the messages before them suggests, so that tasks seldom have to stop. Where memory is
 short nevertheless, a part is read again in smaller ones, down to a single message.
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from headwater_consumer.batch_processor import Batch, BatchProcessor
     from headwater_consumer.kafka.messages import Messages
-    from headwater_consumer.partition import Tally
+    from headwater_consumer.partition import PartitionStatistics
 
 logger = logging.getLogger("headwater.consumer")
 
@@ -91,7 +91,7 @@ class Parts:
                     raise
             else:
                 self._read_more()
-                if progress.is_done_with(part, batch.tagged.tallies):
+                if progress.is_done_with(part, batch.tagged.statistics):
                     yield batch
                     return
                 yield replace(batch, batch_id=planned.batch_id - 1)
@@ -154,7 +154,7 @@ class _Progress:
     def next_part(self, most: int) -> OffsetRanges:
         return first_part(self.rest, most, self._weights)
 
-    def is_done_with(self, part: OffsetRanges | None, tallies: Sequence[Tally]) -> bool:
+    def is_done_with(self, part: OffsetRanges | None, tallies: Sequence[PartitionStatistics]) -> bool:
         """Note what tasks have read of a part, None for all of the batch; return whether that was the rest of it."""
         if part is None and not any(tally.is_partial for tally in tallies):
             return True
@@ -188,7 +188,7 @@ def first_part(rest: OffsetRanges, most: int, weights: Mapping[int, float]) -> O
     return found
 
 
-def left(rest: OffsetRanges, part: OffsetRanges, tallies: Iterable[Tally]) -> OffsetRanges:
+def left(rest: OffsetRanges, part: OffsetRanges, tallies: Iterable[PartitionStatistics]) -> OffsetRanges:
     """Return what of ``rest`` is to be read after ``part``, of which tasks have read what their tallies say."""
     stopped = {tally.partition: tally.end for tally in tallies if tally.is_partial}
     found = dict(rest)

@@ -1,4 +1,4 @@
-"""What Spark tells about the query: how far behind it is, and that it moves."""
+"""Spark's progress reports: they give the lag, and are a sign of life."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger("headwater.progress")
 
 
 class ProgressLog(StreamingQueryListener):
-    """Hands the lag of each progress report to the metrics, and logs the report in one line."""
+    """Passes the lag of each progress report to the metrics, and logs the report in one line."""
 
     def __init__(self, status: Status) -> None:
         self._status = status
@@ -41,12 +41,12 @@ class ProgressLog(StreamingQueryListener):
 
 
 def lag_of(end: str | None, latest: str | None) -> dict[str, int]:
-    """Return how many messages of each ``topic/partition`` are not read, of Spark's offsets as JSON."""
-    # Where a query begins there is no offset before, and PySpark says "None".
-    read, there = (json.loads(text) if text and text.startswith("{") else {} for text in (end, latest))
+    """Return the number of unread messages by ``topic/partition``, from Spark's offsets as JSON."""
+    # At the start of a query there are no earlier offsets, and PySpark returns "None".
+    read, available = (json.loads(text) if text and text.startswith("{") else {} for text in (end, latest))
     return {
         f"{topic}/{partition}": offset - read.get(topic, {}).get(partition, 0)
-        for topic, partitions in there.items()
+        for topic, partitions in available.items()
         for partition, offset in partitions.items()
     }
 

@@ -1,7 +1,15 @@
-"""What the graph lacks of what the checkpoint counts as done, so that it is read again before the stream goes on (specification 11).
+"""Find the messages that the checkpoint counts as done and that are not in the graph (specification 11).
 
-The graph says up to which offsets messages are in it, the checkpoint from which ones the stream goes on. What lies between
-the two was handed over and not written when a consumer was killed, or the graph was restored from an older copy, or is new.
+Theory of operation: two places record progress, and they are not updated atomically. Spark's checkpoint contains the offsets
+from which the stream continues; it is updated when a batch is handed over to the writer. The graph contains its committed
+offsets, written in the same transaction as the last data of a batch. So the invariant is: every message before the graph's
+committed offsets is in the graph or among the dead letters. Nothing of the kind holds for the checkpoint, which is ahead of
+the graph if a consumer was killed between the two, or if the graph was restored from an older copy or is new.
+
+A consumer that starts therefore reads the ranges between the graph's offsets and the checkpoint's offsets before the stream
+continues (``missing_ranges``). Reading too much is safe, since repeated events do not change the graph; reading too little
+is not. The graph's offsets may come from a consumer with another checkpoint, so unless the graph also names the checkpoint's
+last batch as done, that batch is read again as well.
 """
 
 from __future__ import annotations
@@ -26,16 +34,16 @@ OffsetRanges: TypeAlias = dict[int, tuple[int, int]]
 """{partition: (first offset, offset after the last)} of a topic."""
 
 SET_ASIDE = "set-aside-"
-"""How the folders begin into which a checkpoint is moved that is not to be used any more."""
+"""Prefix of the folders into which an unusable checkpoint is moved."""
 
 
 class CheckpointDamaged(HeadwaterError):
-    """A file of the checkpoint is missing or torn, as a full disk or a power failure leaves it."""
+    """A file of the checkpoint is missing or truncated, as after a full disk or a power failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """From which offsets a query began, and from which it goes on; ``batch`` its last that counts as done, from ``before`` on."""
+    """The offsets at which a query began and from which it continues; ``batch``, its last done batch, began at ``before``."""
 
     begun: Offsets = field(default_factory=dict)
     before: Offsets = field(default_factory=dict)
@@ -49,12 +57,12 @@ class _Metadata(msgspec.Struct):
 
 
 def read_checkpoint(spark: SparkSession, path: str) -> Checkpoint:
-    """Return what Spark's checkpoint says; nothing where there is none. Raises CheckpointDamaged."""
+    """Return the content of Spark's checkpoint, an empty ``Checkpoint`` if there is none. Raises CheckpointDamaged."""
     files = _Files(spark, path)
     try:
         return _read(files)
     except (msgspec.DecodeError, IndexError) as fault:
-        raise CheckpointDamaged(f"a file of the checkpoint {path} is torn: {fault}") from fault
+        raise CheckpointDamaged(f"a file of the checkpoint {path} is truncated: {fault}") from fault
     except Py4JJavaError as fault:
         if _class_of(fault) not in _DAMAGED:
             raise
@@ -70,14 +78,14 @@ def _class_of(fault: Py4JJavaError) -> str:
 
 def _read(files: _Files) -> Checkpoint:
     planned, committed = (files.numbers(folder) for folder in ("offsets", "commits"))
-    # Spark begins with the last of either: it fails where one is torn.
+    # Spark starts with the last file of either folder, and fails if it is truncated.
     if planned:
         _planned(files, planned[-1])
     if not committed:
         return Checkpoint()
     batch = committed[-1]
     msgspec.json.decode(files.text(f"commits/{batch}").splitlines()[1])
-    # A byte that old versions of Spark want, the version of the log, and the offsets.
+    # The file has a byte for old versions of Spark, the version of the log, and the offsets.
     begun = _offsets(files.text("sources/0/0").rpartition("\n")[2])
     before = _planned(files, batch - 1) if batch else begun
     query = msgspec.json.decode(files.text("metadata"), type=_Metadata).id
@@ -94,7 +102,7 @@ def planned_stretch(spark: SparkSession, path: str, topic: str, batch: int) -> O
 
 
 def _planned(files: _Files, batch: int) -> Offsets:
-    # The version of the log, the state of the query, and the offsets of its one source.
+    # The file has the version of the log, the state of the query, and the offsets of its only source.
     return _offsets(files.text(f"offsets/{batch}").splitlines()[2])
 
 
@@ -103,14 +111,14 @@ def _offsets(text: str) -> Offsets:
 
 
 def holds_checkpoint(spark: SparkSession, path: str) -> bool:
-    """Tell whether there is a checkpoint, or a part of one."""
+    """Return whether there is a checkpoint, or a part of one."""
     return bool(_parts(_Files(spark, path)))
 
 
 def set_aside(spark: SparkSession, path: str, now: datetime) -> str:
-    """Move a checkpoint into a folder inside its own, so that the next query begins anew; return that folder's name.
+    """Move a checkpoint into a folder inside its own, so that the next query starts without it; return that folder's name.
 
-    The offsets go first: what is left of a checkpoint when this is broken off is damaged, and not taken for a whole one.
+    The offsets are moved first: if this is interrupted, the rest of the checkpoint is recognised as damaged.
     """
     files = _Files(spark, path)
     folder = f"{SET_ASIDE}{now:%Y%m%dT%H%M%S%f}"
@@ -124,7 +132,7 @@ def _parts(files: _Files) -> list[str]:
 
 
 class _Files:
-    """Files of a checkpoint, wherever it is: Spark's own file systems read them."""
+    """The files of a checkpoint, accessed by Spark's own file systems."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         self._java: Any = spark._jvm
@@ -140,7 +148,7 @@ class _Files:
         return [file.getPath().getName() for file in system.listStatus(path)] if system.exists(path) else []
 
     def numbers(self, folder: str) -> list[int]:
-        """Return the batches that a folder has files of, in their order."""
+        """Return the numbers of the batches that have a file in a folder, in ascending order."""
         return sorted(int(name) for name in self.names(folder) if name.isdecimal())
 
     def text(self, path: str) -> str:
@@ -152,21 +160,22 @@ class _Files:
             stream.close()
 
     def move(self, name: str, folder: str) -> None:
-        """Move a file or folder into another folder; raises ConfigError where that is not possible."""
+        """Move a file or folder into another folder; raise ConfigError if that is not possible."""
         (system, found), (_, target) = self._at(name), self._at(folder)
         if not (system.mkdirs(target) and system.rename(found, self._at(f"{folder}/{name}")[1])):
             raise ConfigError(f"the checkpoint {self._root} can't be moved away: delete it and start again")
 
 
-def missing_ranges(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint, messages: Messages) -> OffsetRanges:
-    """Return where messages of the topic are that the checkpoint counts as done and the graph may lack.
+def missing_ranges(topic: str, committed: CommittedOffsets, checkpoint: Checkpoint, messages: Messages) -> OffsetRanges:
+    """Return the ranges of offsets that the checkpoint counts as done and that may be missing in the graph.
 
-    Of a partition that the graph does not name it has nothing. Unless it says that the last batch is done, that one is lacking,
-    whatever the offsets: another consumer with a checkpoint of its own may have said them. Offsets that hold no message, as
-    transactions leave them, are not lacking; nor are messages that Kafka has deleted (`headwater_consumer.losses`).
+    A partition that the graph does not name is missing completely. Unless the graph names the last batch as done, that batch
+    is missing, whatever the offsets, because another consumer with its own checkpoint may have written them. Offsets without
+    a message, as transactions leave them, are not missing; nor are messages that Kafka has deleted, which
+    ``headwater_consumer.losses`` handles.
     """
-    is_done = mark.done == batch_identity(checkpoint.query, checkpoint.batch)
-    needed = _needed(topic, mark, checkpoint, is_trusted=is_done)
+    is_done = committed.done == batch_identity(checkpoint.query, checkpoint.batch)
+    needed = _needed(topic, committed, checkpoint, is_trusted=is_done)
     found: OffsetRanges = {}
     for partition, end in sorted(checkpoint.committed.get(topic, {}).items()):
         begin = needed[partition]
@@ -176,25 +185,27 @@ def missing_ranges(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint, m
     return found
 
 
-def first_needed(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint) -> dict[int, int]:
-    """Return of each partition that the graph or the checkpoint names the first offset that is not in the graph.
+def first_needed(topic: str, committed: CommittedOffsets, checkpoint: Checkpoint) -> dict[int, int]:
+    """Return, by partition that the graph or the checkpoint names, the first offset that is not in the graph.
 
-    What a consumer said with this same checkpoint is certain. What another one said does not tell that the last batch of
-    this checkpoint is in.
+    Offsets committed by a consumer with this checkpoint are reliable. Those committed by another consumer do not show that
+    the last batch of this checkpoint is in the graph.
     """
-    query, _, number = mark.done.rpartition("/")
+    query, _, number = committed.done.rpartition("/")
     if checkpoint.batch < 0 or query != checkpoint.query:
-        return _needed(topic, mark, checkpoint, is_trusted=checkpoint.batch < 0)
-    # A batch may end with offsets that hold no message: the graph says none of them, the checkpoint does.
+        return _needed(topic, committed, checkpoint, is_trusted=checkpoint.batch < 0)
+    # A batch may end with offsets without a message, which only the checkpoint contains.
     last = {0: checkpoint.committed, 1: checkpoint.before}.get(max(checkpoint.batch - int(number), 0), {}).get(
         topic, {}
     )
-    needed = _needed(topic, mark, checkpoint, is_trusted=True)
+    needed = _needed(topic, committed, checkpoint, is_trusted=True)
     return {partition: max(begin, last.get(partition, begin)) for partition, begin in needed.items()}
 
 
-def _needed(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint, *, is_trusted: bool) -> dict[int, int]:
-    written, begun, before = (offsets.get(topic, {}) for offsets in (mark.offsets, checkpoint.begun, checkpoint.before))
+def _needed(topic: str, committed: CommittedOffsets, checkpoint: Checkpoint, *, is_trusted: bool) -> dict[int, int]:
+    written, begun, before = (
+        offsets.get(topic, {}) for offsets in (committed.offsets, checkpoint.begun, checkpoint.before)
+    )
     needed = dict(written)
     for partition in checkpoint.committed.get(topic, {}):
         origin = begun.get(partition, 0)
@@ -204,7 +215,10 @@ def _needed(topic: str, mark: CommittedOffsets, checkpoint: Checkpoint, *, is_tr
 
 
 def portions(ranges: Mapping[int, tuple[int, int]], at_once: int) -> Iterator[OffsetRanges]:
-    """Divide a stretch into ones of about so many offsets, each a like share of all partitions: so their times stay near."""
+    """Divide ranges into portions of about ``at_once`` offsets, each with an equal share of every partition.
+
+    The messages of a portion then have similar times in all partitions.
+    """
     parts = -(-sum(end - begin for begin, end in ranges.values()) // at_once)
     for part in range(parts):
         shares = {

@@ -1,4 +1,4 @@
-"""The consumer as a process: its servers asked, its parts put together, its signals heard."""
+"""The consumer as a process: connections, assembly of its parts, and signals."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headwater.consumer")
 
 OpenWriter: TypeAlias = "Callable[[ConsumerSettings], Writer]"
-"""Connects to the graph; raises ServerUnavailable while it is away."""
+"""Connects to the graph; raises ServerUnavailable if it does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """What Spark needs of the machine: the jars of its Kafka source and, unless JAVA_HOME is right, a Java."""
+    """Spark's requirements on the machine: the jars of its Kafka source and, unless JAVA_HOME is set, a Java home."""
 
     jars: Sequence[Path]
     java_home: Path | None = None
@@ -51,11 +51,11 @@ def consume(
     spark: Spark | None = None,
     open_writer: OpenWriter | None = None,
 ) -> None:
-    """Keep the graph until asked to stop (SIGTERM, SIGINT), or with ``available_now`` until the topic is read.
+    """Update the graph until SIGTERM or SIGINT, or with ``available_now`` until the topic is read.
 
-    What the graph lacks of what the checkpoint counts as done is read again first. Raises ServerUnavailable where Kafka or
-    Neo4j is away at the start, ConfigError for wrong settings, StreamFailed where the stream ends by itself. A server that
-    goes away later is waited for.
+    Messages that the checkpoint counts as done but that are missing in the graph are read first. Raises ServerUnavailable if
+    Kafka or Neo4j does not answer at the start, ConfigError for wrong settings, StreamFailed if the stream fails. A server
+    that becomes unavailable later is waited for.
     """
     found = spark or Spark(jars_of(settings.spark_jars))
     if not found.jars:
@@ -81,7 +81,7 @@ def consume(
         exits.enter_context(_stopped_by_signals(stop))
         dead_letters = KafkaDeadLetters(settings.dead_letter_topic, kafka, metrics.dead_letter_refused)
         messages = KafkaMessages(settings.kafka_topic, kafka)
-        cycle = BatchProcessor(
+        processor = BatchProcessor(
             writer,
             dead_letters,
             messages,
@@ -92,7 +92,7 @@ def consume(
             held_by=graph.held_by if graph else None,
         )
         checkpoint = checkpoint_of(settings, kafka)
-        stream = Stream(session, settings, cycle, status, kafka, checkpoint=checkpoint, stop=stop)
+        stream = Stream(session, settings, processor, status, kafka, checkpoint=checkpoint, stop=stop)
         logger.info("consuming", extra={"topic": settings.kafka_topic, "kafka": settings.kafka_bootstrap_servers})
         if graph is not None:
             stream.catch_up(graph.committed_offsets(), messages)
@@ -101,7 +101,7 @@ def consume(
 
 
 def _neo4j_of(writer: Writer) -> Neo4jStore | None:
-    """Return the graph behind a writer; None where it is none that tells who holds it and what is in."""
+    """Return the writer's store; None if it is not a ``Neo4jStore``."""
     from headwater_graph.store.neo4j_store import Neo4jStore
 
     store = getattr(writer, "store", None)
@@ -117,7 +117,7 @@ def _note_commits(writer: Writer, status: Status) -> None:
 
 
 def _warm_up(graph: Neo4jStore) -> None:
-    """Let Neo4j get ready while Spark starts: a help and no more, the first batch meets whatever is in the way."""
+    """Warm up Neo4j while Spark starts; errors are only logged, since the first batch reports them."""
     from headwater_graph.store.plan_cache import warm_up
 
     try:
@@ -127,15 +127,15 @@ def _warm_up(graph: Neo4jStore) -> None:
 
 
 def schemas_for(settings: ConsumerSettings) -> Schemas:
-    """Return the schema registry that is set, or what stands in for none; ConfigError where its settings are wrong."""
+    """Return the schemas of the configured registry, or ``NO_REGISTRY``; raise ConfigError for wrong settings."""
     registry = settings.registry()
     return NO_REGISTRY if registry is None else schemas_of(registry)
 
 
 def open_graph(settings: ConsumerSettings) -> Writer:
-    """Connect to Neo4j, see to it that the graph has its schema, and return what writes to it.
+    """Connect to Neo4j, create the graph's schema if it is missing, and return a writer.
 
-    Raises ServerUnavailable, ConfigError where the account is refused.
+    Raises ServerUnavailable, ConfigError if the account is refused.
     """
     from headwater_graph.apply.batch_writer import GraphWriter
     from headwater_graph.settings import graph_settings
@@ -148,7 +148,7 @@ def open_graph(settings: ConsumerSettings) -> Writer:
 
 
 def checkpoint_of(settings: ConsumerSettings, kafka: Client) -> str:
-    """Return where Spark keeps its offsets: as set, else under the home, by the Kafka cluster that they belong to."""
+    """Return the folder of Spark's checkpoint: the setting, else a folder under ``home`` by Kafka cluster and topic."""
     if settings.checkpoint:
         return settings.checkpoint
     return str(settings.home.expanduser() / "checkpoint" / cluster_of(kafka) / settings.kafka_topic)
@@ -158,12 +158,12 @@ def checkpoint_of(settings: ConsumerSettings, kafka: Client) -> str:
 def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
     """Set ``stop`` at SIGTERM and SIGINT; the second SIGINT interrupts as usual."""
 
-    def asked(*_: object) -> None:
+    def request_stop(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        # An event set here could wait for the lock that the interrupted thread holds.
+        # Setting the event here could block on a lock that the interrupted thread holds.
         threading.Thread(target=stop.set, name="headwater-stop").start()
 
-    before = {number: signal.signal(number, asked) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, request_stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:

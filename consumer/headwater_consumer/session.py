@@ -22,9 +22,9 @@ APPLICATION = "headwater-consumer"
 
 
 def jars_of(setting: str | None) -> tuple[Path, ...]:
-    """Return the jars that HEADWATER_SPARK_JARS names: a folder's, or a list of paths with commas between them.
+    """Return the jars that HEADWATER_SPARK_JARS names: those of a folder, or a comma-separated list of paths.
 
-    Raises ConfigError where one is not there.
+    Raises ConfigError if one does not exist.
     """
     if not setting:
         return ()
@@ -39,7 +39,7 @@ def jars_of(setting: str | None) -> tuple[Path, ...]:
 def spark_session(
     settings: ConsumerSettings, jars: Sequence[Path], java_home: Path | None = None
 ) -> Iterator[SparkSession]:
-    """Give a quiet Spark session that has the Kafka source; raises ConfigError where Java can't be started."""
+    """Yield a Spark session with the Kafka source and little logging; raise ConfigError if Java can't be started."""
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
@@ -71,12 +71,12 @@ def _keep_quiet(session: SparkSession) -> None:
 
 
 def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) -> dict[str, str]:
-    """Return Spark's settings; ``spark_conf`` of the settings comes last and so wins."""
+    """Return Spark's settings; those of ``settings.spark_conf`` take precedence."""
     return {
         "spark.jars": ",".join(map(str, jars)),
         "spark.driver.memory": settings.spark_driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} {' '.join(_JAVA)}",
-        # The result of a batch is joined rows, bounded by the bytes of messages that are read, and dead letters, by Limits.
+        # A batch's result is merged rows, bounded by the bytes that are read at a time, and dead letters, bounded by PartitionLimits.
         "spark.driver.maxResultSize": "0",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
@@ -96,7 +96,7 @@ def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) ->
 
 _JAVA = (
     "-XX:+UseSerialGC",
-    # Spark only reads and hands on here: in 300,000 events the optimising compiler used 12 CPU seconds more than it saved.
+    # Spark does little work here: for 300,000 events the optimising compiler used 12 CPU seconds more than it saved.
     "-XX:TieredStopAtLevel=1",
     # A Java without memory answers nobody and ends by no signal; one that ends is noticed, and can be started again.
     "-XX:+ExitOnOutOfMemoryError",

@@ -1,8 +1,8 @@
-"""Kafka to the graph as one Spark query: started, watched, drained, started again.
+"""The Spark query from Kafka to the graph: its start, supervision, stop and restart.
 
-Stopping goes through a gate. Once asked, the batches under way are finished and committed, and the next one raises before
-it does anything: Spark then commits nothing that was not read. A query that fails while Kafka is away is started again
-from its checkpoint when Kafka answers; any other failure ends the consumer, since repeating it would repeat it.
+After a stop request, the batches in progress are completed and committed, and the next batch raises before it does anything,
+so that Spark commits nothing that was not read. A query that fails while Kafka is unavailable is started again from its
+checkpoint once Kafka answers; any other failure ends the consumer, because it would recur.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import Client, first_offsets, partitions_of
 from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.losses import lost_messages, refusal
-from headwater_consumer.partition import READ_DDL, TAGGED_DDL, Limits, tag_partition, tag_partition_with
+from headwater_consumer.partition import READ_DDL, TAGGED_DDL, PartitionLimits, tag_partition, tag_partition_with
 from headwater_consumer.parts import Parts, Planned, share_of
 from headwater_consumer.progress import ProgressLog
 from headwater_consumer.recovery import Checkpoint, OffsetRanges, planned_stretch, portions
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headwater.consumer")
 
 QUERY = "headwater"
-LOOK = 0.2
-"""Seconds between two looks at the query."""
+POLL_SECONDS = 0.2
+"""Seconds between two checks of the query."""
 
 BETWEEN_CHECKS = 10.0
-"""Seconds from one look at the topic's id to the next."""
+"""Seconds between two checks of the topic's id."""
 
 SILENCE = 15.0
-"""Seconds without a sign of life from Spark after which Kafka is asked whether it is there."""
+"""Seconds without a sign of life from Spark after which the connection to Kafka is checked."""
 
 
 GROUP = f"headwater-consumer-{uuid.uuid4()}"
@@ -100,14 +100,14 @@ def tagged_again(
 def _tagged(messages: DataFrame, settings: ConsumerSettings, most: int | None) -> DataFrame:
     registry = settings.registry()
     tag = tag_partition if registry is None else partial(tag_partition_with, registry)
-    limits = Limits(decompression=settings.decompression(), task=most)
+    limits = PartitionLimits(decompression=settings.decompression(), task=most)
     return messages.selectExpr(*READ_DDL).mapInArrow(partial(tag, limits=limits), TAGGED_DDL)
 
 
 def source_options(settings: ConsumerSettings) -> dict[str, str]:
-    """Return the options of Spark's Kafka source that do not say what is read.
+    """Return the options of Spark's Kafka source that do not select messages.
 
-    ``minPartitions`` stays unset: splitting a partition over tasks would part the events of a run.
+    ``minPartitions`` stays unset: dividing a partition among tasks would separate the events of a run.
     """
     java = {f"kafka.{name}": value for name, value in settings.java_client().items()}
     return java | {
@@ -124,13 +124,13 @@ READING_ENDS = 45.0
 
 
 class Stream:
-    """The query and what watches it."""
+    """The query and its supervision."""
 
     def __init__(
         self,
         spark: SparkSession,
         settings: ConsumerSettings,
-        cycle: BatchProcessor,
+        processor: BatchProcessor,
         status: Status,
         kafka: Client,
         *,
@@ -139,10 +139,10 @@ class Stream:
     ) -> None:
         self._spark = spark
         self._settings = settings
-        self._cycle = cycle
-        self._batches = WriteBehind(cycle, self._parts_of_batch)
+        self._processor = processor
+        self._batches = WriteBehind(processor, self._parts_of_batch)
         self._parts = Parts(
-            cycle,
+            processor,
             KafkaMessages(settings.kafka_topic, kafka),
             partial(tagged_again, spark, settings),
             settings.batch_bytes,
@@ -152,15 +152,15 @@ class Stream:
         self._kafka = kafka
         self._checkpoint = checkpoint
         self._stop = stop
-        self._asked = self._checked = time.monotonic()
+        self._kafka_checked = self._topic_checked = time.monotonic()
         self._begin: str | None = None
         self._same_topic: SameTopic | None = None
 
     def run(self, *, available_now: bool) -> None:
-        """Return when asked to stop or, with ``available_now``, when everything there at the start is in the graph.
+        """Run until a stop is requested or, with ``available_now``, until all messages present at the start are in the graph.
 
-        Raises MessagesLost where Kafka has deleted what was to be read, ConfigError where the topic was created again, and
-        StreamFailed where the query ends for another reason.
+        Raises MessagesLost if Kafka has deleted unread messages, ConfigError if the topic was created again, and StreamFailed
+        if the query ends for another reason.
         """
         progress = ProgressLog(self._status)
         self._spark.streams.addListener(progress)
@@ -173,30 +173,30 @@ class Stream:
         finally:
             self._spark.streams.removeListener(progress)
 
-    def catch_up(self, mark: CommittedOffsets, messages: Messages) -> None:
-        """Bring into the graph what it lacks of what the checkpoint counts as done; ``mark`` tells what it has.
+    def catch_up(self, committed: CommittedOffsets, messages: Messages) -> None:
+        """Write messages that the checkpoint counts as done and that are missing in the graph (``committed``).
 
-        Returns early when asked to stop. Raises ServerUnavailable where Kafka goes away, and what a batch fails by.
+        Returns early if a stop is requested. Raises ServerUnavailable if Kafka does not answer, and the error of a batch.
         """
-        start = find_start(self._spark, self._settings, self._kafka, self._checkpoint, mark, messages)
+        start = find_start(self._spark, self._settings, self._kafka, self._checkpoint, committed, messages)
         self._take_over(start)
         try:
             if start.changed:
-                self._cycle.commit_offsets(start.position)
+                self._processor.commit_offsets(start.position)
         except Draining:
             return
         self._read_again(start.ranges, start.known)
 
     def _take_over(self, start: Start) -> None:
-        topic, mark = self._settings.kafka_topic, start.mark
-        self._same_topic = SameTopic(self._kafka, topic, mark.topics.get(topic, ""))
+        topic, committed = self._settings.kafka_topic, start.committed
+        self._same_topic = SameTopic(self._kafka, topic, committed.topics.get(topic, ""))
         self._begin = start.offsets
-        self._cycle.go_on_from(mark.offsets, mark.topics)
-        self._status.lost(sum(loss.end - loss.begin for loss in mark.losses))
+        self._processor.set_offsets(committed.offsets, committed.topics)
+        self._status.lost(sum(loss.end - loss.begin for loss in committed.losses))
 
     def _check_topic(self) -> None:
-        """Raise ConfigError where the topic was created again since the consumer began; asked for every few seconds."""
-        self._checked = time.monotonic()
+        """Raise ConfigError if the topic was created again since the consumer started."""
+        self._topic_checked = time.monotonic()
         if self._same_topic is not None:
             self._same_topic.check()
 
@@ -205,12 +205,14 @@ class Stream:
         for number, part in enumerate(parts, 1):
             if self._stop.is_set():
                 return
-            logger.info("reading again what the graph lacks", extra={"part": number, "parts": len(parts)})
-            # The batch is done with the last of it.
+            logger.info(
+                "reading messages again that are missing in the graph", extra={"part": number, "parts": len(parts)}
+            )
+            # Only the last part completes the batch.
             batch_id = known.batch if number == len(parts) else known.batch - 1
             try:
                 for batch in self._parts.read(self._portion(part, batch_id, known.query)):
-                    self._cycle.write(batch)
+                    self._processor.write(batch)
             except Draining:
                 return
             except Exception as fault:
@@ -230,7 +232,7 @@ class Stream:
         return self._parts.read(Planned(frame, batch_id, ranges))
 
     def _run_once(self, available_now: bool) -> bool:
-        """Run the query to its end; tell whether that was the end of the work."""
+        """Run the query to its end; return whether the work is complete."""
         self._check_topic()
         self._batches.begin()
         query = self._start(available_now)
@@ -271,25 +273,25 @@ class Stream:
 
     def _follow(self, query: StreamingQuery) -> None:
         while query.isActive and not self._stop.is_set() and self._batches.failure is None:
-            self._stop.wait(LOOK)
-            if time.monotonic() - self._checked > BETWEEN_CHECKS:
+            self._stop.wait(POLL_SECONDS)
+            if time.monotonic() - self._topic_checked > BETWEEN_CHECKS:
                 self._check_topic()
             if self._is_silent():
-                self._look_for_kafka()
+                self._kafka_answers()
         if self._stop.is_set():
             self._status.enter("stopping")
-            logger.info("stopping after the batch under way")
-            self._drain(query)
+            logger.info("stopping after the batch in progress")
+            self._await_commit(query)
 
-    def _drain(self, query: StreamingQuery) -> None:
-        """Wait until the batch under way is committed; the gate of the cycle keeps the next one out."""
+    def _await_commit(self, query: StreamingQuery) -> None:
+        """Wait until the batch in progress is committed; ``BatchProcessor.check_gate`` rejects the next one."""
         while query.isActive and not self._is_idle(query):
-            time.sleep(LOOK / 4)
+            time.sleep(POLL_SECONDS / 4)
 
     def _is_idle(self, query: StreamingQuery) -> bool:
         if self._batches.is_busy:
             return False
-        # The commit follows the return of what foreachBatch called, and the progress report follows the commit.
+        # Spark commits after foreachBatch returns, and reports progress after the commit.
         reported, handed_over = query.lastProgress, self._batches.handed_over
         return handed_over is None or (reported is not None and reported["batchId"] >= handed_over)
 
@@ -299,7 +301,7 @@ class Stream:
         if isinstance(fault, BaseException) and not is_of_spark(fault):
             raise fault
         ended_java = end_of_java(self._batches.failure)
-        if ended_java is None and not self._look_for_kafka():
+        if ended_java is None and not self._kafka_answers():
             return False
         cause = ended_java or f"the stream ended: {cause_of(fault)}"
         if ended_java is None:
@@ -308,27 +310,27 @@ class Stream:
         raise StreamFailed(cause) from fault
 
     def _explain(self) -> None:
-        """Raise what says more than Spark does: the topic was created again, or Kafka has deleted what was to be read."""
+        """Raise a more specific error than Spark's: the topic was created again, or Kafka has deleted unread messages."""
         self._check_topic()
         topic = self._settings.kafka_topic
-        mark = CommittedOffsets(self._status.state.offsets or {})
-        lost = lost_messages(topic, mark, Checkpoint(), first_offsets(self._kafka, topic))
+        committed = CommittedOffsets(self._status.state.offsets or {})
+        lost = lost_messages(topic, committed, Checkpoint(), first_offsets(self._kafka, topic))
         if lost:
             raise refusal(topic, lost)
 
     def _await_kafka(self) -> None:
         wait = FIRST_WAIT
-        while not self._stop.is_set() and not self._look_for_kafka():
+        while not self._stop.is_set() and not self._kafka_answers():
             self._stop.wait(wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
     def _is_silent(self) -> bool:
-        quiet = min(self._status.silence(), time.monotonic() - self._asked)
+        quiet = min(self._status.silence(), time.monotonic() - self._kafka_checked)
         return quiet > SILENCE and not self._batches.is_busy
 
-    def _look_for_kafka(self) -> bool:
-        """Ask Kafka whether it is there, and note it if not: Spark says nothing for a minute."""
-        self._asked = time.monotonic()
+    def _kafka_answers(self) -> bool:
+        """Return whether Kafka answers; if not, set the status, since Spark reports nothing for a minute."""
+        self._kafka_checked = time.monotonic()
         try:
             partitions_of(self._kafka, [self._settings.kafka_topic])
         except ServerUnavailable as fault:

@@ -1,8 +1,8 @@
-"""Writing behind: a batch goes into the graph while Spark reads the next one. This is what ``foreachBatch`` calls.
+"""Write-behind: a batch is written to the graph while Spark reads the next one. ``foreachBatch`` calls this class.
 
-Reading and writing take turns otherwise, and of two cores one is idle. Spark counts a batch as done when it is handed over,
-so its checkpoint may be ahead of the graph by the batches that are here: one that is read and one that is written. A
-consumer that starts reads again what the graph lacks (`headwater_consumer.recovery`), so a crash loses nothing.
+Without it, reading and writing alternate, and one of two cores is idle. Spark counts a batch as done when it is handed over,
+so its checkpoint may be ahead of the graph by two batches: one that is being read and one that is being written. A consumer
+that starts reads the missing messages again (``headwater_consumer.recovery``), so a crash loses nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class WriteBehind:
     ``read`` is given a frame and the batch's number and reads the batch, part by part.
     """
 
-    def __init__(self, cycle: BatchProcessor, read: Callable[[Any, int], Iterable[Batch]]) -> None:
-        self._cycle = cycle
+    def __init__(self, processor: BatchProcessor, read: Callable[[Any, int], Iterable[Batch]]) -> None:
+        self._processor = processor
         self._read = read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headwater-writer")
         self._reading = threading.Lock()
@@ -31,8 +31,8 @@ class WriteBehind:
 
     @property
     def failure(self) -> BaseException | None:
-        """What a batch failed by."""
-        return self._cycle.failure
+        """The exception by which a batch failed."""
+        return self._processor.failure
 
     @property
     def is_busy(self) -> bool:
@@ -47,8 +47,8 @@ class WriteBehind:
         return self.failure
 
     def begin(self) -> None:
-        """Forget what failed before: a query is started again."""
-        self._cycle.failure = None
+        """Clear the failure before a query is started again."""
+        self._processor.failure = None
 
     def __call__(self, frame: Any, batch_id: int) -> None:
         """Read a batch, wait for the one before, and hand it over, part by part; raises what the one before failed by."""
@@ -58,19 +58,19 @@ class WriteBehind:
                     self.finish()
                     # Stopping may have been asked for while the part before was written: what is not handed over Spark
                     # reads again.
-                    self._cycle.check_gate()
-                    self._under_way = self._thread.submit(self._cycle.write, part)
+                    self._processor.check_gate()
+                    self._under_way = self._thread.submit(self._processor.write, part)
             except BaseException as fault:
-                self._cycle.failed(fault)
+                self._processor.failed(fault)
                 raise
             self.handed_over = batch_id
 
     def finish(self) -> None:
-        """Wait until all that was handed over is in the graph; raises what it failed by."""
+        """Wait until everything handed over is in the graph; raise the exception if that failed."""
         if self._under_way is not None:
             self._under_way.result()
 
     def wait(self) -> None:
-        """Wait until nothing is being written; ``failure`` tells how it went."""
+        """Wait until nothing is being written; ``failure`` is then set if the batch failed."""
         if self._under_way is not None:
             wait([self._under_way])

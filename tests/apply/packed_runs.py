@@ -11,7 +11,7 @@ from headwater_avro.events import COMPLETE
 from headwater_avro.names import Key
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, GraphWriter
 from headwater_graph.apply.limits import TransactionLimits
-from headwater_graph.audit.rebuild import SWEEPS
+from headwater_graph.audit.rebuild import DELETION_ORDER
 from headwater_graph.model.records import Facets, Listing, Naming, RunRecord, pack
 from headwater_graph.model.values import Statement
 from headwater_graph.rules.coalesce import MergedRow
@@ -77,7 +77,7 @@ def write(store: Store, rows: Iterable[MergedRow], limits: TransactionLimits | N
 
 def emptied(store: Neo4jStore) -> Neo4jStore:
     """Delete everything in the graph but its schema, edges before nodes, so that no transaction is large."""
-    for name in SWEEPS:
+    for name in DELETION_ORDER:
         after: str | None = ""
         while after is not None:
             with store.transaction() as tx:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 from headwater_consumer.kafka.messages import Headers, Message
 
@@ -67,3 +68,22 @@ class GivenTopic:
 
 def headers_of(*pairs: tuple[str, bytes | None]) -> Headers:
     return pairs
+
+
+class MemoryStorage:
+    """Files in a dictionary, in place of a folder or a bucket."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def names(self, topic: str) -> list[str]:
+        return [name for name in self.files if name.startswith(f"{topic}/")]
+
+    def read(self, name: str) -> bytes:
+        return self.files[name]
+
+    def write(self, name: str, content: bytes) -> None:
+        self.files[name] = content
+
+    def locked(self, topic: str) -> AbstractContextManager[None]:
+        return nullcontext()

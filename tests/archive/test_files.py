@@ -14,11 +14,11 @@ from headwater_avro.errors import ConfigError
 from headwater_consumer.archive.lines import Damaged, line_of, message_of
 from headwater_consumer.archive.parts import Part, gaps, part_named, parts_of
 from headwater_consumer.archive.reader import check_archive, messages_in, messages_of
-from headwater_consumer.archive.storage import UNFINISHED, Bucket, Folder, Memory, Storage, storage_at
-from headwater_consumer.archive.writer import Keeper, RetainedPast, Rolling, keep
+from headwater_consumer.archive.storage import UNFINISHED, Bucket, Folder, Storage, storage_at
+from headwater_consumer.archive.writer import ArchiveResult, ArchiveWriter, Rolling, archive_topic
 from headwater_consumer.kafka.messages import Message
 
-from .source import BEGIN, DAY, GivenTopic, message
+from .source import BEGIN, DAY, GivenTopic, MemoryStorage, message
 
 OCTETS = st.none() | st.binary(max_size=30) | st.text(max_size=30).map(lambda text: text.encode("utf-8", "replace"))
 MESSAGES = st.builds(
@@ -33,8 +33,8 @@ MESSAGES = st.builds(
 )
 
 
-def kept(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> RetainedPast:
-    return keep(topic, "events", storage, rolling or Rolling(), stop=threading.Event(), follow=False)
+def kept(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> ArchiveResult:
+    return archive_topic(topic, "events", storage, rolling or Rolling(), stop=threading.Event(), follow=False)
 
 
 def read(storage: Storage, since: int | None = None) -> list[Message]:
@@ -52,27 +52,27 @@ NO_BASE64 = line_of(message(0)).replace(b'"k"', b'{"base64":"?"}')
 
 
 @pytest.mark.parametrize("line", [b"", b"{}", b"[]", NO_BASE64])
-def test_a_line_that_is_none_is_damage(line: bytes) -> None:
+def test_a_malformed_line_is_damage(line: bytes) -> None:
     with pytest.raises(Damaged):
         message_of("events", line)
 
 
-def test_a_name_tells_all_of_a_file() -> None:
+def test_the_name_of_a_file_describes_it_completely() -> None:
     part = Part("lineage.events", 3, 100, 250, "2026-01-31", "ab" * 32)
     assert part.name == f"lineage.events/2026-01-31/00003-{100:020d}-{250:020d}-{'ab' * 32}.jsonl.zst"
     assert part_named(part.name) == part
     assert part_named("lineage.events/archive.json") is None
 
 
-def test_what_is_kept_is_what_came_and_is_kept_once() -> None:
+def test_messages_are_archived_unchanged_and_once() -> None:
     odd = [
         message(0, value=b"\xff\x00"),
         message(1, key=None, value=None),
         message(2, headers=(("a", b"\xfe"), ("a", None))),
     ]
     topic = GivenTopic([*odd, *(message(offset, partition=1) for offset in range(7))])
-    storage = Memory()
-    assert kept(topic, storage) == RetainedPast(10, 2, ())
+    storage = MemoryStorage()
+    assert kept(topic, storage) == ArchiveResult(10, 2, ())
     assert sorted(read(storage), key=lambda each: each.position) == sorted(
         topic.messages.values(), key=lambda e: e.position
     )
@@ -84,45 +84,45 @@ def test_what_is_kept_is_what_came_and_is_kept_once() -> None:
 
 def test_a_file_ends_with_its_day_and_with_its_size() -> None:
     times = [BEGIN, BEGIN + 1, BEGIN + DAY, BEGIN + 2, BEGIN + DAY]
-    storage = Memory()
+    storage = MemoryStorage()
     kept(GivenTopic([message(offset, timestamp=time) for offset, time in enumerate(times)]), storage)
     # A message with an older time stays in the file of its place: order is told by offsets.
     assert [(part.day, part.begin, part.end) for part in parts_of(storage.names("events"))[0]] == [
         ("2026-01-01", 0, 2),
         ("2026-01-02", 2, 5),
     ]
-    small = Memory()
+    small = MemoryStorage()
     kept(GivenTopic([message(offset, value=b"x" * 100) for offset in range(4)]), small, Rolling(size=250))
     assert [(part.begin, part.end) for part in parts_of(small.names("events"))[0]] == [(0, 2), (2, 4)]
 
 
-def test_who_is_killed_loses_what_was_under_way_and_the_next_one_reads_it_again() -> None:
+def test_the_incomplete_files_of_a_killed_writer_are_read_again_by_the_next() -> None:
     topic = GivenTopic([message(offset) for offset in range(20)])
-    storage = Memory()
-    killed = Keeper(storage, "events", {0: 0}, Rolling(size=600))
+    storage = MemoryStorage()
+    killed = ArchiveWriter(storage, "events", {0: 0}, Rolling(size=600))
     for offset in range(13):
         killed.add(topic.messages[0, offset])
-    assert 0 < killed.kept[0] < 13
+    assert 0 < killed.reached[0] < 13
     kept(topic, storage)
     assert [each.offset for each in read(storage)] == list(range(20))
     assert list(gaps(parts_of(storage.names("events")))) == []
     assert sum(part.end - part.begin for part in parts_of(storage.names("events"))[0]) == 20
 
 
-def test_a_message_that_comes_again_is_kept_once() -> None:
-    storage = Memory()
-    keeper = Keeper(storage, "events", {0: 1}, Rolling())
+def test_a_repeated_message_is_archived_once() -> None:
+    storage = MemoryStorage()
+    writer = ArchiveWriter(storage, "events", {0: 1}, Rolling())
     for offset in (0, 1, 2, 1, 2, 3):
-        keeper.add(message(offset))
-    keeper.flush()
-    keeper.add(message(3))
-    keeper.flush()
+        writer.add(message(offset))
+    writer.flush()
+    writer.add(message(3))
+    writer.flush()
     assert [each.offset for each in read(storage)] == [1, 2, 3]
-    assert (keeper.messages, keeper.files, keeper.kept) == (3, 1, {0: 4})
+    assert (writer.messages, writer.files, writer.reached) == (3, 1, {0: 4})
 
 
-def test_a_topic_is_followed_until_asked_to_stop_and_its_new_partitions_too() -> None:
-    topic, storage, stop = GivenTopic([message(0)]), Memory(), threading.Event()
+def test_a_topic_and_its_new_partitions_are_followed_until_a_stop_request() -> None:
+    topic, storage, stop = GivenTopic([message(0)]), MemoryStorage(), threading.Event()
     polls = iter(range(100))
 
     def change() -> None:
@@ -133,12 +133,12 @@ def test_a_topic_is_followed_until_asked_to_stop_and_its_new_partitions_too() ->
             stop.set()
 
     topic.before_poll = change
-    keep(topic, "events", storage, Rolling(seconds=0.0), stop=stop)
+    archive_topic(topic, "events", storage, Rolling(seconds=0.0), stop=stop)
     assert sorted(each.position for each in read(storage)) == [(0, 0), (1, 0)]
 
 
-def test_what_kafka_had_deleted_is_told_and_shows_as_a_gap() -> None:
-    topic, storage = GivenTopic([message(offset) for offset in range(3)]), Memory()
+def test_messages_that_kafka_had_deleted_are_reported_as_a_gap() -> None:
+    topic, storage = GivenTopic([message(offset) for offset in range(3)]), MemoryStorage()
     kept(topic, storage)
     later = GivenTopic([message(offset) for offset in range(5, 8)])
     later.lows = {0: 5}
@@ -147,32 +147,32 @@ def test_what_kafka_had_deleted_is_told_and_shows_as_a_gap() -> None:
     assert check_archive(storage, "events").faults == ("partition 0: offsets 3 to 4 are in no file",)
 
 
-def test_an_earlier_topic_of_the_name_is_not_mixed_with_the_present_one() -> None:
-    storage = Memory()
+def test_an_earlier_topic_of_the_name_is_not_mixed_with_the_current_one() -> None:
+    storage = MemoryStorage()
     kept(GivenTopic([message(offset) for offset in range(3)]), storage)
     with pytest.raises(ConfigError, match="earlier topic"):
         kept(GivenTopic([message(offset) for offset in range(9)], identity="id-2"), storage)
 
 
-def test_messages_come_in_order_of_time_over_partitions_and_from_a_time_on() -> None:
+def test_messages_are_in_order_of_time_over_partitions_and_may_begin_at_a_time() -> None:
     messages = [message(o, partition=p, timestamp=BEGIN + o * DAY + p) for p in (0, 1) for o in range(4)]
-    storage = Memory()
+    storage = MemoryStorage()
     kept(GivenTopic(messages), storage)
     assert [each.position for each in read(storage)] == [(p, o) for o in range(4) for p in (0, 1)]
     assert [each.position for each in read(storage, BEGIN + 2 * DAY + 1)] == [(1, 2), (0, 3), (1, 3)]
 
 
-def test_a_message_that_two_writers_kept_comes_once() -> None:
+def test_a_message_that_two_writers_archived_comes_once() -> None:
     topic = GivenTopic([message(offset) for offset in range(6)])
-    one, other = Memory(), Memory()
+    one, other = MemoryStorage(), MemoryStorage()
     kept(topic, one)
     kept(topic, other, Rolling(size=200))
     one.files |= other.files
     assert [each.offset for each in read(one)] == list(range(6))
 
 
-def test_a_damaged_file_is_named() -> None:
-    storage = Memory()
+def test_a_damaged_file_is_reported() -> None:
+    storage = MemoryStorage()
     kept(GivenTopic([message(offset) for offset in range(3)]), storage)
     (part,) = parts_of(storage.names("events"))[0]
     storage.files[part.name] = storage.files[part.name][:-1] + b"?"
@@ -184,23 +184,23 @@ def test_a_damaged_file_is_named() -> None:
         list(messages_of(storage, part))
 
 
-def test_a_folder_keeps_files_whole_and_lets_one_writer_in(tmp_path: Path) -> None:
+def test_a_folder_stores_files_atomically_and_admits_one_writer(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "deep" / "er")
-    folder.put("events/2026-01-01/a", b"content")
+    folder.write("events/2026-01-01/a", b"content")
     left = tmp_path / "deep" / "er" / "events" / "2026-01-01" / f"{UNFINISHED}1"
     left.write_bytes(b"half")
-    with folder.held("events"):
+    with folder.locked("events"):
         assert not left.exists()
-        with pytest.raises(ConfigError, match="another"), Folder(tmp_path / "deep" / "er").held("events"):
+        with pytest.raises(ConfigError, match="another"), Folder(tmp_path / "deep" / "er").locked("events"):
             pass
-    folder.put("events/archive.json", b"{}")
+    folder.write("events/archive.json", b"{}")
     assert sorted(folder.names("events")) == ["events/2026-01-01/a", "events/archive.json"]
-    assert folder.get("events/2026-01-01/a") == b"content"
+    assert folder.read("events/2026-01-01/a") == b"content"
     with pytest.raises(ConfigError, match="can't be read"):
-        folder.get("events/2026-01-01/b")
+        folder.read("events/2026-01-01/b")
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ConfigError, match="can't be written"):
-        Folder(tmp_path / "file").put("events/2026-01-01/a", b"")
+        Folder(tmp_path / "file").write("events/2026-01-01/a", b"")
 
 
 def test_a_url_is_reached_through_fsspec() -> None:
@@ -211,7 +211,7 @@ def test_a_url_is_reached_through_fsspec() -> None:
     assert kept(topic, bucket).messages == 0
     assert read(bucket) == list(topic.messages.values())
     with pytest.raises(ConfigError):
-        bucket.get("events/none")
+        bucket.read("events/none")
     with pytest.raises(ConfigError, match="nonsense"):
         storage_at("nonsense://x")
 

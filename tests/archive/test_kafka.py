@@ -119,7 +119,7 @@ def carried(message: Message) -> tuple[bytes | None, bytes | None, object]:
     return (message.key, message.value, message.headers)
 
 
-def test_what_is_archived_wiped_and_replayed_makes_the_graph_it_was(ground: Ground, tmp_path: Path) -> None:
+def test_a_replayed_archive_gives_the_same_graph(ground: Ground, tmp_path: Path) -> None:
     name, folder = f"kept-{os.getpid()}-{time.time_ns()}", str(tmp_path / "archive")
     ground.send(ground.topic(name), told(60))
     before = ground.on(name)
@@ -141,7 +141,7 @@ def test_what_is_archived_wiped_and_replayed_makes_the_graph_it_was(ground: Grou
     assert ground.run(name, "archive", folder, "--available-now", code=2) == ""
 
 
-def test_a_topic_is_replayed_to_another_one_from_a_time_on(ground: Ground) -> None:
+def test_a_topic_is_replayed_to_another_topic_from_a_time(ground: Ground) -> None:
     name = f"again-{os.getpid()}-{time.time_ns()}"
     ground.send(ground.topic(name), told(3))
     time.sleep(0.05)
@@ -158,7 +158,7 @@ def test_a_topic_is_replayed_to_another_one_from_a_time_on(ground: Ground) -> No
     assert ground.run(name, "replay", "--to", f"{name}-missing", code=2) == ""
 
 
-def test_an_archive_that_is_killed_again_and_again_has_everything_once(ground: Ground, tmp_path: Path) -> None:
+def test_an_archive_killed_repeatedly_has_every_message_once(ground: Ground, tmp_path: Path) -> None:
     name, folder = f"killed-{os.getpid()}-{time.time_ns()}", tmp_path / "archive"
     ground.topic(name)
     choose = random.Random(4)
@@ -193,7 +193,7 @@ def test_an_archive_that_is_killed_again_and_again_has_everything_once(ground: G
     assert (checked.messages, checked.faults) == (4 * 83, ())
 
 
-def test_a_kafka_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_an_unavailable_kafka_is_reported(tmp_path: Path) -> None:
     environment = os.environ | {"HEADWATER_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"}
     command = [sys.executable, "-m", "headwater_cli", "archive", str(tmp_path), "--available-now"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)

@@ -1,4 +1,4 @@
-"""Events exported from a graph, consumed into an empty one, make the same graph."""
+"""Events exported from a graph and consumed into an empty one give the same graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater_avro.json_codec import read_event
-from headwater_graph.audit.export.whole import Tally, export
+from headwater_graph.audit.export.whole import ExportTotals, export
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.queries.reader import Row
 
@@ -21,15 +21,15 @@ from ..laws.strategies import event_sets
 
 
 def reader_of(store: FakeStore) -> GivenAnswers:
-    """The questions of an export, asked of a graph in memory; pages are of two rows."""
+    """Return a reader that answers the queries of an export from a graph in memory, in pages of two rows."""
 
     def runs(time: Any, seen: list[str], limit: int, **_: object) -> list[Row]:
         rows = [row for row in store.tables["Run"].values() if row.get("record") is not None]
-        told = [(unpack(row["record"], RunRecord).last, row) for row in rows]
+        dated = [(unpack(row["record"], RunRecord).last, row) for row in rows]
         least = time if isinstance(time, int) else -(10**18)
         found = [
             {"id": row["id"], "time": last, "record": row["record"]}
-            for last, row in sorted(told, key=lambda pair: pair[0])
+            for last, row in sorted(dated, key=lambda pair: pair[0])
             if last >= least and row["id"] not in seen
         ]
         return list(found[:2])
@@ -58,20 +58,20 @@ def reader_of(store: FakeStore) -> GivenAnswers:
     )
 
 
-def exported(store: FakeStore) -> tuple[list[bytes], Tally]:
-    tally = Tally()
-    return list(export(reader_of(store), tally)), tally
+def exported(store: FakeStore) -> tuple[list[bytes], ExportTotals]:
+    totals = ExportTotals()
+    return list(export(reader_of(store), totals)), totals
 
 
 @settings(max_examples=600)
 @given(st.data())
-def test_an_export_makes_the_graph_it_came_from(data: st.DataObject) -> None:
+def test_an_export_reproduces_its_graph(data: st.DataObject) -> None:
     store, again = FakeStore(), FakeStore()
     feed(store, data.draw(event_sets()))
-    events, tally = exported(store)
+    events, totals = exported(store)
     feed(again, events)
     expected, actual = dumped(store), dumped(again)
-    assert actual == expected or tally.inexact, differences(expected, actual)
+    assert actual == expected or totals.inexact, differences(expected, actual)
 
 
 def run_event(time: str, kind: str, **more: Any) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def run_event(time: str, kind: str, **more: Any) -> dict[str, Any]:
     return event | {"job": {"namespace": "ns", "name": "j"}} | more
 
 
-def test_a_run_comes_back_as_few_events_with_its_facets_as_they_were() -> None:
+def test_a_run_is_exported_as_few_events_with_unchanged_facets() -> None:
     store = FakeStore()
     odd = '{"a": 1.50, "b": [null, "\\u00e9"]}'
     start = json.dumps(run_event("01", "START")).replace(
@@ -87,20 +87,21 @@ def test_a_run_comes_back_as_few_events_with_its_facets_as_they_were() -> None:
     )
     end = run_event("09", "COMPLETE", outputs=[{"namespace": "ns", "name": "d", "outputFacets": {"rows": {"n": 1}}}])
     feed(store, [start.encode(), json.dumps(run_event("05", "RUNNING")).encode(), json.dumps(end).encode()])
-    events, tally = exported(store)
-    assert (tally.runs, tally.events, tally.inexact) == (1, 2, 0)
-    told = [json.loads(event) for event in events]
-    assert [(event["eventType"], event["eventTime"]) for event in told] == [
+    events, totals = exported(store)
+    assert (totals.runs, totals.events, totals.inexact) == (1, 2, 0)
+    exported_events = [json.loads(event) for event in events]
+    assert [(event["eventType"], event["eventTime"]) for event in exported_events] == [
         ("START", "2026-01-01T00:00:01.000000Z"),
         ("COMPLETE", "2026-01-01T00:00:09.000000Z"),
     ]
-    assert told[1]["outputs"] == end["outputs"]
+    assert exported_events[1]["outputs"] == end["outputs"]
     assert all(
-        event["schemaURL"].endswith("RunEvent") and read_event(line) for event, line in zip(told, events, strict=True)
+        event["schemaURL"].endswith("RunEvent") and read_event(line)
+        for event, line in zip(exported_events, events, strict=True)
     )
 
 
-def test_what_datasets_were_told_beside_runs_comes_back_too() -> None:
+def test_dataset_facets_that_no_run_contains_are_exported_too() -> None:
     store = FakeStore()
     plain = {"eventTime": "2026-01-01T00:00:00Z", "dataset": {"namespace": "ns", "name": "d"}}
     facets = {"dataset": plain["dataset"] | {"facets": {"documentation": {"description": "x"}}}}  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""A rebuild puts right whatever is wrong, may be killed at any point, and nothing else is written meanwhile."""
+"""A rebuild corrects every error, may be killed at any point, and the consumer writes nothing meanwhile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECORDS: dict[str, Any] = {"Job": JobRecord, "Dataset": DatasetRecord, "Run": Ru
 
 
 def full_of_everything(store: FakeStore) -> FakeStore:
-    """All golden events in one graph."""
+    """Write the golden events into one graph, and return it."""
     for case in all_cases()[::3]:
         feed(store, case.messages)
     return store
@@ -43,7 +43,7 @@ def copied(store: FakeStore, into: FakeStore) -> FakeStore:
     return into
 
 
-def test_a_rebuild_changes_nothing_in_a_graph_that_is_right(everything: FakeStore) -> None:
+def test_a_rebuild_changes_nothing_in_a_correct_graph(everything: FakeStore) -> None:
     store = copied(everything, FakeStore())
     done = rebuild(store)
     assert dumped(store) == dumped(everything)
@@ -55,7 +55,7 @@ def test_a_rebuild_changes_nothing_in_a_graph_that_is_right(everything: FakeStor
     assert done.runs_and_events == len(records) + len(events)
 
 
-def test_records_stay_as_they_are(everything: FakeStore) -> None:
+def test_a_rebuild_does_not_change_records(everything: FakeStore) -> None:
     store = copied(everything, FakeStore())
     rebuild(store)
     for name, kind in RECORDS.items():
@@ -69,7 +69,7 @@ def test_records_stay_as_they_are(everything: FakeStore) -> None:
 
 
 @pytest.mark.parametrize("within", [False, True])
-def test_a_rebuild_that_was_killed_anywhere_is_finished_by_the_next(everything: FakeStore, within: bool) -> None:
+def test_a_rebuild_killed_at_any_transaction_is_completed_by_the_next(everything: FakeStore, within: bool) -> None:
     expected = dumped(everything)
     counting = Mortal(10**9)
     copied(everything, counting)
@@ -105,8 +105,8 @@ def test_while_a_rebuild_is_unfinished_the_consumer_waits(everything: FakeStore)
     assert store.tables == before
 
 
-def test_a_portion_that_follows_one_settled_before_the_rebuild_began_waits_too(everything: FakeStore) -> None:
-    """What is owed is asked before a batch: a mark that comes after that is seen by each portion itself."""
+def test_a_portion_whose_batch_began_before_the_rebuild_waits_too(everything: FakeStore) -> None:
+    """Deferred work is checked before a batch, and again in each portion, since a rebuild may begin in between."""
     store = Mortal(8)
     copied(everything, store)
     with pytest.raises(Killed):
@@ -115,11 +115,11 @@ def test_a_portion_that_follows_one_settled_before_the_rebuild_began_waits_too(e
         apply_batch(tx, merge_rows([run("new", 1, side(), side("out"))]), SMALL)
 
 
-def test_the_error_survives_a_process_border() -> None:
+def test_the_error_can_be_pickled() -> None:
     assert isinstance(pickle.loads(pickle.dumps(RebuildUnfinished())), RebuildUnfinished)
 
 
-def test_the_progress_of_a_rebuild_is_told(everything: FakeStore) -> None:
+def test_a_rebuild_reports_its_progress(everything: FakeStore) -> None:
     steps: list[tuple[str, int]] = []
     rebuild(copied(everything, FakeStore()), SMALL, lambda what, done: steps.append((what, done)))
     assert {what for what, _ in steps} >= {"edges", "runs", "names"}

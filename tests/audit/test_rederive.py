@@ -1,4 +1,4 @@
-"""A graph derived from its records alone is the graph that was settled, and whatever differs is named."""
+"""A graph derived from its records alone equals the graph that the consumer wrote, and every difference is reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rederived(store: FakeStore) -> bytes:
 
 @settings(max_examples=150)
 @given(st.data())
-def test_the_rederived_graph_is_the_settled_one_is_what_the_rules_say(data: st.DataObject) -> None:
+def test_the_rederived_graph_equals_the_stored_graph_and_the_reference_model(data: st.DataObject) -> None:
     messages = data.draw(event_sets())
     store = FakeStore()
     for batch in data.draw(deliveries(messages)):
@@ -69,7 +69,7 @@ def test_golden_cases_are_rederived_and_rebuilt(case: Case) -> None:
     assert dumped(store) == case.dump
 
 
-# ---- what is wrong is named ----------------------------------------------------------------------------------------
+# ---- errors are reported -------------------------------------------------------------------------------------------
 
 JOB = {"namespace": "j", "name": "a"}
 OUT = {"namespace": "d", "name": "out"}
@@ -77,7 +77,7 @@ IN = {"namespace": "d", "name": "in"}
 
 
 def full_graph() -> FakeStore:
-    """A graph with at least one of everything."""
+    """Return a graph with at least one node or edge of every kind."""
     columns = {"fields": {"f": {"inputFields": [{**IN, "field": "g"}]}}}
     drop = {"lifecycleStateChange": {"lifecycleStateChange": "DROP"}}
     alias = {"symlinks": {"identifiers": [{"namespace": "d", "name": "alias"}]}}
@@ -162,7 +162,7 @@ PLANTED = {
     "a version's inputs": ("JobVersion", changed("JobVersion", inputs=[])),
     "when a version took its code": ("JobVersion", changed("JobVersion", codeMoment=5)),
     "the last run of a version": ("JobVersion", changed("JobVersion", lastRunAt=5)),
-    "how the last run of a version stands": ("JobVersion", changed("JobVersion", where="lastRun", lastRunState="ABORT")),
+    "the state of the last run of a version": ("JobVersion", changed("JobVersion", where="lastRun", lastRunState="ABORT")),
     "a run's version": ("run", removed("RAN")),
     "a run's state": ("Run", changed("Run", state="FAIL")),
     "a run's job": ("Run", removed("RUN_OF")),
@@ -192,22 +192,22 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("wrong", PLANTED)
-def test_one_wrong_thing_is_named(wrong: str) -> None:
+def test_each_planted_error_is_reported(wrong: str) -> None:
     kind, plant = PLANTED[wrong]
     store = full_graph()
     assert list(check(store)) == []
     plant(store)
     found = list(check(store))
-    assert any(f'"kind":"{kind}"' in one.line.decode() for one in found), found
+    assert any(f'"kind":"{kind}"' in difference.line.decode() for difference in found), found
     rebuild(store)
     assert list(check(store)) == []
 
 
-def test_a_graph_that_still_owes_work_is_not_checked() -> None:
+def test_a_graph_with_deferred_work_is_not_checked() -> None:
     store = full_graph()
     with store.transaction() as tx:
         tx.write((Statement("upsert_deferred_work", ({"key": "k", "kind": "reads", "body": b""},)),))
-    with pytest.raises(ConfigError, match="still owes work"):
+    with pytest.raises(ConfigError, match="deferred work"):
         list(check(store))
 
 
@@ -232,14 +232,14 @@ class WrittenMeanwhile(FakeStore):
             del self.tables["RUN_OF"][node_key("run", "late")]
 
 
-def test_a_graph_that_is_written_while_it_is_checked_is_no_difference_but_a_refusal() -> None:
+def test_a_check_is_refused_if_the_graph_is_written_to_meanwhile() -> None:
     store = WrittenMeanwhile()
     store.tables = full_graph().tables
     with pytest.raises(ConfigError, match="stop the consumer"):
         list(check(store))
 
 
-def test_differences_count_how_often_a_line_is_there() -> None:
+def test_differences_count_repeated_lines() -> None:
     assert list(differences([b"a", b"b", b"b"], [b"b", b"c", b"c"])) == [
         Difference("-", b"a"),
         Difference("-", b"b"),
@@ -249,5 +249,5 @@ def test_differences_count_how_often_a_line_is_there() -> None:
 
 
 @given(st.lists(st.binary(max_size=4).map(lambda line: line.replace(b"\n", b"") + b"\n")), st.integers(0, 40))
-def test_lines_are_sorted_whatever_fits_in_memory(lines: list[bytes], in_memory: int) -> None:
+def test_lines_are_sorted_for_every_memory_limit(lines: list[bytes], in_memory: int) -> None:
     assert list(sort_lines(lines, in_memory)) == sorted(lines)

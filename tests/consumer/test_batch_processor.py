@@ -13,14 +13,15 @@ import pytest
 from headwater_avro.errors import ServerUnavailable
 from headwater_consumer.batch_processor import BatchProcessor, Draining, Tagged
 from headwater_consumer.health import Status
-from headwater_consumer.kafka.dead_letters import CollectedDeadLetters, DeadLetter
-from headwater_consumer.kafka.messages import KeptMessages, Message
+from headwater_consumer.kafka.dead_letters import DeadLetter
+from headwater_consumer.kafka.messages import Message
 from headwater_consumer.metrics import Metrics
 from headwater_consumer.partition import TAGGED, tag_partition
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused
 from headwater_graph.apply.merged import Portion
 from headwater_graph.rules.coalesce import MergedRow
 
+from .fakes import CollectedDeadLetters, InMemoryMessages
 from .kafka_room import CollectingWriter, report, run_event
 from .test_partition import message, record_batch
 
@@ -50,7 +51,7 @@ class Bench:
         self.stop = threading.Event()
         self.order: list[str] = []
         self.cycle = BatchProcessor(
-            self, self._Sink(self), KeptMessages(kept), self.status, stop=self.stop, first_wait=0.001
+            self, self._Sink(self), InMemoryMessages(kept), self.status, stop=self.stop, first_wait=0.001
         )
 
     def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
@@ -83,7 +84,7 @@ class Bench:
         return float(next(line for line in lines if line.startswith(name + " ")).split()[-1])
 
 
-def test_dead_letters_are_acknowledged_before_the_graph_is_written_and_what_it_refuses_after() -> None:
+def test_dead_letters_are_acknowledged_before_the_graph_is_written_and_refused_messages_after() -> None:
     refused = message(2, run_event("old"))
     bench = Bench(kept=[refused])
     bench.writer.refuses = {b"old": ("before_horizon", "too old")}
@@ -105,7 +106,7 @@ def test_every_message_of_a_refused_row_becomes_a_dead_letter() -> None:
     assert bench.sample("headwater_joined_total") == 0
 
 
-def test_rows_of_all_tasks_come_side_by_side_so_that_portions_follow_the_time() -> None:
+def test_rows_of_all_tasks_are_interleaved_so_that_portions_are_in_order_of_time() -> None:
     batches: list[pa.RecordBatch] = []
     for partition, runs in enumerate((["a0", "a1", "a2"], ["b0"], ["c0", "c1"])):
         messages = [message(at, run_event(run), partition=partition) for at, run in enumerate(runs)]
@@ -114,7 +115,7 @@ def test_rows_of_all_tasks_come_side_by_side_so_that_portions_follow_the_time() 
     assert [key.decode() for _, key, _, _ in rows] == ["a0", "b0", "c0", "a1", "c1", "a2"]
 
 
-def test_a_batch_of_nothing_has_no_rows() -> None:
+def test_an_empty_batch_has_no_rows() -> None:
     assert list(Tagged(TAGGED.empty_table()).rows()) == []
 
 
@@ -124,7 +125,7 @@ def test_a_batch_without_dead_letters_sends_none() -> None:
     assert bench.order == ["graph"]
 
 
-def test_once_asked_to_stop_the_next_batch_raises_before_it_does_anything() -> None:
+def test_after_a_stop_request_the_next_batch_raises_before_it_does_anything() -> None:
     bench = Bench()
     bench.stop.set()
     with pytest.raises(Draining):
@@ -134,7 +135,7 @@ def test_once_asked_to_stop_the_next_batch_raises_before_it_does_anything() -> N
     assert bench.writer.marks == []
 
 
-def test_a_graph_that_comes_back_gets_the_whole_batch_and_no_letter_is_sent_twice() -> None:
+def test_the_whole_batch_is_written_after_an_outage_and_no_letter_is_sent_twice() -> None:
     bench = Bench()
     bench.writer.faults = iter([AWAY, AWAY])
     bench.run([message(0, b"{bad"), message(1, run_event("one")), message(2, run_event("two"))])
@@ -150,7 +151,7 @@ def test_while_dead_letters_are_not_acknowledged_the_graph_is_not_written() -> N
     assert bench.order == ["dead letters"] * 3 + ["graph"]
 
 
-def test_a_stop_ends_the_waiting_and_leaves_the_batch_undone() -> None:
+def test_a_stop_request_ends_the_waiting_without_completing_the_batch() -> None:
     bench = Bench()
     phases = []
 
@@ -167,7 +168,7 @@ def test_a_stop_ends_the_waiting_and_leaves_the_batch_undone() -> None:
     assert bench.writer.marks == []
 
 
-def test_a_bug_in_writing_is_kept_as_it_was_raised() -> None:
+def test_an_exception_of_the_writer_is_stored_unchanged() -> None:
     bench = Bench()
     bench.writer.faults = iter([KeyError("bug")])
     with pytest.raises(KeyError):
@@ -175,7 +176,7 @@ def test_a_bug_in_writing_is_kept_as_it_was_raised() -> None:
     assert isinstance(bench.cycle.failure, KeyError)
 
 
-def test_positions_of_partitions_that_had_nothing_new_are_carried_on() -> None:
+def test_offsets_of_partitions_without_new_messages_are_committed_too() -> None:
     bench = Bench()
     bench.run([message(4, run_event("one"), partition=0), message(7, run_event("two"), partition=1)], 0)
     bench.run([message(5, run_event("three"), partition=0)], 1)
@@ -184,17 +185,17 @@ def test_positions_of_partitions_that_had_nothing_new_are_carried_on() -> None:
     assert bench.writer.positions[0].query_id == "q"
 
 
-def test_a_refused_message_that_is_gone_from_kafka_holds_nothing_up(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refused_message_that_kafka_has_deleted_does_not_stop_the_batch(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.writer.refuses = {b"old": ("before_horizon", "too old")}
     bench.run([message(2, run_event("old")), message(3, run_event("one"))])
     assert bench.writer.runs == {"one"}
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
-        "message gone before it could be dead-lettered"
+        "message deleted before it could be dead-lettered"
     ]
 
 
-def test_what_the_writer_tells_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_writers_report_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     told = report(late_runs=2, refolded_versions=3, deferred_left=4, phase_seconds={"fold": 0.5})
     monkeypatch.setattr(bench.writer, "write", lambda prepared, position: told)
@@ -207,7 +208,7 @@ def test_what_the_writer_tells_is_counted(monkeypatch: pytest.MonkeyPatch) -> No
     assert not bench.status.is_ready()
 
 
-def test_a_refusal_names_its_messages_by_the_sources_of_its_row() -> None:
+def test_a_refusal_identifies_its_messages_by_the_sources_of_its_row() -> None:
     one = message(1, run_event("odd"))
     bench = Bench(kept=[one])
 
@@ -221,7 +222,7 @@ def test_a_refusal_names_its_messages_by_the_sources_of_its_row() -> None:
 
 
 def test_fetched_letters_are_sent_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater_consumer.batch_processor.LETTERS_AT_ONCE", 10)
+    monkeypatch.setattr("headwater_consumer.batch_processor.LETTERS_BATCH_BYTES", 10)
     messages = [message(offset, run_event("odd")) for offset in range(3)]
     bench = Bench(kept=messages)
     refuses: dict[bytes, Any] = {b"odd": ("store_refused", "no")}

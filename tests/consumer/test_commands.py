@@ -60,7 +60,7 @@ def desk(servers: Servers, topic: str, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 @pytest.mark.end_to_end
-def test_dead_letters_are_listed_once_each_however_often_they_were_written(desk: Desk) -> None:
+def test_each_dead_letter_is_listed_once_even_if_it_was_written_twice(desk: Desk) -> None:
     desk.bury(5)
     desk.bury(5)
     desk.bury(6, code="bad_identity")
@@ -75,7 +75,7 @@ def test_dead_letters_are_listed_once_each_however_often_they_were_written(desk:
 
 
 @pytest.mark.end_to_end
-def test_a_list_that_was_cut_says_so(desk: Desk) -> None:
+def test_a_truncated_list_says_so(desk: Desk) -> None:
     for offset in range(3):
         desk.bury(offset)
     result = CliRunner().invoke(dlq, ["list", "--limit", "1"])
@@ -85,7 +85,7 @@ def test_a_list_that_was_cut_says_so(desk: Desk) -> None:
 
 
 @pytest.mark.end_to_end
-def test_a_dead_letter_is_shown_with_all_that_the_message_had(desk: Desk) -> None:
+def test_a_dead_letter_is_shown_with_its_whole_message(desk: Desk) -> None:
     desk.bury(5, value=b"{bad \xff")
     shown = json.loads(desk.run("show", f"{desk.topic}/2/5", "--json"))
     assert (shown["key"], shown["headers"], shown["value"]) == ("k", [["a", "1"]], "{bad \\xff")
@@ -95,13 +95,13 @@ def test_a_dead_letter_is_shown_with_all_that_the_message_had(desk: Desk) -> Non
 
 
 @pytest.mark.end_to_end
-def test_a_terminal_is_not_shown_the_control_sequences_of_a_message(desk: Desk) -> None:
+def test_control_sequences_of_a_message_are_not_sent_to_a_terminal(desk: Desk) -> None:
     desk.bury(5, value=b"{\x1b]0;title\x07", headers=(("a", b"\x1b[2J"),))
     assert "\x1b" not in desk.run("show", f"{desk.topic}/2/5")
 
 
 @pytest.mark.end_to_end
-def test_a_letter_that_is_not_there_is_wrong_use(desk: Desk) -> None:
+def test_a_missing_letter_is_a_usage_error(desk: Desk) -> None:
     result = CliRunner().invoke(dlq, ["show", f"{desk.topic}/2/5"])
     assert isinstance(result.exception, ConfigError)
     result = CliRunner().invoke(dlq, ["redrive", f"{desk.topic}/2/5"])
@@ -109,7 +109,7 @@ def test_a_letter_that_is_not_there_is_wrong_use(desk: Desk) -> None:
 
 
 @pytest.mark.end_to_end
-def test_a_letter_sent_back_is_the_message_it_was_with_the_name_of_the_letter(desk: Desk) -> None:
+def test_a_redriven_letter_is_its_message_with_the_letters_identity(desk: Desk) -> None:
     first, _ = desk.bury(5), desk.bury(6)
     assert "1 messages sent back" in desk.run("redrive", f"{desk.topic}/2/5")
     (message,) = desk.on_topic()
@@ -121,7 +121,7 @@ def test_a_letter_sent_back_is_the_message_it_was_with_the_name_of_the_letter(de
 
 
 @pytest.mark.end_to_end
-def test_a_letter_sent_back_twice_in_vain_is_still_one_letter(desk: Desk) -> None:
+def test_a_letter_redriven_twice_and_rejected_again_is_still_the_same_letter(desk: Desk) -> None:
     desk.bury(5)
     desk.run("redrive", "--all")
     desk.run("redrive", "--all")
@@ -136,7 +136,7 @@ def test_a_letter_sent_back_twice_in_vain_is_still_one_letter(desk: Desk) -> Non
 
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("garbage", [b"garbage", b"\xff", b"t/0/" + b"9" * 5_000])
-def test_a_garbled_name_of_a_letter_breaks_no_list_and_no_report(desk: Desk, garbage: bytes) -> None:
+def test_a_malformed_identity_breaks_neither_list_nor_report(desk: Desk, garbage: bytes) -> None:
     desk.bury(5, headers=((REDRIVEN, garbage),))
     desk.bury(6)
     listed = [json.loads(line)["letter"] for line in desk.run("list", "--json").splitlines()]
@@ -145,7 +145,7 @@ def test_a_garbled_name_of_a_letter_breaks_no_list_and_no_report(desk: Desk, gar
 
 
 @pytest.mark.end_to_end
-def test_letters_are_sent_back_by_reason_too_but_never_without_being_chosen(desk: Desk) -> None:
+def test_letters_are_redriven_by_reason_but_never_without_a_choice(desk: Desk) -> None:
     desk.bury(5)
     desk.bury(6, code="bad_identity")
     assert json.loads(desk.run("redrive", "--code", "bad_identity", "--json")) == {"redriven": 1}
@@ -153,7 +153,7 @@ def test_letters_are_sent_back_by_reason_too_but_never_without_being_chosen(desk
     assert CliRunner().invoke(dlq, ["redrive", "--all", "--code", "bad_identity"]).exit_code == 2
 
 
-def test_a_letter_is_named_by_topic_partition_and_offset() -> None:
+def test_a_letter_is_identified_by_topic_partition_and_offset() -> None:
     assert identity_of("a/b/0/17") == ("a/b", 0, 17)
     for wrong in ("a", "a/0", "/0/1", "a/x/1", "a/0/-1"):
         with pytest.raises(ConfigError, match="TOPIC/PARTITION/OFFSET"):
@@ -161,7 +161,7 @@ def test_a_letter_is_named_by_topic_partition_and_offset() -> None:
 
 
 @pytest.mark.end_to_end
-def test_missing_topics_are_made_and_a_dead_letter_topic_that_is_too_small_is_enlarged(desk: Desk) -> None:
+def test_missing_topics_are_created_and_the_message_limit_of_the_dead_letter_topic_is_raised(desk: Desk) -> None:
     topic, dead = f"{desk.topic}.new", f"{desk.topic}.new.dead"
     prepare_topics(desk.client, topic, dead)
     prepare_topics(desk.client, topic, dead)
@@ -172,7 +172,7 @@ def test_missing_topics_are_made_and_a_dead_letter_topic_that_is_too_small_is_en
 
 
 @pytest.mark.end_to_end
-def test_the_doctor_tells_what_answers_and_hides_secrets(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_reports_servers_and_hides_secrets(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_NEO4J_URI", f"bolt://{NOWHERE}")
     monkeypatch.setenv("HEADWATER_NEO4J_PASSWORD", "s3cret")
     result = CliRunner().invoke(doctor, ["--json"], standalone_mode=False)
@@ -193,8 +193,8 @@ def consume(**environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=clean | environ, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_a_kafka_that_is_away_at_the_start_is_one_line_and_exit_code_3(tmp_path: Any) -> None:
-    (tmp_path / "source.jar").add_run()
+def test_an_unavailable_kafka_at_the_start_gives_one_line_and_exit_code_3(tmp_path: Any) -> None:
+    (tmp_path / "source.jar").touch()
     ended = consume(
         HEADWATER_KAFKA_BOOTSTRAP_SERVERS=NOWHERE,
         HEADWATER_NEO4J_URI=f"bolt://{NOWHERE}",
@@ -205,7 +205,7 @@ def test_a_kafka_that_is_away_at_the_start_is_one_line_and_exit_code_3(tmp_path:
     assert line.startswith(f"headwater: Kafka does not answer at {NOWHERE}: ")
 
 
-def test_wrong_settings_are_one_line_and_exit_code_2() -> None:
+def test_wrong_settings_give_one_line_and_exit_code_2() -> None:
     ended = consume(HEADWATER_KAFKA_BOOTSTRAP_SERVERS=NOWHERE, HEADWATER_HTTP_PORT="x")
     assert ended.returncode == 2
     (line,) = ended.stderr.splitlines()
@@ -213,7 +213,7 @@ def test_wrong_settings_are_one_line_and_exit_code_2() -> None:
     assert "HEADWATER_HTTP_PORT (environment)" in line
 
 
-def test_jars_that_are_not_there_are_told() -> None:
+def test_missing_jars_are_reported() -> None:
     ended = consume(
         HEADWATER_KAFKA_BOOTSTRAP_SERVERS=NOWHERE, HEADWATER_NEO4J_URI="bolt://x", HEADWATER_SPARK_JARS="/absent.jar"
     )

@@ -14,13 +14,13 @@ ADDRESSES = {"HEADWATER_KAFKA_BOOTSTRAP_SERVERS": "k:9092", "HEADWATER_NEO4J_URI
 STACK = {"kafka_bootstrap_servers": "127.0.0.1:1", "neo4j_uri": "bolt://127.0.0.1:2", "neo4j_password": "s3cret"}
 
 
-def test_addresses_are_all_that_must_be_set() -> None:
+def test_only_addresses_are_required() -> None:
     settings = load(environ=ADDRESSES).settings
     assert (settings.kafka_bootstrap_servers, settings.neo4j_uri) == ("k:9092", "bolt://n:7687")
     assert (settings.kafka_topic, settings.dead_letter_topic) == ("lineage.events", "lineage.events.dead")
 
 
-def test_a_flag_counts_before_the_environment_that_before_the_file_that_before_the_default() -> None:
+def test_a_flag_precedes_the_environment_which_precedes_the_file_which_precedes_the_default() -> None:
     environ = ADDRESSES | {"HEADWATER_KAFKA_TOPIC": "environment", "HEADWATER_NEO4J_USER": "environment"}
     file = ("h.toml", {"kafka_topic": "file", "neo4j_user": "file", "neo4j_database": "file"})
     loaded = load(flags={"kafka_topic": "flag", "checkpoint": None}, environ=environ, file=file)
@@ -32,7 +32,7 @@ def test_a_flag_counts_before_the_environment_that_before_the_file_that_before_t
     }  # fmt: skip
 
 
-def test_a_local_stack_is_used_where_no_address_is_set() -> None:
+def test_a_local_stack_is_used_if_no_address_is_set() -> None:
     loaded = load(environ={"HEADWATER_KAFKA_TOPIC": "t"}, stack=STACK)
     assert loaded.settings.neo4j_uri == "bolt://127.0.0.1:2"
     assert loaded.settings.neo4j_password.get_secret_value() == "s3cret"
@@ -44,7 +44,7 @@ def test_a_local_stack_is_never_mixed_with_addresses_that_are_set() -> None:
         load(environ={"HEADWATER_KAFKA_BOOTSTRAP_SERVERS": "k:9092"}, stack=STACK)
 
 
-def test_all_faults_are_told_at_once_with_where_each_value_came_from() -> None:
+def test_all_faults_are_reported_together_with_the_origin_of_each_value() -> None:
     environ = {
         "HEADWATER_NEO4J_URI": "bolt://n",
         "HEADWATER_MAX_OFFSETS_PER_TRIGGER": "many",
@@ -65,13 +65,13 @@ def test_an_empty_variable_counts_as_not_set() -> None:
     assert load(environ=ADDRESSES | {"HEADWATER_KAFKA_TOPIC": ""}).settings.kafka_topic == "lineage.events"
 
 
-def test_a_command_that_asks_neo4j_alone_needs_no_kafka() -> None:
+def test_a_command_that_uses_only_neo4j_needs_no_kafka() -> None:
     assert (
         load(environ={"HEADWATER_NEO4J_URI": "bolt://n"}, needs=frozenset({"neo4j"})).settings.neo4j_uri == "bolt://n"
     )
 
 
-def test_a_file_has_tables_or_plain_names_and_other_parts_tables_are_left_alone(tmp_path: Path) -> None:
+def test_a_file_has_tables_or_plain_names_and_tables_of_other_programs_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "headwater.toml").write_text(
         'neo4j_user = "u"\n[kafka]\ntopic = "t"\nbootstrap_servers = "k:1"\n[consumer]\nhttp_port = 81\n'
         '[spark]\nconf = {"spark.x" = "1"}\n[emitter]\nanything = 1\n'
@@ -84,16 +84,16 @@ def test_a_file_has_tables_or_plain_names_and_other_parts_tables_are_left_alone(
     assert settings.spark_conf == {"spark.x": "1"}
 
 
-def test_no_file_is_no_fault_but_one_that_is_named_must_be_there_and_be_toml(tmp_path: Path) -> None:
+def test_a_file_is_optional_but_a_named_file_must_exist_and_be_toml(tmp_path: Path) -> None:
     assert read_file({}, tmp_path) is None
     with pytest.raises(ConfigError, match="No such file"):
         read_file({"HEADWATER_CONFIG": str(tmp_path / "absent.toml")}, tmp_path)
     (tmp_path / "headwater.toml").write_text("[kafka\n")
-    with pytest.raises(ConfigError, match="is no TOML"):
+    with pytest.raises(ConfigError, match="is not TOML"):
         read_file({}, tmp_path)
 
 
-def test_secrets_are_shown_nowhere() -> None:
+def test_secrets_are_never_shown() -> None:
     loaded = secret()
     assert "s3cret" not in repr(loaded)
     shown = {setting.name: setting.value for setting in loaded.shown()}
@@ -101,26 +101,26 @@ def test_secrets_are_shown_nowhere() -> None:
     assert all("s3cret" not in str(setting) for setting in loaded.shown())
 
 
-def test_a_secret_of_the_wrong_kind_is_not_repeated() -> None:
+def test_a_secret_of_the_wrong_type_is_not_repeated() -> None:
     with pytest.raises(ConfigError) as told:
         load(environ=ADDRESSES, file=("h.toml", {"neo4j_password": 424_242}))
     assert "HEADWATER_NEO4J_PASSWORD" in str(told.value)
     assert "424242" not in str(told.value)
 
 
-def test_what_is_shown_has_every_setting_with_its_variable_and_what_it_means() -> None:
+def test_every_setting_is_shown_with_its_variable_and_its_description() -> None:
     shown = list(load(environ=ADDRESSES).shown())
     assert [setting.name for setting in shown] == list(ConsumerSettings.model_fields)
     assert all(setting.description for setting in shown)
     assert shown[0].variable == "HEADWATER_KAFKA_BOOTSTRAP_SERVERS"
 
 
-def test_spark_settings_come_as_pairs_in_one_variable() -> None:
+def test_spark_settings_are_pairs_in_one_variable() -> None:
     conf = load(environ=ADDRESSES | {"HEADWATER_SPARK_CONF": "spark.a=1,spark.b=x=y"}).settings.spark_conf
     assert conf == {"spark.a": "1", "spark.b": "x=y"}
 
 
-def test_security_is_told_to_both_kafka_clients_in_their_own_words() -> None:
+def test_both_kafka_clients_get_the_security_settings_under_their_own_names() -> None:
     settings = secret().settings
     assert settings.librdkafka() == {
         "security.protocol": "SASL_SSL",
@@ -139,7 +139,7 @@ def test_security_is_told_to_both_kafka_clients_in_their_own_words() -> None:
     }
 
 
-def test_without_security_nothing_but_the_protocol_is_said() -> None:
+def test_without_security_only_the_protocol_is_set() -> None:
     settings = load(environ=ADDRESSES).settings
     assert settings.librdkafka() == settings.java_client() == {"security.protocol": "PLAINTEXT"}
 

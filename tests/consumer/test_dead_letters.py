@@ -17,7 +17,6 @@ from headwater_consumer.kafka.dead_letters import (
     NAMES,
     REDRIVEN,
     REDUCED_VALUE,
-    CollectedDeadLetters,
     DeadLetter,
     KafkaDeadLetters,
     Reduced,
@@ -26,6 +25,7 @@ from headwater_consumer.kafka.dead_letters import (
 )
 from headwater_consumer.kafka.messages import KafkaMessages, Message
 
+from .fakes import CollectedDeadLetters
 from .kafka_room import Room, run_event
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -105,7 +105,7 @@ def test_every_message_that_cannot_be_used_is_a_dead_letter_and_no_other_is_lost
 
 
 @pytest.mark.end_to_end
-def test_what_the_graph_refuses_is_a_dead_letter_with_all_its_messages_as_they_were(room: Room) -> None:
+def test_all_messages_of_a_refused_entity_become_dead_letters_unchanged(room: Room) -> None:
     room.writer.refuses = {b"old": ("before_horizon", "older than the horizon"), b"odd": ("store_refused", "refused")}
     room.send([run_event("old", eventType=kind) for kind in ("START", "RUNNING", "COMPLETE")], key=b"old")
     room.send([run_event("odd")], key=b"odd", headers=[("a", b"b")])
@@ -119,7 +119,7 @@ def test_what_the_graph_refuses_is_a_dead_letter_with_all_its_messages_as_they_w
 
 
 @pytest.mark.end_to_end
-def test_a_dead_letter_too_large_to_travel_through_spark_arrives_whole(room: Room) -> None:
+def test_a_dead_letter_too_large_for_spark_arrives_complete(room: Room) -> None:
     values = [b"{bad" + bytes([48 + number]) * 900_000 for number in range(9)]
     room.send(values, key=b"k")
     room.consume()
@@ -127,7 +127,7 @@ def test_a_dead_letter_too_large_to_travel_through_spark_arrives_whole(room: Roo
 
 
 @pytest.mark.end_to_end
-def test_dead_letters_of_a_batch_that_is_done_again_stay_the_same_letters(room: Room) -> None:
+def test_dead_letters_of_a_repeated_batch_stay_the_same_letters(room: Room) -> None:
     room.send([b"{bad", run_event("one")])
     room.consume()
     room.folder = room.folder / "lost"
@@ -143,14 +143,14 @@ def test_a_dead_letter_keeps_the_time_of_its_message(room: Room) -> None:
 
 
 @pytest.mark.end_to_end
-def test_messages_that_are_not_there_are_left_out_when_fetched_by_position(room: Room) -> None:
+def test_missing_messages_are_left_out_when_fetched_by_position(room: Room) -> None:
     room.send([b"0", b"1", b"2"], partition=2)
     fetched = KafkaMessages(room.topic, room.client).fetch([(2, 2), (2, 0), (2, 9), (0, 0), (2, 50_000)])
     assert [(message.position, message.value) for message in fetched] == [((2, 0), b"0"), ((2, 2), b"2")]
 
 
 @pytest.mark.end_to_end
-def test_a_broker_that_is_away_takes_no_dead_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_broker_raises_server_unavailable_for_dead_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater_consumer.kafka.dead_letters.DELIVERY", 1.0)
     sink = KafkaDeadLetters("t", {"bootstrap.servers": "127.0.0.1:1", "log_level": 0, "error_cb": lambda _: None})
     with pytest.raises(ServerUnavailable, match=r"dead-letter topic does not answer at 127\.0\.0\.1:1"):
@@ -186,7 +186,7 @@ def test_the_headers_of_a_dead_letter_have_the_documented_names_in_their_order()
     ]
 
 
-def test_a_letter_of_an_earlier_version_has_the_time_that_it_was_sent_with() -> None:
+def test_a_letter_of_an_earlier_version_has_its_messages_timestamp() -> None:
     found = on_topic(letter())
     earlier = tuple(header for header in found.headers if header[0] != "headwater.dead.timestamp")
     message = Message("t.dead", 0, 99, 1_600_000_000_000, found.key, found.value, earlier)
@@ -199,7 +199,7 @@ def test_a_letter_of_an_earlier_version_has_the_time_that_it_was_sent_with() -> 
     ("header", "value"),
     [("partition", b"x"), ("offset", b"9" * 5_000), ("time", b"yesterday"), ("timestamp", b"-"), ("time", b"\xff")],
 )
-def test_what_anybody_else_writes_to_the_topic_is_no_dead_letter(header: str, value: bytes) -> None:
+def test_a_foreign_message_on_the_topic_is_not_a_dead_letter(header: str, value: bytes) -> None:
     found = on_topic(letter())
     headers = tuple((name, value if name.endswith(f".{header}") else text) for name, text in found.headers)
     assert read_letter(Message("t.dead", 0, 99, 7, None, None, headers)) is None
@@ -208,14 +208,14 @@ def test_what_anybody_else_writes_to_the_topic_is_no_dead_letter(header: str, va
 @pytest.mark.parametrize(
     "garbage", [b"garbage", b"\xff/0/1", b"t/x/1", b"/0/1", b"t/0/" + b"9" * 5_000, b"t/-1/0", b""]
 )
-def test_a_header_that_names_no_letter_is_passed_over(garbage: bytes) -> None:
+def test_a_malformed_identity_header_is_ignored(garbage: bytes) -> None:
     odd = letter(headers=((REDRIVEN, garbage),))
     found = odd.identity
     assert found == ("t", 3, 14) or garbage == b"\xff/0/1"
     assert read_letter(on_topic(odd)) == odd
 
 
-def test_a_reduced_letter_tells_what_its_message_was() -> None:
+def test_a_reduced_letter_describes_its_message() -> None:
     headers = (("a", b"1"), ("large", b"x" * 5_000), (REDRIVEN, b"t/0/1"), ("none", None))
     whole = letter(value=b"{bad" * 1_000, key=b"k" * 5_000, headers=headers)
     reduced = reduced_form(whole, "too large")
@@ -227,25 +227,25 @@ def test_a_reduced_letter_tells_what_its_message_was() -> None:
     assert reduced_form(letter(value=None), "no").size == 0
 
 
-def test_a_message_without_a_reason_is_no_dead_letter() -> None:
+def test_a_message_without_a_reason_is_not_a_dead_letter() -> None:
     for missing in NAMES:
         found = on_topic(letter())
         kept = tuple(header for header in found.headers if header[0] != missing)
         assert read_letter(Message("t.dead", 0, 0, 7, None, None, kept)) is None
 
 
-def test_a_detail_is_cut_to_a_length_that_headers_bear() -> None:
+def test_a_detail_is_truncated_to_the_length_of_a_header() -> None:
     long = DeadLetter(letter().message, "not_decodable", "x" * 5_000, WHEN)
     assert len(dict(long.headers())["headwater.dead.detail"] or b"") == LONGEST_DETAIL
 
 
-def test_a_message_sent_back_in_vain_stays_the_letter_that_it_first_was() -> None:
+def test_a_redriven_message_that_is_rejected_again_stays_the_same_letter() -> None:
     again = letter(offset=200, headers=((REDRIVEN, b"a/b.c/3/14"),))
     assert again.identity == ("a/b.c", 3, 14)
     assert letter().identity == ("t", 3, 14)
 
 
-def test_the_fake_keeps_letters_and_raises_what_it_is_given_first() -> None:
+def test_the_sink_in_memory_collects_letters_and_raises_its_faults_first() -> None:
     def faults() -> Iterator[Exception]:
         yield ServerUnavailable("Kafka", "a", "b")
 
@@ -256,6 +256,6 @@ def test_the_fake_keeps_letters_and_raises_what_it_is_given_first() -> None:
     assert sink.letters == [letter()]
 
 
-def test_the_poison_here_covers_every_code_that_decoding_can_give() -> None:
+def test_the_bad_messages_here_cover_every_code_of_decoding() -> None:
     of_the_graph = {"before_horizon", "store_refused"}
     assert {code for _, code in POISON.values()} == set(REJECTION_CODES) - of_the_graph

@@ -15,7 +15,7 @@ from headwater_avro.registry import MemorySchemas, RegisteredSchema, RegistrySet
 from headwater_consumer.batch_processor import BatchProcessor, Draining
 from headwater_consumer.config import HIDDEN, load, read_file
 from headwater_consumer.kafka.messages import Message
-from headwater_consumer.partition import TAGGED, TALLY, UNREAD, Limits, tag_partition
+from headwater_consumer.partition import STATISTICS, TAGGED, UNREAD, PartitionLimits, tag_partition
 from headwater_graph.rules.coalesce import unpack_sources
 
 from ..avro.registries import AVRO, JSON, Registry, framed, served
@@ -47,28 +47,28 @@ class Waiting(MemorySchemas):
 
 
 def kinds(messages: list[Message], schemas: MemorySchemas | None) -> list[tuple[str, Any]]:
-    rows = rows_of(tag_partition([record_batch(messages)], Limits(), schemas))
+    rows = rows_of(tag_partition([record_batch(messages)], PartitionLimits(), schemas))
     return [
         (kind, unpack_sources(sources) if kind == UNREAD else key.decode())
         for kind, key, _, sources in rows
-        if kind != TALLY
+        if kind != STATISTICS
     ]
 
 
 MIXED = [message(1, under(2, "a")), message(2, run_event("b")), message(3, under(9, "c")), message(4, b"nonsense")]
 
 
-def test_framed_and_plain_messages_are_read_side_by_side() -> None:
+def test_framed_and_plain_messages_are_read_together() -> None:
     found = kinds(MIXED, MemorySchemas({2: JSON}))
     assert found == [("dead", "unknown_schema"), ("dead", "not_decodable"), ("run", "a"), ("run", "b")]
 
 
-def test_while_the_registry_is_away_framed_messages_are_left_unread_and_nothing_is_dead() -> None:
+def test_while_the_registry_is_unavailable_framed_messages_are_unread_and_none_is_dead() -> None:
     found = kinds(MIXED, MemorySchemas({2: JSON}, away=True))
     assert found == [("unread", [(1, 1)]), ("unread", [(1, 3)]), ("dead", "not_decodable"), ("run", "b")]
 
 
-def test_without_a_registry_they_are_dead_letters() -> None:
+def test_without_a_registry_framed_messages_are_dead_letters() -> None:
     assert [kind for kind, _ in kinds(MIXED, None)] == ["dead", "dead", "dead", "run"]
 
 
@@ -81,12 +81,12 @@ def over(bench: Bench, schemas: MemorySchemas) -> BatchProcessor:
 def left_unread(messages: list[Message]) -> Frame:
     """A batch of which the tasks could not ask the registry."""
     frame = Frame(messages)
-    batches = tag_partition([record_batch(messages)], Limits(), MemorySchemas(away=True))
+    batches = tag_partition([record_batch(messages)], PartitionLimits(), MemorySchemas(away=True))
     frame.toArrow = pa.Table.from_batches(batches, TAGGED).slice  # type: ignore[method-assign]
     return frame
 
 
-def test_the_driver_waits_for_the_registry_and_then_writes_the_whole_batch_at_once() -> None:
+def test_the_driver_waits_for_the_registry_and_then_writes_the_whole_batch() -> None:
     bench = Bench(kept=MIXED)
     schemas = Waiting({2: JSON}, answers_after=3)
     over(bench, schemas)(left_unread(MIXED), 0)
@@ -96,7 +96,7 @@ def test_the_driver_waits_for_the_registry_and_then_writes_the_whole_batch_at_on
     assert bench.status.state.phase == "running"
 
 
-def test_a_stop_ends_the_waiting_for_the_registry_and_leaves_the_batch_undone() -> None:
+def test_a_stop_request_ends_the_waiting_for_the_registry_without_completing_the_batch() -> None:
     bench = Bench(kept=MIXED)
 
     class Stopping(MemorySchemas):
@@ -129,7 +129,7 @@ def room(servers: Servers, topic: str, tmp_path: Path) -> Room:
 
 
 @pytest.mark.end_to_end
-def test_through_spark_a_registry_that_is_away_at_first_loses_nothing(room: Room, servers: Servers) -> None:
+def test_through_spark_a_registry_that_is_unavailable_at_first_loses_no_message(room: Room, servers: Servers) -> None:
     events = [json.dumps(run_event(f"framed-{number}")).encode() for number in range(40)]
     room.publish([*(framed(1, encode_avro(event)[10:]) for event in events[:20]), *(framed(2, e) for e in events[20:])])
     # More questions than the tasks of the first batch ask: the driver has to wait too.
@@ -144,7 +144,7 @@ def test_through_spark_a_registry_that_is_away_at_first_loses_nothing(room: Room
 
 
 @pytest.mark.end_to_end
-def test_the_doctor_looks_at_the_registry_where_one_is_set(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_checks_a_configured_registry(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
     def told() -> Any:
         monkeypatch.setenv("HEADWATER_KAFKA_BOOTSTRAP_SERVERS", servers.kafka_bootstrap_servers)
         done = headwater(servers, "doctor", "--json")

@@ -43,7 +43,7 @@ def enlarged(room: Room) -> None:
 
 @pytest.mark.end_to_end
 @pytest.mark.chaos
-def test_messages_of_100_megabytes_are_joined_or_dead_lettered_like_any_other(room: Room) -> None:
+def test_messages_of_100_megabytes_are_merged_or_dead_lettered_like_others(room: Room) -> None:
     enlarged(room)
     noise = random.Random(7).randbytes(HUNDRED_MEGABYTES - 1_000)
     bad = b"{bad" + noise

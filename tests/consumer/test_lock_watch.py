@@ -38,7 +38,7 @@ def ready(port: int) -> tuple[int, dict[str, Any]]:
         return fault.code, json.load(fault)
 
 
-def test_the_holder_is_told_for_as_long_as_there_is_one() -> None:
+def test_the_lock_holder_is_reported_while_there_is_one() -> None:
     answers: Iterator[Any] = iter([None, "other", "other", ServerUnavailable("Neo4j", "x", "gone"), None])
     seen: list[tuple[str, str | None]] = []
     status = Status(Metrics())
@@ -69,7 +69,7 @@ def test_the_holder_is_told_for_as_long_as_there_is_one() -> None:
 
 
 @pytest.mark.end_to_end
-def test_of_two_writers_the_one_that_waits_names_the_other(servers: Servers) -> None:
+def test_a_waiting_writer_names_the_lock_holder(servers: Servers) -> None:
     metrics = Metrics()
     status = Status(metrics)
     status.enter("running")

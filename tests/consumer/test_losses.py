@@ -28,11 +28,11 @@ def lost(offsets: dict[int, int], starts: dict[int, int], *, done: str = "q/3", 
     return lost_messages(TOPIC, CommittedOffsets({TOPIC: offsets}, done), known, starts)
 
 
-def test_what_lies_between_the_graphs_offsets_and_the_log_start_is_lost() -> None:
+def test_offsets_between_the_graphs_offsets_and_the_log_start_are_lost() -> None:
     assert lost({0: 5, 1: 2}, {0: 8, 1: 2}, done="q/1") == {0: (5, 8)}
 
 
-def test_what_was_deleted_before_it_was_read_is_lost_too() -> None:
+def test_messages_deleted_before_they_were_read_are_lost_too() -> None:
     assert lost({0: 10, 1: 4}, {0: 15, 1: 4}) == {0: (10, 15)}
 
 
@@ -42,42 +42,42 @@ def test_offsets_without_a_message_at_the_end_of_a_batch_that_is_in_the_graph_ar
     assert lost({0: 6, 1: 2}, {0: 8, 1: 2}, done="q/2") == {0: (7, 8)}
 
 
-def test_a_graph_that_has_all_up_to_the_log_start_has_lost_nothing() -> None:
+def test_a_graph_with_everything_before_the_log_start_has_no_losses() -> None:
     assert lost({0: 10, 1: 4}, {0: 10, 1: 0}) == {}
 
 
-def test_a_new_graph_under_an_old_checkpoint_has_lost_what_is_deleted_since_the_query_began() -> None:
+def test_a_new_graph_with_an_old_checkpoint_has_lost_everything_deleted_since_the_query_began() -> None:
     assert lost_messages(TOPIC, CommittedOffsets(), KNOWN, {0: 4, 1: 1}) == {0: (2, 4), 1: (0, 1)}
 
 
-def test_a_first_start_has_lost_nothing() -> None:
+def test_a_first_start_has_no_losses() -> None:
     assert lost_messages(TOPIC, CommittedOffsets(), Checkpoint(), {0: 40, 1: 50}) == {}
     assert lost_messages(TOPIC, CommittedOffsets({"other": {0: 3}}), Checkpoint(), {0: 40}) == {}
 
 
-def test_without_a_checkpoint_the_graphs_offsets_count() -> None:
+def test_without_a_checkpoint_the_graphs_offsets_apply() -> None:
     assert lost({0: 10}, {0: 40, 1: 9}, known=Checkpoint(), done="old/9") == {0: (10, 40)}
 
 
-def test_a_partition_that_nobody_has_read_has_lost_nothing() -> None:
+def test_a_partition_that_was_never_read_has_no_losses() -> None:
     assert lost({0: 10, 1: 4}, {0: 0, 1: 0, 2: 30}) == {}
 
 
 @pytest.mark.parametrize("said", ["q/2", "q/4"])
-def test_what_this_checkpoints_consumer_said_last_is_certain(said: str) -> None:
+def test_offsets_committed_with_this_checkpoint_are_reliable(said: str) -> None:
     assert lost({0: 10, 1: 4}, {0: 9, 1: 4}, done=said) == {}
 
 
-def test_what_another_consumer_said_does_not_tell_that_the_last_batch_is_in() -> None:
+def test_offsets_of_another_consumer_do_not_show_that_the_last_batch_is_written() -> None:
     assert lost({0: 100, 1: 100}, {0: 9, 1: 1}, done="other/7") == {0: (7, 9)}
 
 
-def test_the_refusal_names_each_partition_and_how_many_offsets() -> None:
+def test_the_error_names_each_partition_and_the_number_of_offsets() -> None:
     assert described(TOPIC, {1: (0, 1), 0: (5, 8)}) == "4 offsets: t/0 from 5 to 7 (3), t/1 from 0 to 0 (1)"
     assert "HEADWATER_FAIL_ON_DATA_LOSS=false" in str(refusal(TOPIC, {0: (5, 8)}))
 
 
-def test_the_graph_records_each_loss_and_forgets_the_oldest_of_very_many() -> None:
+def test_the_graph_records_losses_and_deletes_the_oldest_of_too_many() -> None:
     first = recorded(TOPIC, {0: (5, 8)}, (), WHEN)
     assert first == (Loss(TOPIC, 0, 5, 8, WHEN.isoformat()),)
     many = recorded(TOPIC, dict.fromkeys(range(RECORDED), (0, 1)), first, WHEN)
@@ -86,12 +86,12 @@ def test_the_graph_records_each_loss_and_forgets_the_oldest_of_very_many() -> No
     assert losses_in(statement.rows[0]["losses"]) == first
 
 
-def test_two_topic_ids_are_of_two_topics_unless_one_is_not_known() -> None:
+def test_topic_ids_differ_only_if_both_are_known() -> None:
     assert is_another("a", "b")
     assert not any(is_another(*ids) for ids in (("a", "a"), ("", "b"), ("a", ""), ("", "")))
 
 
-def test_of_an_error_that_python_has_passed_on_the_cause_is_told() -> None:
+def test_the_cause_of_an_error_that_python_passed_on_is_reported() -> None:
     passed_on = "An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):\n"
     java = "py4j.protocol.Py4JJavaError: An error occurred\n\tat a.b\nCaused by: java.lang.Fault: data may be lost\n\tat c.d"
     assert cause_of(passed_on + java) == "java.lang.Fault: data may be lost"
@@ -100,7 +100,7 @@ def test_of_an_error_that_python_has_passed_on_the_cause_is_told() -> None:
 
 
 @pytest.mark.end_to_end
-def test_kafka_tells_log_starts_and_topic_ids(room: Room) -> None:
+def test_kafka_returns_log_start_offsets_and_topic_ids(room: Room) -> None:
     room.send([run_event("one") for _ in range(6)], partition=1)
     delete_messages(room.client, room.topic, {1: 4})
     assert first_offsets(room.client, room.topic) == {0: 0, 1: 4, 2: 0, 3: 0}

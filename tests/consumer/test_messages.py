@@ -31,16 +31,16 @@ def bounds(*codes: int) -> tuple[int, int]:
     return bounds_of(asked, PLACE)
 
 
-def test_a_partition_that_nobody_leads_yet_is_asked_for_again() -> None:
+def test_a_request_is_repeated_while_a_partition_has_no_leader() -> None:
     assert bounds(KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE) == (3, 9)
 
 
-def test_it_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_request_is_not_repeated_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "SILENCE", 0.0)
     with pytest.raises(KafkaException):
         bounds(*[KafkaError.NOT_LEADER_FOR_PARTITION] * 3)
 
 
-def test_any_other_fault_is_told_at_once() -> None:
+def test_any_other_error_is_raised_at_once() -> None:
     with pytest.raises(KafkaException):
         bounds(KafkaError.TOPIC_AUTHORIZATION_FAILED)

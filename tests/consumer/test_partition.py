@@ -19,12 +19,12 @@ from headwater_consumer.horizon_split import part
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import (
     DEAD,
+    STATISTICS,
     TAGGED,
-    TALLY,
-    Limits,
+    PartitionLimits,
+    PartitionStatistics,
     Rejected,
-    Row,
-    Tally,
+    TaggedRow,
     headers_of,
     messages_of,
     tag_partition,
@@ -61,19 +61,19 @@ def record_batch(messages: Iterable[Message]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, READ)
 
 
-def tagged(messages: list[Message], limits: Limits | None = None) -> list[Row]:
-    return rows_of(tag_partition([record_batch(messages)], limits or Limits()))
+def tagged(messages: list[Message], limits: PartitionLimits | None = None) -> list[TaggedRow]:
+    return rows_of(tag_partition([record_batch(messages)], limits or PartitionLimits()))
 
 
-def rows_of(batches: Iterable[pa.RecordBatch]) -> list[Row]:
+def rows_of(batches: Iterable[pa.RecordBatch]) -> list[TaggedRow]:
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
-def of_kind(rows: list[Row], kind: str) -> list[Row]:
+def of_kind(rows: list[TaggedRow], kind: str) -> list[TaggedRow]:
     return [row for row in rows if row[0] == kind]
 
 
-def test_messages_come_out_of_record_batches_as_they_went_in() -> None:
+def test_record_batches_return_messages_unchanged() -> None:
     kept = [
         message(1, b"a", headers=(("x", b"1"), ("x", None))),
         message(2, None, key=None),
@@ -84,7 +84,7 @@ def test_messages_come_out_of_record_batches_as_they_went_in() -> None:
     assert list(messages_of([batch.slice(1), batch.slice(0, 1)])) == [*kept[1:], kept[0]]
 
 
-def test_absent_headers_are_no_headers() -> None:
+def test_null_headers_are_empty() -> None:
     batch = record_batch([message(1, b"a"), message(2, b"b", headers=(("x", b"1"),))])
     nothing = batch.set_column(
         2, READ.field("headers"), pa.array([None, [{"key": "x", "value": b"1"}]], READ.field("headers").type)
@@ -92,7 +92,7 @@ def test_absent_headers_are_no_headers() -> None:
     assert [one.headers for one in messages_of([nothing])] == [(), (("x", b"1"),)]
 
 
-def test_headers_without_a_value_are_not_asked_about_the_form_of_the_message() -> None:
+def test_headers_without_a_value_do_not_determine_the_form_of_a_message() -> None:
     assert list(headers_of(message(1, b"a", headers=(("x", None), ("y", b"1"))))) == [("y", b"1")]
 
 
@@ -105,7 +105,7 @@ def test_events_of_one_run_become_one_row_that_names_its_messages() -> None:
     assert [tuple(position) for position in unpack_sources(sources)] == [(1, 0), (1, 1)]
 
 
-def test_a_message_that_cannot_be_used_becomes_a_dead_row_and_the_rest_goes_on() -> None:
+def test_an_unusable_message_becomes_a_dead_row_and_the_others_are_merged() -> None:
     poison = message(1, b"{bad", headers=(("a", b"b"), ("c", None)))
     rows = tagged([message(0, run_event("one")), poison, message(2, run_event("two"))])
     ((_, code, payload, _),) = of_kind(rows, DEAD)
@@ -114,8 +114,8 @@ def test_a_message_that_cannot_be_used_becomes_a_dead_row_and_the_rest_goes_on()
     assert {row[1] for row in of_kind(rows, "run")} == {b"one", b"two"}
 
 
-def test_dead_letters_beyond_the_limit_go_by_position() -> None:
-    limits = Limits(dead=1_000)
+def test_dead_letters_beyond_the_limit_have_only_their_position() -> None:
+    limits = PartitionLimits(dead=1_000)
     rows = tagged([message(offset, b"{" + b"x" * 600) for offset in range(3)], limits)
     rejected = [msgspec.msgpack.decode(payload, type=Rejected) for _, _, payload, _ in of_kind(rows, DEAD)]
     assert [one.whole for one in rejected] == [True, False, False]
@@ -124,23 +124,23 @@ def test_dead_letters_beyond_the_limit_go_by_position() -> None:
     assert sum(len(row[2]) for row in rows) < 2_000
 
 
-def test_rows_are_given_out_whenever_they_hold_enough_bytes() -> None:
-    limits = Limits(joined=10_000)
+def test_rows_are_emitted_once_they_have_enough_bytes() -> None:
+    limits = PartitionLimits(merged=10_000)
     messages = [message(offset, run_event("r", producer="x" * 3_000)) for offset in range(10)]
     rows = of_kind(tagged(messages, limits), "run")
     assert len(rows) == 3
     assert sorted(position[1] for row in rows for position in unpack_sources(row[3])) == list(range(10))
 
 
-def test_record_batches_stay_within_their_bytes_however_many_rows_there_are() -> None:
+def test_record_batches_stay_within_their_limit_for_any_number_of_rows() -> None:
     messages = [message(offset, run_event(f"r{offset}", producer="x")) for offset in range(200)]
-    batches = list(tag_partition([record_batch(messages)], Limits(row_batch=2_000)))
+    batches = list(tag_partition([record_batch(messages)], PartitionLimits(row_batch=2_000)))
     assert len(batches) > 3
     assert all(batch.nbytes < 6_000 for batch in batches)
     assert all(batch.schema == TAGGED for batch in batches)
 
 
-def test_nothing_is_taken_from_the_source_before_rows_are_asked_for() -> None:
+def test_messages_are_read_lazily() -> None:
     taken = []
 
     def source() -> Iterator[pa.RecordBatch]:
@@ -148,25 +148,26 @@ def test_nothing_is_taken_from_the_source_before_rows_are_asked_for() -> None:
             taken.append(offset)
             yield record_batch([message(offset, run_event(f"r{offset}", producer="x" * 2_000))])
 
-    first = next(iter(tag_partition(source(), Limits(joined=1, row_batch=1))))
+    first = next(iter(tag_partition(source(), PartitionLimits(merged=1, row_batch=1))))
     assert first.num_rows == 1
     assert taken == [0]
 
 
-def test_the_tally_counts_messages_bytes_and_offsets_of_each_partition() -> None:
+def test_statistics_count_messages_bytes_and_offsets_of_each_partition() -> None:
     rows = tagged([message(7, b"{bad"), message(9, b""), message(3, b"{}", partition=2)])
     tallies = {
-        one.partition: one for one in (msgspec.msgpack.decode(row[2], type=Tally) for row in of_kind(rows, TALLY))
+        one.partition: one
+        for one in (msgspec.msgpack.decode(row[2], type=PartitionStatistics) for row in of_kind(rows, STATISTICS))
     }
     assert (tallies[1].messages, tallies[1].bytes, tallies[1].first, tallies[1].end) == (2, 4, 7, 10)
     assert (tallies[2].messages, tallies[2].bytes, tallies[2].first, tallies[2].end) == (1, 2, 3, 4)
 
 
-def test_no_messages_make_no_rows() -> None:
+def test_no_messages_give_no_rows() -> None:
     assert tagged([]) == []
 
 
-def rejected_of(rows: list[Row]) -> list[Rejected]:
+def rejected_of(rows: list[TaggedRow]) -> list[Rejected]:
     return [msgspec.msgpack.decode(payload, type=Rejected) for _, _, payload, _ in of_kind(rows, DEAD)]
 
 
@@ -175,7 +176,7 @@ def rejected_of(rows: list[Row]) -> list[Rejected]:
 CLOUD_EVENTS = (("content-type", b"application/cloudevents+json"),)
 
 
-def test_a_cloud_event_with_data_outside_ascii_is_a_dead_letter_and_the_rest_goes_on() -> None:
+def test_a_cloud_event_with_data_outside_ascii_is_a_dead_letter_and_the_others_are_merged() -> None:
     poison = message(1, b'{"data_base64":"\xc3\xa9"}', headers=CLOUD_EVENTS)
     rows = tagged([message(0, run_event("one")), poison, message(2, run_event("two"))])
     assert [one.code for one in rejected_of(rows)] == ["not_an_event"]
@@ -203,8 +204,8 @@ FAULTS: dict[int, BaseException] = {3: KeyError("\ud800\nsecond line"), 4: ZeroD
 MIXED = [message(0, under(2, "a")), *(message(at, under(at, "b")) for at in (3, 4)), message(9, under(2, "c"))]
 
 
-def test_a_message_at_which_the_code_fails_is_a_dead_letter_that_names_the_exception() -> None:
-    rows = rows_of(tag_partition([record_batch(MIXED)], Limits(), Failing(FAULTS)))
+def test_an_unexpected_exception_makes_a_dead_letter_that_names_it() -> None:
+    rows = rows_of(tag_partition([record_batch(MIXED)], PartitionLimits(), Failing(FAULTS)))
     first, second = rejected_of(rows)
     assert (first.code, first.detail) == ("not_decodable", "unexpected KeyError: '\\ud800\\nsecond line'")
     assert second.detail.startswith("unexpected ZeroDivisionError: xxx")
@@ -215,11 +216,11 @@ def test_a_message_at_which_the_code_fails_is_a_dead_letter_that_names_the_excep
 
 def test_the_text_of_an_unexpected_exception_is_one_line_of_valid_unicode() -> None:
     fault = ZeroDivisionError("half \ud800\nsecond line")
-    rows = rows_of(tag_partition([record_batch([message(3, under(3, "b"))])], Limits(), Failing({3: fault})))
+    rows = rows_of(tag_partition([record_batch([message(3, under(3, "b"))])], PartitionLimits(), Failing({3: fault})))
     assert [one.detail for one in rejected_of(rows)] == ["unexpected ZeroDivisionError: half \\ud800"]
 
 
-def test_the_driver_refuses_such_a_message_in_the_same_way() -> None:
+def test_the_driver_rejects_such_a_message_in_the_same_way() -> None:
     rows, refused = part(MIXED, (), Failing(FAULTS))
     assert [row[1] for row in rows] == [b"a", b"c"]
     assert {position: code for position, (code, _) in refused.items()} == dict.fromkeys(
@@ -227,17 +228,17 @@ def test_the_driver_refuses_such_a_message_in_the_same_way() -> None:
     )
 
 
-def test_a_registered_schema_that_is_nested_too_deep_to_be_parsed_ends_nothing() -> None:
+def test_a_registered_schema_that_is_nested_too_deep_does_not_end_the_task() -> None:
     schemas = MemorySchemas({2: JSON, 3: RegisteredSchema("AVRO", "[" * 100_000)})
-    rows = rows_of(tag_partition([record_batch(MIXED[:2])], Limits(), schemas))
+    rows = rows_of(tag_partition([record_batch(MIXED[:2])], PartitionLimits(), schemas))
     assert [one.code for one in rejected_of(rows)] == ["not_decodable"]
     assert [row[1] for row in of_kind(rows, "run")] == [b"a"]
 
 
-def test_each_class_of_unexpected_exception_is_logged_once_with_where_it_was(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_class_of_unexpected_exception_is_logged_once_with_its_position(caplog: pytest.LogCaptureFixture) -> None:
     schemas = Failing({3: KeyError("a"), 4: KeyError("b"), 5: ZeroDivisionError("c")})
     with caplog.at_level(logging.ERROR, "headwater.consumer"):
-        list(tag_partition([record_batch(message(at, under(at, "b")) for at in (3, 4, 5))], Limits(), schemas))
+        list(tag_partition([record_batch(message(at, under(at, "b")) for at in (3, 4, 5))], PartitionLimits(), schemas))
     assert [record.getMessage().partition(": ")[0] for record in caplog.records] == [
         "unexpected KeyError at the message in t, partition 1, offset 3",
         "unexpected ZeroDivisionError at the message in t, partition 1, offset 5",
@@ -248,12 +249,12 @@ def test_each_class_of_unexpected_exception_is_logged_once_with_where_it_was(cap
 @pytest.mark.parametrize(
     "fault", [MemoryError(), OSError("no file"), ImportError("zstandard"), ConfigError("wrong")], ids=repr
 )
-def test_what_is_not_about_the_message_makes_no_dead_letter(fault: BaseException) -> None:
+def test_errors_unrelated_to_the_message_make_no_dead_letter(fault: BaseException) -> None:
     with pytest.raises(type(fault)):
-        list(tag_partition([record_batch([message(3, under(3, "b"))])], Limits(), Failing({3: fault})))
+        list(tag_partition([record_batch([message(3, under(3, "b"))])], PartitionLimits(), Failing({3: fault})))
 
 
-def test_a_message_that_is_refused_leaves_what_was_joined_as_it_was() -> None:
+def test_a_rejected_message_does_not_change_merged_rows() -> None:
     facets = {"f": {"a": 1}}
     good = json.dumps(run_event("r", job={"namespace": "n", "name": "j", "facets": facets})).encode()
     coalescer, alone = Coalescer({"late": 10**18}), Coalescer()
@@ -275,10 +276,10 @@ def compressed(run: str, size: int) -> bytes:
     return zstandard.compress(json.dumps(run_event(run, producer="x" * size)).encode())
 
 
-def test_compressed_messages_count_with_what_they_hold_for_the_bytes_held_back() -> None:
+def test_compressed_messages_count_with_their_decompressed_size() -> None:
     messages = [message(offset, compressed("r", 3_000)) for offset in range(10)]
     assert sum(len(one.value or b"") for one in messages) < 5_000
-    rows = of_kind(tagged(messages, Limits(joined=10_000)), "run")
+    rows = of_kind(tagged(messages, PartitionLimits(merged=10_000)), "run")
     assert len(rows) == 3
 
 
@@ -286,7 +287,7 @@ def test_compressed_messages_count_with_what_they_hold_for_the_bytes_held_back()
 def test_a_compressed_message_beyond_the_limits_is_too_large(schemas: MemorySchemas | None) -> None:
     messages = [message(0, compressed("small", 1_000)), message(1, compressed("large", 9_000))]
     for limits in (Decompression(5_000, 10_000, 5_000), Decompression(10_000, 2, 5_000)):
-        rows = rows_of(tag_partition([record_batch(messages)], Limits(decompression=limits), schemas))
+        rows = rows_of(tag_partition([record_batch(messages)], PartitionLimits(decompression=limits), schemas))
         assert [(one.code, one.message.offset) for one in rejected_of(rows)] == [("too_large", 1)]
         assert [row[1] for row in of_kind(rows, "run")] == [b"small"]
         again, refused = part(messages, (), schemas or MemorySchemas(), limits)
@@ -297,19 +298,19 @@ def test_a_compressed_message_beyond_the_limits_is_too_large(schemas: MemorySche
 def test_a_task_stops_behind_its_limit_of_bytes_and_says_so() -> None:
     messages = [message(number, run_event(f"r{number}")) for number in range(10)]
     size = len(messages[0].value or b"") + 1
-    rows = tagged(messages, Limits(task=3 * size))
+    rows = tagged(messages, PartitionLimits(task=3 * size))
     assert [row[1] for row in of_kind(rows, "run")] == [b"r0", b"r1", b"r2"]
-    (tally,) = (msgspec.msgpack.decode(row[2], type=Tally) for row in of_kind(rows, TALLY))
+    (tally,) = (msgspec.msgpack.decode(row[2], type=PartitionStatistics) for row in of_kind(rows, STATISTICS))
     assert (tally.messages, tally.end, tally.is_partial) == (3, 3, True)
 
 
 def test_a_task_reads_one_message_whatever_its_limit_and_one_that_reads_all_is_not_partial() -> None:
     messages = [message(number, run_event(f"r{number}")) for number in range(3)]
-    assert len(of_kind(tagged(messages, Limits(task=0)), "run")) == 1
-    (row,) = of_kind(tagged(messages, Limits(task=10_000)), TALLY)
-    assert not msgspec.msgpack.decode(row[2], type=Tally).is_partial
+    assert len(of_kind(tagged(messages, PartitionLimits(task=0)), "run")) == 1
+    (row,) = of_kind(tagged(messages, PartitionLimits(task=10_000)), STATISTICS)
+    assert not msgspec.msgpack.decode(row[2], type=PartitionStatistics).is_partial
 
 
 def test_headers_and_keys_count_towards_the_limit_of_a_task() -> None:
     heavy = [message(number, run_event(f"r{number}"), headers=(("h", bytes(1_000)),)) for number in range(5)]
-    assert len(of_kind(tagged(heavy, Limits(task=2_000)), "run")) == 2
+    assert len(of_kind(tagged(heavy, PartitionLimits(task=2_000)), "run")) == 2

@@ -12,13 +12,13 @@ import pytest
 from headwater_consumer.batch_processor import BatchProcessor
 from headwater_consumer.faults import StreamFailed
 from headwater_consumer.health import Status
-from headwater_consumer.kafka.dead_letters import CollectedDeadLetters
-from headwater_consumer.kafka.messages import KeptMessages, Message
+from headwater_consumer.kafka.messages import Message
 from headwater_consumer.metrics import Metrics
-from headwater_consumer.partition import TAGGED, Limits, Tally, tag_partition
+from headwater_consumer.partition import TAGGED, PartitionLimits, PartitionStatistics, tag_partition
 from headwater_consumer.parts import LEAST, ONE_MESSAGE, Parts, Planned, first_part, left, share_of
 from headwater_consumer.recovery import OffsetRanges
 
+from .fakes import CollectedDeadLetters, InMemoryMessages
 from .kafka_room import CollectingWriter, run_event
 from .test_partition import message, record_batch
 
@@ -31,7 +31,7 @@ class Frame:
 
     def __init__(self, messages: list[Message], most: int | None, fault: BaseException | None = None) -> None:
         self._messages = messages
-        self._limits = Limits(task=most)
+        self._limits = PartitionLimits(task=most)
         self._fault = fault
         context = SimpleNamespace(getLocalProperty={"sql.streaming.queryId": "q"}.get)
         self.sparkSession = SimpleNamespace(sparkContext=context)
@@ -60,7 +60,7 @@ class Topic:
         self.sink = CollectedDeadLetters()
         self.read_again: list[OffsetRanges] = []
         self.planned = 0
-        kept = KeptMessages(self.messages)
+        kept = InMemoryMessages(self.messages)
         self.status = Status(Metrics())
         self.cycle = BatchProcessor(self.writer, self.sink, kept, self.status, stop=SimpleNamespace(is_set=bool))  # type: ignore[arg-type]
         self.memo = memo
@@ -238,7 +238,7 @@ def test_what_is_read_first_of_a_stretch_goes_by_the_weight_of_messages() -> Non
 
 def test_what_is_left_begins_where_tasks_stopped() -> None:
     rest = {0: (0, 1_000), 1: (500, 900), 2: (5, 6)}
-    stopped = Tally("t", 0, 3, 9, 0, 30, 0.0, is_partial=True)
-    finished = Tally("t", 1, 3, 9, 500, 899, 0.0)
+    stopped = PartitionStatistics("t", 0, 3, 9, 0, 30, 0.0, is_partial=True)
+    finished = PartitionStatistics("t", 1, 3, 9, 500, 899, 0.0)
     assert left(rest, rest, [stopped, finished]) == {0: (30, 1_000)}
     assert left(rest, {0: (0, 40), 1: (500, 504)}, [stopped]) == {0: (30, 1_000), 1: (504, 900), 2: (5, 6)}

@@ -61,7 +61,7 @@ def run_dlq(room: Room, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
     return CliRunner().invoke(dlq, words)
 
 
-def test_an_unusable_message_from_the_future_is_a_dead_letter_like_any_other(
+def test_an_unusable_message_from_the_future_is_a_dead_letter_like_others(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(room.client, room.topic, message_timestamp_after_max_ms=2 * DAY)
@@ -81,7 +81,7 @@ def test_an_unusable_message_from_the_future_is_a_dead_letter_like_any_other(
     assert redriven.timestamp < TOMORROW - HOUR
 
 
-def test_the_topics_limit_is_followed_when_it_grows_under_a_running_consumer(room: Room) -> None:
+def test_the_message_limit_follows_that_of_the_topic_while_the_consumer_runs(room: Room) -> None:
     stream = room.stream()
     running = threading.Thread(target=stream.run, kwargs={"available_now": False})
     running.start()
@@ -137,7 +137,7 @@ def test_a_letter_that_its_topic_refuses_is_sent_reduced_and_can_be_fetched_and_
     assert sent == sorted([values[1], values[2], b"{with a key"])
 
 
-def test_a_letter_that_is_refused_even_reduced_is_logged_and_counted_and_holds_nothing_up(
+def test_a_refused_reduced_letter_is_logged_and_counted_and_does_not_stop_the_stream(
     room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:
     room.send([b"{bad"] * 20 + [run_event("one")], partition=2)
@@ -152,7 +152,7 @@ def test_a_letter_that_is_refused_even_reduced_is_logged_and_counted_and_holds_n
     assert sample(room, "headwater_dead_letters_refused_total") == 20
 
 
-def test_one_refused_letter_among_many_leaves_the_others_whole(room: Room) -> None:
+def test_a_refused_letter_among_many_leaves_the_others_complete(room: Room) -> None:
     configure(room.client, dead(room), cleanup_policy="compact")
     letters = [letter(topic=room.topic, offset=offset, key=None if offset == 77 else b"k") for offset in range(200)]
     KafkaDeadLetters(dead(room), room.client).send(letters)
@@ -161,7 +161,7 @@ def test_one_refused_letter_among_many_leaves_the_others_whole(room: Room) -> No
     assert [offset for offset, one in found.items() if one.reduced is not None] == [77]
 
 
-def test_an_account_that_may_not_write_is_waited_for_with_the_reason(room: Room) -> None:
+def test_the_consumer_waits_for_a_missing_permission_and_reports_it(room: Room) -> None:
     sink = KafkaDeadLetters(dead(room), room.client)
     fault = sink.undelivered([KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)])
     assert isinstance(fault, ServerUnavailable)

@@ -77,7 +77,7 @@ def get(port: int, path: str) -> str:
         return str(answer.read().decode())
 
 
-def test_a_consumer_asked_to_stop_commits_the_batch_under_way_begins_no_other_and_exits_with_0(
+def test_after_a_stop_request_the_consumer_commits_the_current_batch_starts_no_other_and_exits_with_0(
     room: Room, unused_port: Callable[[], int]
 ) -> None:
     room.send([run_event(f"r{number}") for number in range(RUNS)])

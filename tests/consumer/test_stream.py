@@ -38,7 +38,7 @@ def test_every_run_on_the_topic_reaches_the_writer_and_a_bad_message_the_dead_le
     assert (letter.code, letter.message.value, letter.message.key) == ("not_decodable", b"{bad", b"a key")
 
 
-def test_messages_that_are_made_to_end_the_stream_are_dead_letters_and_the_rest_goes_on(room: Room) -> None:
+def test_malicious_messages_are_dead_letters_and_the_stream_continues(room: Room) -> None:
     room.send([run_event("before")], partition=0)
     cloud_event = {"content-type": b"application/cloudevents+json"}
     room.send([b'{"data_base64":"\xc3\xa9"}'], headers=cloud_event, partition=0)
@@ -54,7 +54,7 @@ def test_messages_that_are_made_to_end_the_stream_are_dead_letters_and_the_rest_
     assert "HEADWATER_MAX_DECOMPRESSED_BYTES" in letters[3].detail
 
 
-def test_a_second_start_goes_on_where_the_first_has_stopped(room: Room) -> None:
+def test_a_second_start_continues_where_the_first_stopped(room: Room) -> None:
     room.send([run_event("one")])
     room.consume()
     room.writer = CollectingWriter(marks=room.writer.marks)
@@ -63,7 +63,7 @@ def test_a_second_start_goes_on_where_the_first_has_stopped(room: Room) -> None:
     assert room.writer.runs == {"two"}
 
 
-def test_a_graph_that_lacks_what_the_checkpoint_counts_as_done_gets_it_first(room: Room) -> None:
+def test_missing_messages_are_written_before_the_stream_continues(room: Room) -> None:
     room.send([run_event("one")])
     room.consume()
     room.writer = CollectingWriter()
@@ -72,7 +72,7 @@ def test_a_graph_that_lacks_what_the_checkpoint_counts_as_done_gets_it_first(roo
     assert [key for _, key in room.writer.rows] == [b"one", b"two"]
 
 
-def test_a_lost_checkpoint_means_that_the_topic_is_read_again(room: Room, tmp_path: Path) -> None:
+def test_after_the_loss_of_the_checkpoint_the_topic_is_read_again(room: Room, tmp_path: Path) -> None:
     room.send([run_event("one")])
     room.consume()
     room.writer = CollectingWriter()
@@ -81,7 +81,7 @@ def test_a_lost_checkpoint_means_that_the_topic_is_read_again(room: Room, tmp_pa
     assert room.writer.runs == {"one"}
 
 
-def test_batches_hold_no_more_messages_than_they_may(room: Room) -> None:
+def test_batches_stay_within_their_message_limit(room: Room) -> None:
     room.send([run_event(f"r{number}") for number in range(100)])
     room.consume(max_offsets_per_trigger=30)
     assert len(room.writer.positions) >= 4
@@ -140,7 +140,7 @@ def test_what_is_read_again_is_read_in_parts_too(room: Room) -> None:
     assert room.writer.marks[-1].batch_id == 0
 
 
-def test_the_position_tells_the_offset_after_the_last_message_of_each_partition(room: Room) -> None:
+def test_the_position_has_the_offset_after_the_last_message_of_each_partition(room: Room) -> None:
     room.send([run_event(f"r{number}") for number in range(40)])
     room.consume()
     last = room.writer.positions[-1]
@@ -148,7 +148,7 @@ def test_the_position_tells_the_offset_after_the_last_message_of_each_partition(
     assert last.query_id
 
 
-def test_a_graph_that_is_away_is_waited_for_and_makes_no_dead_letter(room: Room) -> None:
+def test_the_consumer_waits_for_an_unavailable_graph_without_dead_letters(room: Room) -> None:
     room.writer.faults = iter([ServerUnavailable("Neo4j", "bolt://x", "gone")] * 3)
     room.send([run_event("one")])
     room.consume()
@@ -157,7 +157,7 @@ def test_a_graph_that_is_away_is_waited_for_and_makes_no_dead_letter(room: Room)
     assert room.status.state.phase == "running"
 
 
-def test_while_the_graph_is_away_the_state_says_so_and_a_stop_is_heard_at_once(room: Room) -> None:
+def test_while_the_graph_is_unavailable_the_state_says_so_and_a_stop_request_ends_the_wait(room: Room) -> None:
     def away() -> ServerUnavailable:
         return ServerUnavailable("Neo4j", "bolt://x", "gone")
 
@@ -177,7 +177,7 @@ def test_while_the_graph_is_away_the_state_says_so_and_a_stop_is_heard_at_once(r
     assert room.writer.runs == {"one"}
 
 
-def test_a_running_stream_takes_what_comes_and_stops_when_idle(room: Room) -> None:
+def test_a_running_stream_reads_new_messages_and_stops_when_idle(room: Room) -> None:
     stream = room.stream()
     thread = threading.Thread(target=stream.run, kwargs={"available_now": False})
     thread.start()
@@ -198,7 +198,7 @@ def torn(room: Room, file: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["offsets/1", "commits/1", "metadata", "sources/0/0"])
-def test_a_torn_checkpoint_is_lost_and_the_stream_goes_on_from_the_graphs_offsets(
+def test_with_a_truncated_checkpoint_the_stream_continues_from_the_graphs_offsets(
     room: Room, caplog: pytest.LogCaptureFixture, file: str
 ) -> None:
     for run in ("one", "two"):
@@ -211,13 +211,13 @@ def test_a_torn_checkpoint_is_lost_and_the_stream_goes_on_from_the_graphs_offset
         room.consume()
     assert room.writer.runs == {"three"}
     lines = [record.getMessage() for record in caplog.records if record.name == "headwater.consumer"]
-    assert lines == ["the checkpoint is lost: going on from the offsets in the graph"]
+    assert lines == ["the checkpoint is lost: continuing from the offsets in the graph"]
     room.writer = CollectingWriter(marks=room.writer.marks)
     room.consume()
     assert room.writer.runs == set()
 
 
-def test_a_byte_that_was_flipped_in_a_checkpoint_counts_as_torn(room: Room) -> None:
+def test_a_flipped_byte_in_a_checkpoint_counts_as_damage(room: Room) -> None:
     room.send([run_event("one")])
     room.consume()
     found = room.folder / "checkpoint" / "offsets" / "0"

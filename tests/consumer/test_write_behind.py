@@ -78,7 +78,9 @@ def test_a_batch_is_read_while_the_one_before_is_written(steps: Steps, batches: 
     assert not batches.is_busy
 
 
-def test_what_a_batch_fails_by_is_raised_to_the_next_which_is_not_written(steps: Steps, batches: WriteBehind) -> None:
+def test_the_exception_of_a_batch_is_raised_to_the_next_which_is_not_written(
+    steps: Steps, batches: WriteBehind
+) -> None:
     steps.may_write.set()
     steps.faults[0] = StoreRefused("no")
     batches(1, 0)
@@ -102,7 +104,7 @@ def test_waiting_raises_nothing(steps: Steps, batches: WriteBehind) -> None:
     assert batches.failure is None
 
 
-def test_a_consumer_that_stops_reads_no_further(steps: Steps, batches: WriteBehind) -> None:
+def test_a_stopping_consumer_reads_no_further(steps: Steps, batches: WriteBehind) -> None:
     steps.stopping = True
     with pytest.raises(Draining):
         batches(1, 0)
@@ -159,8 +161,8 @@ def test_what_reading_fails_by_is_the_failure(steps: Steps) -> None:
     def fails(*_: Any) -> Iterator[int]:
         raise fault
 
-    cycle: Any = steps
-    broken: Any = WriteBehind(cycle, fails)  # type: ignore[arg-type]
+    processor: Any = steps
+    broken: Any = WriteBehind(processor, fails)  # type: ignore[arg-type]
     with pytest.raises(OSError, match="Java is gone"):
         broken(1, 0)
     assert broken.failure is fault

@@ -72,7 +72,7 @@ def as_an_older_headwater_left_it(home: Path) -> None:
 
 
 @pytest.mark.timeout(1500)
-def test_the_demo_gives_the_same_graph_twice_with_one_more_run_of_each_job(tmp_path: Path) -> None:
+def test_the_demo_gives_the_same_graph_twice_with_another_run_of_each_job(tmp_path: Path) -> None:
     home = tmp_path / "home"
     try:
         first = headwater(home, "demo")

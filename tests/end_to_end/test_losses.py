@@ -108,7 +108,7 @@ def test_messages_deleted_before_they_were_read_stop_the_consumer_with_their_off
     assert actual == expected, differences(expected, actual)
 
 
-def test_a_first_start_on_a_topic_whose_first_messages_are_deleted_is_no_loss(room: Room, graph: Neo4jStore) -> None:
+def test_a_first_start_on_a_topic_whose_first_messages_are_deleted_is_not_a_loss(room: Room, graph: Neo4jStore) -> None:
     room.publish(FEW)
     delete_messages(client(room), room.topic, ALL)
     room.publish(MORE)
@@ -118,7 +118,7 @@ def test_a_first_start_on_a_topic_whose_first_messages_are_deleted_is_no_loss(ro
     assert actual == expected, differences(expected, actual)
 
 
-def test_a_topic_created_again_is_refused_until_the_consumer_is_told_so_and_then_read_whole(
+def test_a_topic_created_again_is_refused_without_the_setting_and_read_completely_with_it(
     room: Room, graph: Neo4jStore
 ) -> None:
     room.publish(FEW)
@@ -145,7 +145,7 @@ def test_a_topic_created_again_is_refused_until_the_consumer_is_told_so_and_then
     assert actual == expected, differences(expected, actual)
 
 
-def test_a_topic_created_again_is_read_whole_where_the_checkpoint_was_deleted(room: Room, graph: Neo4jStore) -> None:
+def test_a_topic_created_again_is_read_completely_if_the_checkpoint_was_deleted(room: Room, graph: Neo4jStore) -> None:
     room.publish(FEW)
     room.consume()
     create_again(client(room), room.topic, 4)

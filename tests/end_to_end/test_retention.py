@@ -67,7 +67,7 @@ REFUSED = [event("unknown", 3), event("r2", 4), event("parted", 5, "START"), eve
 TAKEN = [event("parted", 11), event("open", 6, "COMPLETE"), event("open-late", 7, "RUNNING"), event("new", 15)]
 
 
-def test_what_lies_before_the_horizon_goes_and_later_events_of_it_are_dead_letters(
+def test_runs_before_the_horizon_are_removed_and_their_later_events_are_dead_letters(
     room: Room, graph: Neo4jStore
 ) -> None:
     room.publish(FIRST)
@@ -95,7 +95,9 @@ def offsets(graph: Neo4jStore) -> str:
     return str(records[0]["offsets"])
 
 
-def test_a_graph_restored_from_an_older_copy_or_made_anew_gets_what_it_lacks(room: Room, graph: Neo4jStore) -> None:
+def test_a_graph_restored_from_an_older_copy_or_created_again_gets_the_missing_messages(
+    room: Room, graph: Neo4jStore
+) -> None:
     room.publish(FIRST[:8])
     room.consume()
     copy = offsets(graph)

@@ -30,7 +30,7 @@ def agrees(graph: Neo4jStore, messages: list[bytes]) -> None:
     assert actual == expected, differences(expected, actual)
 
 
-def test_events_fed_once_give_the_dump_that_the_law_says(room: Room, graph: Neo4jStore) -> None:
+def test_events_fed_once_give_the_dump_of_the_reference_model(room: Room, graph: Neo4jStore) -> None:
     room.publish(MESSAGES)
     room.consume()
     agrees(graph, MESSAGES)
@@ -45,9 +45,7 @@ def test_events_fed_twice_shuffled_in_batches_of_one_give_the_same_bytes(room: R
     agrees(graph, FEW)
 
 
-def test_a_consumer_killed_in_the_middle_and_started_again_loses_and_doubles_nothing(
-    room: Room, graph: Neo4jStore
-) -> None:
+def test_a_consumer_killed_and_started_again_neither_loses_nor_repeats_messages(room: Room, graph: Neo4jStore) -> None:
     shuffled = MESSAGES * 2
     random.Random(4).shuffle(shuffled)
     room.publish(shuffled)
@@ -59,7 +57,7 @@ def test_a_consumer_killed_in_the_middle_and_started_again_loses_and_doubles_not
     agrees(graph, MESSAGES)
 
 
-def test_what_spark_counts_as_done_and_the_graph_lacks_is_read_again(room: Room, graph: Neo4jStore) -> None:
+def test_messages_that_spark_counts_as_done_and_the_graph_misses_are_read_again(room: Room, graph: Neo4jStore) -> None:
     room.publish(FEW)
     with graph.driver.session() as session, session.begin_transaction() as other:
         other.run("MERGE (w:Writer {name: 'consumer'}) SET w.holder = 'another'").consume()
@@ -78,7 +76,7 @@ def test_what_spark_counts_as_done_and_the_graph_lacks_is_read_again(room: Room,
     agrees(graph, FEW)
     room.consume()
     log = (room.folder / "consume.log").read_text()
-    assert 1 <= log.count("reading again what the graph lacks") <= len(FEW)
+    assert 1 <= log.count("reading messages again that are missing in the graph") <= len(FEW)
 
 
 CLIENT = """

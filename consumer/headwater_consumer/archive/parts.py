@@ -1,9 +1,9 @@
-"""The files of an archive, each told whole by its name, so that a listing of names is all the state there is.
+"""The files of an archive. The name of a file describes its content, so a listing of names is the whole state of an archive.
 
 ``lineage.events/2026-01-31/00003-00000000000000000100-00000000000000000250-<sha256>.jsonl.zst`` holds all messages of
 partition 3 from offset 100 up to, not including, 250. The day is that of the latest timestamp in the file, in UTC; the
-checksum is that of the file's own bytes, as ``sha256sum`` prints it. Where files of one partition don't follow on one
-another, messages are missing: Kafka had deleted them before they were kept, or a file is gone.
+checksum is that of the file's bytes, as ``sha256sum`` prints it. Between the files of a partition there may be gaps: Kafka
+deleted the messages before they were archived, or a file was deleted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Gap:
 
 
 def part_named(name: str) -> Part | None:
-    """Return the part of this name; None for a file that is no part of an archive."""
+    """Return the part with this name; None for a file that is not part of an archive."""
     found = _NAME.fullmatch(name)
     if found is None:
         return None
@@ -67,12 +67,12 @@ def parts_of(names: Iterable[str]) -> dict[int, list[Part]]:
 
 
 def ends(parts: dict[int, list[Part]]) -> dict[int, int]:
-    """Return of each partition the offset at which keeping goes on."""
+    """Return, by partition, the offset after the last archived message."""
     return {partition: max(part.end for part in listed) for partition, listed in parts.items()}
 
 
 def gaps(parts: dict[int, list[Part]]) -> Iterator[Gap]:
-    """Yield what no file holds between the first and the last one of each partition."""
+    """Yield the offsets between the first and the last file of each partition that are in no file."""
     for partition, listed in parts.items():
         reached = listed[0].begin
         for part in listed:
@@ -82,7 +82,7 @@ def gaps(parts: dict[int, list[Part]]) -> Iterator[Gap]:
 
 
 def day_of(timestamp: int) -> str:
-    """Return the day of a timestamp in milliseconds; 1970-01-01 for none (-1) and for what lies beyond the calendar.
+    """Return the day of a timestamp in milliseconds; 1970-01-01 for none (-1) and for years after 9999.
 
     >>> day_of(1767225600000), day_of(-1)
     ('2026-01-01', '1970-01-01')

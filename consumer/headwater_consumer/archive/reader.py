@@ -1,4 +1,4 @@
-"""Files back into messages: of all partitions together, about in the order of their times; and whether all are whole."""
+"""Read the messages of an archive, all partitions merged approximately by time, and check its files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import attrgetter
 
 import zstandard
 
@@ -18,8 +19,8 @@ from headwater_consumer.kafka.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What an archive of a topic holds, and what is wrong with it: one sentence for each fault."""
+class ArchiveCheck:
+    """The result of a check: counts, and one sentence for each fault."""
 
     files: int
     messages: int
@@ -27,23 +28,19 @@ class Checked:
 
 
 def messages_in(storage: Storage, topic: str, since: int | None = None) -> Iterator[Message]:
-    """Yield each message of an archive once; of each partition those from the first of ``since`` (ms) or later on.
+    """Yield each message of an archive once; with ``since`` (ms), each partition from its first message not older.
 
-    Raises ConfigError where the archive has no such topic, Damaged where a file is not what was written.
+    Raises ConfigError if the archive does not have the topic, Damaged if the content of a file has changed.
     """
     parts = parts_of(storage.names(topic))
     if not parts:
         raise ConfigError(f"the archive has no topic {topic}")
     streams = [_partition(storage, listed, since) for _, listed in sorted(parts.items())]
-    yield from heapq.merge(*streams, key=_time)
-
-
-def _time(message: Message) -> int:
-    return message.timestamp
+    yield from heapq.merge(*streams, key=attrgetter("timestamp"))
 
 
 def _partition(storage: Storage, parts: Sequence[Part], since: int | None) -> Iterator[Message]:
-    """The messages of one partition by offset; a message that two writers kept comes once."""
+    """Yield the messages of one partition by offset; a message that two writers have archived comes once."""
     reached, begun = 0, since is None
     for part in parts:
         # The day of a file is that of its latest message.
@@ -57,8 +54,8 @@ def _partition(storage: Storage, parts: Sequence[Part], since: int | None) -> It
 
 
 def messages_of(storage: Storage, part: Part) -> Iterator[Message]:
-    """Yield the messages of one file; raises Damaged where its checksum or its content says that it is another."""
-    content = storage.get(part.name)
+    """Yield the messages of one file; raise Damaged if its checksum or its content does not match its name."""
+    content = storage.read(part.name)
     if sha256(content).hexdigest() != part.digest:
         raise Damaged(f"{part.name} is damaged: its checksum is {sha256(content).hexdigest()}")
     reached = part.begin
@@ -73,8 +70,8 @@ def messages_of(storage: Storage, part: Part) -> Iterator[Message]:
         raise Damaged(f"{part.name} is damaged: {fault}") from fault
 
 
-def check_archive(storage: Storage, topic: str) -> Checked:
-    """Read every file of a topic, and tell what is damaged and which offsets are missing in between."""
+def check_archive(storage: Storage, topic: str) -> ArchiveCheck:
+    """Read every file of a topic; return counts, damaged files, and the offsets that are missing between files."""
     parts = parts_of(storage.names(topic))
     faults = [f"partition {gap.partition}: offsets {gap.begin} to {gap.end - 1} are in no file" for gap in gaps(parts)]
     messages = files = 0
@@ -84,4 +81,4 @@ def check_archive(storage: Storage, topic: str) -> Checked:
             messages += sum(1 for _ in messages_of(storage, part))
         except Damaged as fault:
             faults.append(str(fault))
-    return Checked(files, messages, tuple(faults))
+    return ArchiveCheck(files, messages, tuple(faults))

@@ -1,4 +1,4 @@
-"""Messages to a topic again, from an archive or from a topic: the graph is a function of the set of events, so none harms."""
+"""Send messages of an archive or of a topic to a topic again. Repeated events do not change the graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headwater_consumer.kafka.sending import Outgoing, send_all, timestamp_of
 
 
 def messages_since(topic: Topic, since: int | None = None) -> Iterator[Message]:
-    """Yield what is on a topic now, of each partition from the first message of ``since`` (ms) or later on."""
+    """Yield what is on a topic now; with ``since`` (ms), each partition from its first message not older."""
     bounds = topic.bounds()
     begins = {partition: low for partition, (low, _) in bounds.items()} if since is None else topic.since(since)
     ends = {partition: high for partition, (_, high) in bounds.items()}
@@ -19,15 +19,15 @@ def messages_since(topic: Topic, since: int | None = None) -> Iterator[Message]:
         yield from batch
 
 
-def replay(client: Client, messages: Iterable[Message], topic: str, *, keep_times: bool = False) -> int:
+def replay(client: Client, messages: Iterable[Message], topic: str, *, original_timestamps: bool = False) -> int:
     """Send messages to a topic with their keys, values and headers; return how many once all are acknowledged.
 
-    They get the present time, for a topic that keeps messages by their age would delete old ones at once; with
-    ``keep_times`` their own. Raises ServerUnavailable: then do the same again.
+    They get the current time, because a topic with a retention time would delete old messages at once; with
+    ``original_timestamps`` they keep their own. Raises ServerUnavailable; the caller may then send everything again.
     """
-    return send_all(client, (_outgoing(message, topic, keep_times) for message in messages))
+    return send_all(client, (_outgoing(message, topic, original_timestamps) for message in messages))
 
 
-def _outgoing(message: Message, topic: str, keep_times: bool) -> Outgoing:
-    timestamp = timestamp_of(message) if keep_times else None
+def _outgoing(message: Message, topic: str, original_timestamps: bool) -> Outgoing:
+    timestamp = timestamp_of(message) if original_timestamps else None
     return Outgoing(topic, message.key, message.value, message.headers, timestamp)

@@ -1,6 +1,6 @@
-"""Where the files of an archive lie: a port of four verbs; a folder, a bucket (any URL that fsspec knows), or memory.
+"""Storage for the files of an archive: a folder, a bucket (any URL that fsspec supports), or memory.
 
-A file appears whole or not at all, is never changed, and once ``put`` returns it survives a crash.
+A file appears completely or not at all and is never changed; once ``write`` returns, it survives a crash.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ LOCK = ".lock"
 class Storage(Protocol):
     """Named files; names have the form ``topic/day/file``.
 
-    Raises ConfigError where the place can't be used, ServerUnavailable where it does not answer.
+    Raises ConfigError if the storage can't be used, ServerUnavailable if it does not answer.
     """
 
     def names(self, topic: str) -> list[str]:
         """Return the names of all files of a topic."""
 
-    def get(self, name: str) -> bytes:
-        """Return the bytes of a file; raises ConfigError where there is none."""
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file; raise ConfigError if there is no such file."""
 
-    def put(self, name: str, content: bytes) -> None:
-        """Keep a file; returns once it is there for good."""
+    def write(self, name: str, content: bytes) -> None:
+        """Store a file durably."""
 
-    def held(self, topic: str) -> AbstractContextManager[None]:
-        """Keep other writers of this topic out for a while, as far as the place allows; raises ConfigError if one is in."""
+    def locked(self, topic: str) -> AbstractContextManager[None]:
+        """Lock the topic against other writers, if the storage supports it; raise ConfigError if another one has the lock."""
 
 
 def storage_at(place: str) -> Storage:
-    """Return the storage at a folder's path or a URL such as ``s3://bucket/path``; raises ConfigError for one that can't be."""
+    """Return the storage at a folder's path or a URL such as ``s3://bucket/path``; raise ConfigError if it can't be used."""
     if "://" not in place:
         return Folder(Path(place))
     if place.startswith("file://"):
@@ -47,27 +47,8 @@ def storage_at(place: str) -> Storage:
     return Bucket(place)
 
 
-class Memory:
-    """The fake: files in a dictionary."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def names(self, topic: str) -> list[str]:
-        return [name for name in self.files if name.startswith(f"{topic}/")]
-
-    def get(self, name: str) -> bytes:
-        return self.files[name]
-
-    def put(self, name: str, content: bytes) -> None:
-        self.files[name] = content
-
-    def held(self, topic: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-
 class Folder:
-    """A folder of this machine; one writer a topic, held by a lock that ends with its process."""
+    """A folder of this machine; a file lock, which ends with its process, admits one writer per topic."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -76,13 +57,13 @@ class Folder:
         found = (path for path in (self._root / topic).rglob("*") if path.is_file())
         return [str(path.relative_to(self._root)) for path in found if not path.name.startswith(".")]
 
-    def get(self, name: str) -> bytes:
+    def read(self, name: str) -> bytes:
         try:
             return (self._root / name).read_bytes()
         except OSError as fault:
             raise ConfigError(f"{self._root / name} can't be read: {fault.strerror}") from fault
 
-    def put(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes) -> None:
         target = self._root / name
         unfinished = target.parent / f"{UNFINISHED}{uuid.uuid4().hex}"
         try:
@@ -94,7 +75,7 @@ class Folder:
             raise ConfigError(f"{target} can't be written: {fault.strerror}") from fault
 
     @contextmanager
-    def held(self, topic: str) -> Iterator[None]:
+    def locked(self, topic: str) -> Iterator[None]:
         folder = self._root / topic
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -106,14 +87,14 @@ class Folder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise ConfigError(f"{folder} is being written by another `headwater archive`") from None
-            # What a writer left half written: it was killed, or the disk was full.
-            for left in folder.glob(f"*/{UNFINISHED}*"):
-                left.unlink()
+            # Incomplete files remain if a writer was killed or the disk was full.
+            for unfinished in folder.glob(f"*/{UNFINISHED}*"):
+                unfinished.unlink()
             yield
 
 
 def _make_folder(folder: Path, root: Path) -> None:
-    """Make a folder and those above it up to the root, each lasting."""
+    """Make a folder and its parents up to the root, each durably."""
     if folder.is_dir():
         return
     if folder != root:
@@ -130,7 +111,7 @@ def _write_durably(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    # A name lasts once its folder is on disk.
+    # The name of a file is durable only after its folder is synchronised.
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -139,9 +120,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 class Bucket:
-    """Any place that fsspec reaches by URL: S3, GCS, Azure, HDFS; each file is one upload, which such stores do whole.
+    """Storage that fsspec reaches by URL: S3, GCS, Azure, HDFS. Each file is one upload, which these stores do atomically.
 
-    Nothing keeps a second writer out here. Two of them waste space; a reader takes each message once all the same.
+    There is no lock. Two writers waste space, but a reader still returns each message once.
     """
 
     def __init__(self, url: str) -> None:
@@ -157,21 +138,21 @@ class Bucket:
         self._url, self._root = url, str(root).rstrip("/")
 
     def names(self, topic: str) -> list[str]:
-        found = self._reached(lambda: self._files.find(f"{self._root}/{topic}"))
+        found = self._request(lambda: self._files.find(f"{self._root}/{topic}"))
         return [str(path).removeprefix(f"{self._root}/") for path in found]
 
-    def get(self, name: str) -> bytes:
-        return bytes(self._reached(lambda: self._files.cat_file(f"{self._root}/{name}")))
+    def read(self, name: str) -> bytes:
+        return bytes(self._request(lambda: self._files.cat_file(f"{self._root}/{name}")))
 
-    def put(self, name: str, content: bytes) -> None:
-        self._reached(lambda: self._files.pipe_file(f"{self._root}/{name}", content))
+    def write(self, name: str, content: bytes) -> None:
+        self._request(lambda: self._files.pipe_file(f"{self._root}/{name}", content))
 
-    def held(self, topic: str) -> AbstractContextManager[None]:
+    def locked(self, topic: str) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def _reached(self, ask: Any) -> Any:
+    def _request(self, operation: Any) -> Any:
         try:
-            return ask()
+            return operation()
         except FileNotFoundError as fault:
             raise ConfigError(f"{self._url} has no {fault}") from fault
         except OSError as fault:

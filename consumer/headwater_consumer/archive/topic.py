@@ -1,4 +1,4 @@
-"""A topic read on all its partitions at once, from given offsets, to given ends or as long as one likes."""
+"""Read all partitions of a topic at once from given offsets, to given ends or without an end."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollectio
 from confluent_kafka.admin import AdminClient
 
 from headwater_avro.errors import ConfigError, ServerUnavailable
-from headwater_consumer.kafka.brokers import PATIENCE, Client, away
+from headwater_consumer.kafka.brokers import REQUEST_TIMEOUT, Client, unreachable
 from headwater_consumer.kafka.messages import SILENCE, Message, bounds_of, message_of, partition_numbers, reading
 
 logger = logging.getLogger("headwater.archive")
 
-AT_ONCE = 1_000
-"""Messages taken from the client in one call."""
+POLL_SIZE = 1_000
+"""Messages read from the client in one call."""
 
 _DELETED = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 
 
 class Topic(Protocol):
-    """What is read: positions, messages, and a word to Kafka on how far one is. Raises ServerUnavailable, ConfigError."""
+    """A topic to read: its offsets, its messages, and commits of progress. Methods raise ServerUnavailable, ConfigError."""
 
     def identity(self) -> str:
-        """Return what tells the topic from an earlier one of the same name."""
+        """Return the id that distinguishes the topic from an earlier topic of the same name."""
 
     def bounds(self) -> dict[int, tuple[int, int]]:
-        """Return of each partition the first offset that is there and the one after the last."""
+        """Return, by partition, the first available offset and the offset after the last."""
 
     def since(self, timestamp: int) -> dict[int, int]:
-        """Return of each partition the offset of the first message of this timestamp (ms) or later, else its end."""
+        """Return, by partition, the offset of the first message not older than a timestamp (ms), else the partition's end."""
 
     def assign(self, begins: Mapping[int, int]) -> None:
-        """Read these partitions from these offsets on."""
+        """Read these partitions from these offsets."""
 
     def poll(self, seconds: float) -> tuple[list[Message], dict[int, int]]:
-        """Return messages, and of each partition that was read to its end, that end."""
+        """Return messages, and the end of each partition that was read to its end."""
 
     def commit(self, ends: Mapping[int, int]) -> None:
-        """Tell Kafka how far the group is, for people who watch its lag; a refusal is logged."""
+        """Commit offsets so that the lag of the group is visible in Kafka; a refusal is logged."""
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
 
 
 class KafkaTopic:
-    """A Topic in Kafka, read by a consumer group of its own; partitions are assigned by hand, so nobody else's join counts."""
+    """A Topic in Kafka; partitions are assigned explicitly, so other members of the consumer group have no effect."""
 
     def __init__(self, client: Client, topic: str, group: str) -> None:
         self._client, self._topic = client, topic
@@ -58,8 +58,8 @@ class KafkaTopic:
     def identity(self) -> str:
         admin = AdminClient(self._client)
         try:
-            asked = admin.describe_topics(TopicCollection([self._topic]), request_timeout=PATIENCE)
-            return str(asked[self._topic].result().topic_id)
+            requested = admin.describe_topics(TopicCollection([self._topic]), request_timeout=REQUEST_TIMEOUT)
+            return str(requested[self._topic].result().topic_id)
         except KafkaException as fault:
             raise self._fault(fault) from fault
 
@@ -72,9 +72,9 @@ class KafkaTopic:
 
     def since(self, timestamp: int) -> dict[int, int]:
         bounds = self.bounds()
-        asked = [self._place(partition, timestamp) for partition in bounds]
+        requested = [self._place(partition, timestamp) for partition in bounds]
         try:
-            found = {place.partition: place.offset for place in self._consumer.offsets_for_times(asked, SILENCE)}
+            found = {place.partition: place.offset for place in self._consumer.offsets_for_times(requested, SILENCE)}
         except KafkaException as fault:
             raise self._fault(fault) from fault
         # A negative offset stands for the end: every message is older.
@@ -85,7 +85,7 @@ class KafkaTopic:
 
     def poll(self, seconds: float) -> tuple[list[Message], dict[int, int]]:
         messages, ended = [], {}
-        for polled in self._consumer.consume(AT_ONCE, seconds):
+        for polled in self._consumer.consume(POLL_SIZE, seconds):
             fault = polled.error()
             if fault is None:
                 messages.append(message_of(polled))
@@ -114,22 +114,22 @@ class KafkaTopic:
         code: Any = fault.args[0].code() if fault.args and isinstance(fault.args[0], KafkaError) else None
         if code in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
             return ConfigError(f"Kafka at {self._address} has no topic {self._topic}")
-        return away(self._address, fault)
+        return unreachable(self._address, fault)
 
 
 def messages_until(topic: Topic, begins: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[list[Message]]:
-    """Yield the messages of each partition from its begin up to, not including, its end, as they come.
+    """Yield batches of messages of each partition from its begin up to, not including, its end.
 
-    Raises ServerUnavailable after 30 s without any.
+    Raises ServerUnavailable after 30 s without an answer.
     """
     left = {partition for partition, end in ends.items() if begins[partition] < end}
     topic.assign({partition: begins[partition] for partition in left})
-    heard = time.monotonic()
+    last_answer = time.monotonic()
     while left:
         messages, ended = topic.poll(0.5)
         if messages or ended:
-            heard = time.monotonic()
-        elif time.monotonic() - heard > SILENCE:
+            last_answer = time.monotonic()
+        elif time.monotonic() - last_answer > SILENCE:
             raise ServerUnavailable("Kafka", "its address", f"no message within {SILENCE:.0f} s")
         yield [message for message in messages if message.offset < ends[message.partition]]
         left -= ended.keys()

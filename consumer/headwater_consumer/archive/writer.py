@@ -1,7 +1,11 @@
-"""A topic into files: from where the files end to where the topic ends, again and again.
+"""Write a topic into files, continuing where the existing files end.
 
-The files are the only state. A file is put whole or not at all, and its name tells which offsets it holds; so whoever
-starts goes on after the last of them, whatever killed the one before, and nothing is kept twice or left out.
+Theory of operation: the files are the only state. Storage makes a file visible completely or not at all, and its name
+contains the partition and the range of offsets in it. The greatest end of a partition's files is therefore exactly the
+number up to which its messages are archived. Every writer reads the names first and continues from these ends, so a
+message is archived once and none is left out, however the previous writer ended. The messages of a file that is not yet
+written are lost with the process, but their offsets are not in any name, so the next writer reads them again. Offsets
+committed to Kafka serve only to show the lag.
 """
 
 from __future__ import annotations
@@ -27,22 +31,22 @@ from headwater_consumer.kafka.messages import Message
 logger = logging.getLogger("headwater.archive")
 
 GROUP = "headwater-archive"
-"""The consumer group, whose lag tells how far behind the archive is."""
+"""The consumer group whose lag shows how far the archive is behind the topic."""
 
 IDENTITY = "archive.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Rolling:
-    """When a file is ended and another begun: after so many bytes of lines, or so many seconds."""
+    """Limits of one file: bytes of lines, and seconds until it is written."""
 
     size: int = 64_000_000
     seconds: float = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class RetainedPast:
-    """What was kept: messages and files, and what Kafka had deleted before it could be kept."""
+class ArchiveResult:
+    """Counts of archived messages and files, and the offsets that Kafka had deleted before they could be archived."""
 
     messages: int
     files: int
@@ -50,7 +54,7 @@ class RetainedPast:
 
 
 class OpenPart:
-    """A file under way, in memory, compressed as it grows."""
+    """A file that is not complete yet, compressed in memory."""
 
     def __init__(self, begin: int) -> None:
         self.begin = self.end = begin
@@ -67,124 +71,124 @@ class OpenPart:
         self.day = max(self.day, day_of(message.timestamp))
 
     def finished(self, topic: str, partition: int) -> tuple[Part, bytes]:
-        """Return the file and what is in it."""
+        """Return the complete file and its content."""
         content = b"".join([*self._chunks, self._compressor.flush()])
         return Part(topic, partition, self.begin, self.end, self.day, sha256(content).hexdigest()), content
 
 
-class Keeper:
-    """Messages of a topic into files; ``kept`` tells of each partition up to where its files reach."""
+class ArchiveWriter:
+    """Writes messages of a topic into files; ``reached`` is, by partition, the offset after the last archived message."""
 
     def __init__(self, storage: Storage, topic: str, begins: Mapping[int, int], rolling: Rolling) -> None:
-        self.kept = dict(begins)
+        self.reached = dict(begins)
         self.messages = self.files = 0
         self._storage, self._topic, self._rolling = storage, topic, rolling
         self._open: dict[int, OpenPart] = {}
 
     def add(self, message: Message) -> None:
-        """Take a message, the next one of its partition; one that was taken already is left out."""
+        """Add the next message of a partition; a message that was added already is skipped."""
         part = self._open.get(message.partition)
-        if message.offset < (self.kept[message.partition] if part is None else part.end):
+        if message.offset < (self.reached[message.partition] if part is None else part.end):
             return
         if part is not None and (day_of(message.timestamp) > part.day or part.size >= self._rolling.size):
-            self._statement(message.partition, part)
+            self._write_part(message.partition, part)
             part = None
         if part is None:
-            part = self._open[message.partition] = OpenPart(self.kept[message.partition])
+            part = self._open[message.partition] = OpenPart(self.reached[message.partition])
         part.add(message)
         self.messages += 1
 
     def flush(self) -> None:
-        """End all files under way."""
+        """Write all incomplete files."""
         for partition, part in list(self._open.items()):
-            self._statement(partition, part)
+            self._write_part(partition, part)
 
-    def _statement(self, partition: int, part: OpenPart) -> None:
+    def _write_part(self, partition: int, part: OpenPart) -> None:
         done, content = part.finished(self._topic, partition)
-        self._storage.put(done.name, content)
-        self.kept[partition] = done.end
+        self._storage.write(done.name, content)
+        self.reached[partition] = done.end
         self.files += 1
         del self._open[partition]
-        logger.info("kept %s", done.name)
+        logger.info("archived %s", done.name)
 
 
-def keep(
+def archive_topic(
     topic: Topic, name: str, storage: Storage, rolling: Rolling, *, stop: threading.Event, follow: bool = True
-) -> RetainedPast:
-    """Keep a topic until ``stop`` is set, or, without ``follow``, up to its end of now.
+) -> ArchiveResult:
+    """Archive a topic until ``stop`` is set or, without ``follow``, up to its current end.
 
-    Raises ConfigError where the files are of another topic of this name, where another writer is at work, or where they
-    can't be written; ServerUnavailable while Kafka or the storage is away.
+    Raises ConfigError if the files belong to an earlier topic of this name, if another writer is active, or if the files
+    can't be written; ServerUnavailable if Kafka or the storage does not answer.
     """
-    with storage.held(name):
+    with storage.locked(name):
         _same_topic(storage, name, topic.identity())
-        there = ends(parts_of(storage.names(name)))
+        archived_ends = ends(parts_of(storage.names(name)))
         bounds = topic.bounds()
-        begins, lost = _begins(name, there, bounds)
-        keeper = Keeper(storage, name, begins, rolling)
-        with _flushed(keeper, topic):
+        begins, gaps = _begins(name, archived_ends, bounds)
+        writer = ArchiveWriter(storage, name, begins, rolling)
+        with _flushed(writer, topic):
             if follow:
-                _follow(keeper, topic, rolling, stop)
+                _follow(writer, topic, rolling, stop)
             else:
-                _keep_all(keeper, messages_until(topic, begins, {p: end for p, (_, end) in bounds.items()}), stop)
-    return RetainedPast(keeper.messages, keeper.files, lost)
+                _write_batches(writer, messages_until(topic, begins, {p: end for p, (_, end) in bounds.items()}), stop)
+    return ArchiveResult(writer.messages, writer.files, gaps)
 
 
 @contextmanager
-def _flushed(keeper: Keeper, topic: Topic) -> Iterator[None]:
-    """End all files when leaving in order; after an error what is under way is read again next time."""
+def _flushed(writer: ArchiveWriter, topic: Topic) -> Iterator[None]:
+    """Write all incomplete files on a normal exit; after an error the next writer reads their messages again."""
     yield
-    keeper.flush()
-    topic.commit(keeper.kept)
+    writer.flush()
+    topic.commit(writer.reached)
 
 
-def _keep_all(keeper: Keeper, batches: Iterable[list[Message]], stop: threading.Event) -> None:
+def _write_batches(writer: ArchiveWriter, batches: Iterable[list[Message]], stop: threading.Event) -> None:
     for batch in batches:
         for message in batch:
-            keeper.add(message)
+            writer.add(message)
         if stop.is_set():
             return
 
 
-def _follow(keeper: Keeper, topic: Topic, rolling: Rolling, stop: threading.Event) -> None:
-    topic.assign(keeper.kept)
+def _follow(writer: ArchiveWriter, topic: Topic, rolling: Rolling, stop: threading.Event) -> None:
+    topic.assign(writer.reached)
     due = time.monotonic() + rolling.seconds
     while not stop.is_set():
         for message in topic.poll(0.5)[0]:
-            keeper.add(message)
+            writer.add(message)
         if time.monotonic() >= due:
-            keeper.flush()
-            topic.commit(keeper.kept)
-            _take_new_partitions(keeper, topic)
+            writer.flush()
+            topic.commit(writer.reached)
+            _take_new_partitions(writer, topic)
             due = time.monotonic() + rolling.seconds
 
 
-def _take_new_partitions(keeper: Keeper, topic: Topic) -> None:
-    new = {partition: low for partition, (low, _) in topic.bounds().items() if partition not in keeper.kept}
+def _take_new_partitions(writer: ArchiveWriter, topic: Topic) -> None:
+    new = {partition: low for partition, (low, _) in topic.bounds().items() if partition not in writer.reached}
     if new:
-        keeper.kept.update(new)
-        topic.assign(keeper.kept)
+        writer.reached.update(new)
+        topic.assign(writer.reached)
 
 
 def _same_topic(storage: Storage, name: str, identity: str) -> None:
-    """Refuse files of an earlier topic of this name: its offsets mean other messages."""
+    """Raise ConfigError if the files belong to an earlier topic of this name, whose offsets mean other messages."""
     file = f"{name}/{IDENTITY}"
     if file not in storage.names(name):
-        storage.put(file, json.dumps({"format": 1, "topic": name, "topicId": identity}).encode() + b"\n")
-    elif (known := json.loads(storage.get(file)).get("topicId")) != identity:
+        storage.write(file, json.dumps({"format": 1, "topic": name, "topicId": identity}).encode() + b"\n")
+    elif (known := json.loads(storage.read(file)).get("topicId")) != identity:
         raise ConfigError(
-            f"the archive holds an earlier topic {name} (id {known}, now {identity}): keep this one elsewhere"
+            f"the archive holds an earlier topic {name} (id {known}, now {identity}): archive this topic elsewhere"
         )
 
 
 def _begins(
-    name: str, there: Mapping[int, int], bounds: Mapping[int, tuple[int, int]]
+    name: str, archived_ends: Mapping[int, int], bounds: Mapping[int, tuple[int, int]]
 ) -> tuple[dict[int, int], tuple[Gap, ...]]:
-    begins, lost = {}, []
+    begins, gaps = {}, []
     for partition, (low, high) in bounds.items():
-        begins[partition] = max(there.get(partition, low), low)
+        begins[partition] = max(archived_ends.get(partition, low), low)
         if begins[partition] > high:
             raise ConfigError(f"partition {partition} of {name} ends at {high}, the archive at {begins[partition]}")
-        if there.get(partition, low) < low:
-            lost.append(Gap(partition, there[partition], low))
-    return begins, tuple(lost)
+        if archived_ends.get(partition, low) < low:
+            gaps.append(Gap(partition, archived_ends[partition], low))
+    return begins, tuple(gaps)

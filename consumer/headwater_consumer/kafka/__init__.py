@@ -1,1 +1,1 @@
-"""Kafka for the consumer: topics, messages by position, dead letters and sending them back."""
+"""Kafka for the consumer: topics, messages by position, dead letters and their redrive."""

@@ -1,4 +1,4 @@
-"""How the consumer speaks to Kafka: the two client libraries' settings, the topics, and whether a broker answers."""
+"""Settings of Kafka clients, creation and description of topics, and the errors of a broker that does not answer."""
 
 from __future__ import annotations
 
@@ -22,54 +22,54 @@ from headwater_avro.errors import ConfigError, ServerUnavailable
 Client: TypeAlias = dict[str, Any]
 """Settings of librdkafka, at least ``bootstrap.servers``."""
 
-PATIENCE = 10.0
-"""Seconds that a broker has to answer."""
+REQUEST_TIMEOUT = 10.0
+"""Seconds within which a broker must answer."""
 
 SPARE_BYTES = 65_536
 """How much greater the dead-letter topic's ``max.message.bytes`` is than the source's: room for headers."""
 
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""The topic id of a broker that has none."""
+"""The topic id that a broker without topic ids reports."""
 
 _SILENT = {"log_level": 0, "error_cb": lambda _: None}
 
 
 def kafka_client(bootstrap_servers: str, secured: Mapping[str, str] | None = None) -> Client:
-    """Return what every client of confluent-kafka here starts from; faults show in calls, not on stderr."""
+    """Return the settings that all clients of confluent-kafka share; errors are raised by calls, not printed to stderr."""
     return {"bootstrap.servers": bootstrap_servers, "client.id": "headwater-consumer", **_SILENT, **(secured or {})}
 
 
 def partitions_of(client: Client, topics: Iterable[str]) -> dict[str, int]:
-    """Return how many partitions each of the topics has, 0 for one that is not there; raises ServerUnavailable."""
+    """Return the number of partitions of each topic, 0 for a topic that does not exist; raise ServerUnavailable."""
     address = str(client["bootstrap.servers"])
     try:
-        known = AdminClient(client).list_topics(timeout=PATIENCE).topics
+        known = AdminClient(client).list_topics(timeout=REQUEST_TIMEOUT).topics
     except KafkaException as fault:
-        raise away(address, fault) from fault
+        raise unreachable(address, fault) from fault
     return {topic: len(known[topic].partitions) if topic in known else 0 for topic in topics}
 
 
 def cluster_of(client: Client) -> str:
-    """Return the id that Kafka gave its cluster; raises ServerUnavailable."""
+    """Return the id of the Kafka cluster; raise ServerUnavailable."""
     address = str(client["bootstrap.servers"])
     try:
-        return str(AdminClient(client).list_topics(timeout=PATIENCE).cluster_id)
+        return str(AdminClient(client).list_topics(timeout=REQUEST_TIMEOUT).cluster_id)
     except KafkaException as fault:
-        raise away(address, fault) from fault
+        raise unreachable(address, fault) from fault
 
 
 def topic_id_of(client: Client, topic: str) -> str:
-    """Return the id that tells a topic from an earlier one of the same name.
+    """Return the id that distinguishes a topic from an earlier topic of the same name.
 
-    An empty text where Kafka knows no such topic or has no topic ids. Raises ServerUnavailable.
+    It is empty if the topic does not exist or if Kafka has no topic ids. Raises ServerUnavailable.
     """
     admin = AdminClient(client)
     try:
-        described = admin.describe_topics(TopicCollection([topic]), request_timeout=PATIENCE)[topic].result()
+        described = admin.describe_topics(TopicCollection([topic]), request_timeout=REQUEST_TIMEOUT)[topic].result()
     except KafkaException as fault:
         if fault.args[0].code() in _WITHOUT_ID:
             return ""
-        raise away(str(client["bootstrap.servers"]), fault) from fault
+        raise unreachable(str(client["bootstrap.servers"]), fault) from fault
     found = str(described.topic_id)
     return "" if found == NO_TOPIC_ID else found
 
@@ -78,48 +78,49 @@ _WITHOUT_ID = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, Kafk
 
 
 def first_offsets(client: Client, topic: str) -> dict[int, int]:
-    """Return the log start offset of each partition: what lies before was deleted. Raises ServerUnavailable."""
+    """Return the log start offset of each partition; earlier messages were deleted. Raises ServerUnavailable."""
     admin = AdminClient(client)
     earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
-    asked = {TopicPartition(topic, at): earliest for at in range(partitions_of(client, [topic])[topic])}
-    if not asked:
+    requested = {TopicPartition(topic, at): earliest for at in range(partitions_of(client, [topic])[topic])}
+    if not requested:
         return {}
     try:
-        found = admin.list_offsets(asked, request_timeout=PATIENCE)
+        found = admin.list_offsets(requested, request_timeout=REQUEST_TIMEOUT)
         return {place.partition: answer.result().offset for place, answer in found.items()}
     except KafkaException as fault:
-        raise away(str(client["bootstrap.servers"]), fault) from fault
+        raise unreachable(str(client["bootstrap.servers"]), fault) from fault
 
 
-def away(address: str, fault: KafkaException) -> ServerUnavailable:
-    """Return the error that says where Kafka was looked for."""
+def unreachable(address: str, fault: KafkaException) -> ServerUnavailable:
+    """Return the error for a Kafka that does not answer, with its address."""
     reason = fault.args[0].str() if fault.args and isinstance(fault.args[0], KafkaError) else str(fault)
     return ServerUnavailable("Kafka", address, f"start it (`headwater up`) or correct the address ({reason})")
 
 
 def prepare_topics(client: Client, topic: str, dead_letter_topic: str) -> None:
-    """Make the topics that are missing, and see to it that every message fits on the dead-letter topic.
+    """Create missing topics, and raise the message limit of the dead-letter topic above that of the topic.
 
-    New topics get the brokers' own number of partitions and replicas. Dead letters stay until somebody has seen to them:
-    their topic is made without a retention time. Raises ServerUnavailable, ConfigError where the broker refuses.
+    New topics get the brokers' default number of partitions and replicas. The dead-letter topic is created without a
+    retention time, so that letters stay until somebody handles them. Raises ServerUnavailable, ConfigError if the broker
+    refuses.
     """
     admin = AdminClient(client)
-    there = partitions_of(client, (topic, dead_letter_topic))
-    if not there[topic]:
+    partitions = partitions_of(client, (topic, dead_letter_topic))
+    if not partitions[topic]:
         _make(admin, NewTopic(topic, num_partitions=-1, replication_factor=-1))
         _await_topic(client, topic)
-    if not there[dead_letter_topic]:
+    if not partitions[dead_letter_topic]:
         largest = _largest_message(admin, topic) + SPARE_BYTES
         config = {"max.message.bytes": str(largest), "retention.ms": "-1"}
         _make(admin, NewTopic(dead_letter_topic, num_partitions=-1, replication_factor=-1, config=config))
     else:
-        make_room(client, topic, dead_letter_topic)
+        raise_message_limit(client, topic, dead_letter_topic)
 
 
-def make_room(client: Client, topic: str, dead_letter_topic: str) -> None:
-    """Raise the largest message of the dead-letter topic above that of the topic, which may have grown.
+def raise_message_limit(client: Client, topic: str, dead_letter_topic: str) -> None:
+    """Raise the message limit of the dead-letter topic above that of the topic, which may have grown.
 
-    Raises ConfigError where the broker refuses.
+    Raises ConfigError if the broker refuses.
     """
     admin = AdminClient(client)
     largest = _largest_message(admin, topic)
@@ -129,15 +130,19 @@ def make_room(client: Client, topic: str, dead_letter_topic: str) -> None:
 
 def _make(admin: AdminClient, topic: NewTopic) -> None:
     try:
-        admin.create_topics([topic], operation_timeout=PATIENCE, request_timeout=PATIENCE)[topic.topic].result()
+        admin.create_topics([topic], operation_timeout=REQUEST_TIMEOUT, request_timeout=REQUEST_TIMEOUT)[
+            topic.topic
+        ].result()
     except KafkaException as fault:
         if fault.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-            raise ConfigError(f"the topic {topic.topic} is missing and can't be made: {fault.args[0].str()}") from fault
+            raise ConfigError(
+                f"the topic {topic.topic} is missing and can't be created: {fault.args[0].str()}"
+            ) from fault
 
 
 def _await_topic(client: Client, topic: str) -> None:
-    # A broker tells of a new topic a moment after it was made.
-    give_up = time.monotonic() + PATIENCE
+    # A broker reports a new topic with a delay.
+    give_up = time.monotonic() + REQUEST_TIMEOUT
     while not partitions_of(client, (topic,))[topic]:
         if time.monotonic() > give_up:
             raise ServerUnavailable("Kafka", str(client["bootstrap.servers"]), f"the new topic {topic} does not appear")
@@ -147,7 +152,7 @@ def _await_topic(client: Client, topic: str) -> None:
 def _largest_message(admin: AdminClient, topic: str) -> int:
     resource = ConfigResource(ResourceType.TOPIC, topic)
     try:
-        settings = admin.describe_configs([resource], request_timeout=PATIENCE)[resource].result()
+        settings = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource].result()
     except KafkaException as fault:
         raise ConfigError(f"the settings of topic {topic} can't be read: {fault.args[0].str()}") from fault
     return int(settings["max.message.bytes"].value)
@@ -157,7 +162,7 @@ def _enlarge(admin: AdminClient, topic: str, largest: int) -> None:
     entry = ConfigEntry("max.message.bytes", str(largest), incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     try:
-        admin.incremental_alter_configs([resource], request_timeout=PATIENCE)[resource].result()
+        admin.incremental_alter_configs([resource], request_timeout=REQUEST_TIMEOUT)[resource].result()
     except KafkaException as fault:
         hint = f"set max.message.bytes of the topic {topic} to {largest} or more"
-        raise ConfigError(f"{hint}, for every message must fit there ({fault.args[0].str()})") from fault
+        raise ConfigError(f"{hint}, since every message must fit there ({fault.args[0].str()})") from fault

@@ -1,4 +1,4 @@
-"""What could not be used: the dead letters of a topic, each once, and how many there are of each reason."""
+"""The distinct dead letters of a topic, and their number by reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAME = "dead-letters"
 
 
 def distinct_letters(client: Client, topic: str, code: str | None = None) -> Iterator[DeadLetter]:
-    """Yield each dead letter once, of one reason or of all."""
+    """Yield each dead letter once, of the given reason or of all reasons."""
     seen: set[Identity] = set()
     for _, letter in letters_on(client, topic):
         if letter.identity not in seen and code in (None, letter.code):
@@ -22,7 +22,7 @@ def distinct_letters(client: Client, topic: str, code: str | None = None) -> Ite
 
 
 def letter_report(client: Client, topic: str) -> Report:
-    """Return how many distinct dead letters there are of each reason (specification 8), the most first; reads the topic."""
+    """Return the number of distinct dead letters by reason (specification 8), the most frequent first; read the topic."""
     counts = Counter(letter.code for letter in distinct_letters(client, topic))
     rows = tuple(counts.most_common())
     return Report(NAME, f"messages on {topic} that could not be used, by reason", ("code", "messages"), rows)

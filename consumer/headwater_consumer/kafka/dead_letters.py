@@ -1,30 +1,30 @@
-"""Dead letters: messages that can't be used, kept unchanged on a topic of their own with the reason (specification 8).
+"""Dead letters: messages that can't be used, stored unchanged on a separate topic with the reason (specification 8).
 
-A dead letter has the key, value and headers of the message it was, and after its headers these seven:
+A dead letter has the key, value and headers of its message, followed by seven more headers:
 
 ==========================  ===================================================================
 headwater.dead.code         one of the reason codes of specification 8
-headwater.dead.detail       what is wrong with this very message, at most 1,000 characters
-headwater.dead.topic        the topic that the message came from
+headwater.dead.detail       what is wrong with this message, at most 1,000 characters
+headwater.dead.topic        the source topic of the message
 headwater.dead.partition    its partition there
 headwater.dead.offset       its offset there
-headwater.dead.time         when it was found to be unusable, ISO 8601 in UTC
-headwater.dead.timestamp    the timestamp that it had there, in milliseconds; -1: none
+headwater.dead.time         when it was rejected, ISO 8601 in UTC
+headwater.dead.timestamp    the timestamp of the message, in milliseconds; -1: none
 ==========================  ===================================================================
 
-It is sent with the present time: a topic refuses one that lies in the future, and deletes what has an old one.
+It is sent with the current time, because a topic refuses times in the future and deletes messages with old times.
 
-A letter that its topic refuses whole, and will refuse again, is sent in a reduced form: its value is the beginning of the
-message's, headers that are large are left out, and these tell what it was. The message itself is fetched by its position.
+A letter that its topic refuses permanently is sent in a reduced form: its value is the beginning of the message's value,
+large headers are left out, and three headers describe the message. The message itself is fetched by its position.
 
 ==========================  ===================================================================
-headwater.dead.reduced      why the topic has refused the whole letter
+headwater.dead.reduced      why the topic has refused the complete letter
 headwater.dead.sha256       the SHA-256 of the message's value
 headwater.dead.bytes        the length of the message's value; -1: it has none
 ==========================  ===================================================================
 
-After a crash a batch is read again, so a letter may stand on the topic twice: what a letter *is* is told by the
-(topic, partition, offset) it came from, and every count is of distinct ones.
+After a crash a batch is read again, so a letter may be on the topic twice. The identity of a letter is the (topic, partition,
+offset) of its message, and every count is of distinct letters.
 """
 
 from __future__ import annotations
@@ -41,36 +41,36 @@ from typing import Any, Protocol, TypeAlias
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from headwater_avro.errors import ConfigError, ServerUnavailable
-from headwater_consumer.kafka.brokers import make_room
+from headwater_consumer.kafka.brokers import raise_message_limit
 from headwater_consumer.kafka.messages import Headers, Message, messages_on
 
 logger = logging.getLogger("headwater.consumer")
 
 PREFIX = "headwater.dead."
 NAMES = tuple(PREFIX + name for name in ("code", "detail", "topic", "partition", "offset", "time"))
-"""The headers that make a message a dead letter, in the order in which they are written."""
+"""The headers that every dead letter has, in the order in which they are written."""
 
 TIMESTAMP = PREFIX + "timestamp"
 REDUCED, SHA256, BYTES = (PREFIX + name for name in ("reduced", "sha256", "bytes"))
 _ADDED = {*NAMES, TIMESTAMP, REDUCED, SHA256, BYTES}
 
 REDRIVEN = "headwater.redriven.from"
-"""The header of a message sent back to its topic: the ``topic/partition/offset`` at which it was first unusable."""
+"""The header of a redriven message: the ``topic/partition/offset`` at which it was first rejected."""
 
 LONGEST_DETAIL = 1_000
 REDUCED_VALUE, REDUCED_HEADERS = 1_000, 4_000
 """Bytes of a message's value, and of its key and headers together, that a reduced letter has."""
 
 DELIVERY = 60.0
-"""Seconds in which the broker must have acknowledged a batch's dead letters."""
+"""Seconds within which the broker must acknowledge the dead letters of a batch."""
 
 Identity: TypeAlias = tuple[str, int, int]
-"""Topic, partition and offset at which a message was first found unusable."""
+"""Topic, partition and offset at which a message was first rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """What a reduced letter tells of its message: why it is reduced, the SHA-256 and the length of the value (-1: none)."""
+    """The description in a reduced letter: why it is reduced, SHA-256 and length of the message's value (-1: none)."""
 
     reason: str
     sha256: str
@@ -79,7 +79,7 @@ class Reduced:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message that can't be used, why, and when that was found; of a ``reduced`` one there is but a part."""
+    """A message that can't be used, the reason, and the time of rejection; a ``reduced`` one has a part of the message."""
 
     message: Message
     code: str
@@ -89,7 +89,7 @@ class DeadLetter:
 
     @property
     def identity(self) -> Identity:
-        """Where the message first was unusable: a message sent back in vain stays the same letter."""
+        """Where the message was first rejected: a redriven message that is rejected again is the same letter."""
         for name, value in self.message.headers:
             first = identity_in(value) if name == REDRIVEN and value is not None else None
             if first is not None:
@@ -102,7 +102,7 @@ class DeadLetter:
         return max(self.reduced.bytes, 0) if self.reduced else len(self.message.value or b"")
 
     def headers(self) -> list[tuple[str, bytes | None]]:
-        """Return the message's headers and after them those of the letter."""
+        """Return the message's headers, followed by those of the letter."""
         message = self.message
         reason = (self.code, self.detail[:LONGEST_DETAIL], message.topic, message.partition, message.offset)
         values = [*map(str, reason), self.time.astimezone(UTC).isoformat()]
@@ -117,7 +117,7 @@ _IDENTITY = re.compile(rb"(.+)/([0-9]{1,9})/([0-9]{1,18})", re.DOTALL)
 
 
 def identity_in(text: bytes) -> Identity | None:
-    """Return the ``topic/partition/offset`` that a text is; None where it is not one."""
+    """Return the parsed ``topic/partition/offset``; None if the text has another form."""
     found = _IDENTITY.fullmatch(text)
     if found is None:
         return None
@@ -125,7 +125,7 @@ def identity_in(text: bytes) -> Identity | None:
 
 
 def reduced_form(letter: DeadLetter, reason: str) -> DeadLetter:
-    """Return a letter without most of its message. It has a key: topics that are compacted want one."""
+    """Return a letter without most of its message. It always has a key, because compacted topics require one."""
     message = letter.message
     value, key = message.value, message.key
     spare, headers = REDUCED_HEADERS, list[tuple[str, bytes | None]]()
@@ -150,16 +150,16 @@ def reduced_form(letter: DeadLetter, reason: str) -> DeadLetter:
 
 
 def read_letter(found: Message) -> DeadLetter | None:
-    """Return the dead letter that a message of the dead-letter topic is.
+    """Return the dead letter in a message of the dead-letter topic.
 
-    None where it lacks a header of `NAMES`, or has something else there: anybody may write to the topic.
+    None if a header of ``NAMES`` is missing or malformed, since anybody may write to the topic.
     """
     given = {name: value.decode("utf-8", "replace") for name, value in found.headers if value and name in _ADDED}
     if not given.keys() >= set(NAMES):
         return None
     code, detail, topic, partition, offset, when = (given[name] for name in NAMES)
     try:
-        # A letter without the header is one of an earlier version, and has its message's own time.
+        # A letter of an earlier version does not have the header, but has the timestamp of its message.
         timestamp = int(given.get(TIMESTAMP, found.timestamp))
         place = (topic, int(partition), int(offset))
         found_at, reduced = datetime.fromisoformat(when), _reduced_in(given)
@@ -174,10 +174,10 @@ def _reduced_in(given: dict[str, str]) -> Reduced | None:
 
 
 def letters_on(client: dict[str, Any], topic: str) -> Iterator[tuple[Message, DeadLetter]]:
-    """Yield each dead letter on a topic with the message that holds it, oldest first in each partition.
+    """Yield each dead letter on a topic with the message that contains it, oldest first in each partition.
 
-    One that was written twice comes twice, with the same identity. Raises ServerUnavailable, ConfigError where there is
-    no such topic.
+    A letter that was written twice comes twice, with the same identity. Raises ServerUnavailable, ConfigError if the topic
+    does not exist.
     """
     for message in messages_on(client, topic):
         letter = read_letter(message)
@@ -186,12 +186,12 @@ def letters_on(client: dict[str, Any], topic: str) -> Iterator[tuple[Message, De
 
 
 def without_reason(headers: Headers) -> Headers:
-    """Return the headers that the message had before it was a dead letter."""
+    """Return the headers of the original message."""
     return tuple(header for header in headers if header[0] not in _ADDED)
 
 
 Refusals: TypeAlias = list[tuple[DeadLetter, KafkaError]]
-"""Letters that their topic refuses, each with the reason."""
+"""Letters that their topic refuses, with the errors."""
 
 REFUSED = frozenset(
     (
@@ -206,27 +206,14 @@ REFUSED = frozenset(
         KafkaError._INVALID_DIFFERENT_RECORD,
     )
 )
-"""Why a topic refuses a message, so that it would refuse it again."""
+"""Errors by which a topic refuses a message permanently."""
 
 
 class DeadLetterSink(Protocol):
-    """Where dead letters go."""
+    """A destination of dead letters."""
 
     def send(self, letters: Iterable[DeadLetter]) -> None:
-        """Return when every letter is acknowledged; raise ServerUnavailable when some are not: send all of them again."""
-
-
-class CollectedDeadLetters:
-    """The fake: letters in a list; ``faults`` are raised first, one by one."""
-
-    def __init__(self, faults: Iterable[Exception] = ()) -> None:
-        self.letters: list[DeadLetter] = []
-        self._faults: Iterator[Exception] = iter(faults)
-
-    def send(self, letters: Iterable[DeadLetter]) -> None:
-        for fault in self._faults:
-            raise fault
-        self.letters.extend(letters)
+        """Return once every letter is acknowledged; if some are not, raise ServerUnavailable: the caller sends all again."""
 
 
 OnRefused: TypeAlias = Callable[[DeadLetter, str], None]
@@ -236,8 +223,8 @@ OnRefused: TypeAlias = Callable[[DeadLetter, str], None]
 class KafkaDeadLetters:
     """Dead letters on a Kafka topic, each acknowledged by all in-sync replicas.
 
-    What the topic refuses and would refuse again is sent reduced; what it refuses even so is logged and counted, for
-    the message is still at its place in the source topic and others wait behind it.
+    A letter that the topic refuses permanently is sent reduced. If the reduced letter is refused too, it is logged and
+    counted: its message is still in the source topic, and other messages must not wait for it.
     """
 
     def __init__(self, topic: str, client: dict[str, Any], on_refused: OnRefused = lambda _letter, _why: None) -> None:
@@ -251,14 +238,14 @@ class KafkaDeadLetters:
         refused = self._deliver(list(letters))
         if any(fault.code() == KafkaError.MSG_SIZE_TOO_LARGE for _, fault in refused):
             self._make_room({letter.message.topic for letter, _ in refused})
-        reduced = [reduced_form(letter, fault.str()) for letter, fault in self._each(refused)]
-        for letter, fault in self._each(self._deliver(reduced)):
-            self._leave_out(letter, fault.str())
+        reduced = [reduced_form(letter, fault.str()) for letter, fault in self._send_in_parts(refused)]
+        for letter, fault in self._send_in_parts(self._deliver(reduced)):
+            self._report_refused(letter, fault.str())
 
-    def _each(self, refused: Refusals) -> Refusals:
-        """Send refused letters again in ever smaller parts, and return those that are refused by themselves.
+    def _send_in_parts(self, refused: Refusals) -> Refusals:
+        """Send refused letters again in ever smaller parts, and return those that are refused individually.
 
-        A broker refuses a batch whole for one letter that is at fault, or because all together are too large.
+        A broker refuses a whole batch for a single bad letter, or because all together are too large.
         """
         found: Refusals = []
         parts = [[letter for letter, _ in refused]] if refused else []
@@ -273,14 +260,14 @@ class KafkaDeadLetters:
         return found
 
     def _deliver(self, letters: Iterable[DeadLetter]) -> Refusals:
-        """Send letters and return those that their topic refuses; raises ServerUnavailable where it takes none for now."""
+        """Send letters and return those that their topic refuses; raise ServerUnavailable for temporary errors."""
         refused: Refusals = []
         faults: list[KafkaError] = []
         for letter in letters:
             self._produce(letter, refused, faults)
         unsent = self._producer.flush(DELIVERY)
         if unsent or faults:
-            # What still waits would otherwise be sent besides its repetition.
+            # Without this, queued letters would be sent in addition to their repetition.
             self._producer.purge()
             self._producer.flush(1.0)
             raise self.undelivered(faults)
@@ -306,21 +293,21 @@ class KafkaDeadLetters:
         )
 
     def _make_room(self, topics: Iterable[str]) -> None:
-        """Let the topic take what the topics of the messages take by now."""
+        """Raise the message limit of the dead-letter topic above those of the source topics."""
         for topic in topics:
             try:
-                make_room(self._client, topic, self._topic)
+                raise_message_limit(self._client, topic, self._topic)
             except ConfigError as fault:
                 logger.warning("dead letters are reduced: %s", fault)
 
-    def _leave_out(self, letter: DeadLetter, reason: str) -> None:
+    def _report_refused(self, letter: DeadLetter, reason: str) -> None:
         source = "/".join(map(str, letter.identity))
         fields = {"source": source, "code": letter.code, "detail": letter.detail, "reason": reason}
         logger.error("a dead letter is refused by its topic", extra=fields)
         self._on_refused(letter, reason)
 
     def undelivered(self, faults: list[KafkaError]) -> ServerUnavailable:
-        """Return the error that says why letters have to wait."""
+        """Return the error for letters that could not be sent yet."""
         why = faults[0].str() if faults else f"no acknowledgement within {DELIVERY:.0f} s"
         if any(fault.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED for fault in faults):
             why = f"the account may not write to the topic {self._topic}: grant it WRITE there ({why})"
@@ -328,7 +315,7 @@ class KafkaDeadLetters:
 
 
 def writing(client: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a producer whose messages are of any size, in order and acknowledged."""
+    """Return the settings of a producer for messages of any size, in order and acknowledged."""
     return client | {
         "enable.idempotence": True,
         "compression.type": "zstd",
@@ -341,7 +328,7 @@ def writing(client: dict[str, Any]) -> dict[str, Any]:
 
 
 def send_message(producer: Producer, topic: str, **message: Any) -> None:
-    """Hand a message to the producer, waiting while its queue is full."""
+    """Pass a message to the producer, waiting while its queue is full; raise ServerUnavailable if it stays full."""
     give_up = time.monotonic() + DELIVERY
     while True:
         try:
@@ -351,7 +338,7 @@ def send_message(producer: Producer, topic: str, **message: Any) -> None:
                 raise ServerUnavailable("Kafka", topic, "its producer's queue stays full") from None
             producer.poll(0.1)
         except KafkaException as fault:
-            # What is wrong with the message itself is told like a refusal by the broker.
+            # An error about the message itself is reported like a refusal by the broker.
             if fault.args[0].code() not in REFUSED or "on_delivery" not in message:
                 raise ServerUnavailable("Kafka", topic, str(fault.args[0])) from fault
             message["on_delivery"](fault.args[0], None)
@@ -362,9 +349,9 @@ def send_message(producer: Producer, topic: str, **message: Any) -> None:
 
 
 Clock: TypeAlias = Callable[[], datetime]
-"""Tells the present moment, in UTC."""
+"""Returns the current time in UTC."""
 
 
 def now() -> datetime:
-    """Tell the present moment, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)

@@ -1,7 +1,7 @@
-"""Messages of the source topic as they lie in Kafka, and the port that fetches single ones by their position.
+"""Messages of the source topic, read by their position.
 
-The stream reads the topic through Spark. The driver fetches by position only what it must see whole again: messages
-that the graph refused, and dead letters too large to travel through Spark's memory.
+The stream reads the topic through Spark. The driver fetches by position only messages that it needs completely again: those
+that the graph refused, and dead letters that are too large to pass through Spark's memory.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 """The headers of a message in their order; names may repeat, values may be null."""
 
 READ_THROUGH = 500
-"""Offsets that are cheaper to read past than to seek over."""
+"""Up to this distance between two offsets, reading on is cheaper than seeking."""
 
 SILENCE = 30.0
-"""Seconds without an answer after which the broker counts as away."""
+"""Seconds without an answer after which the broker counts as unavailable."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One message as the broker keeps it; ``timestamp`` in milliseconds since 1970, -1 where it has none."""
+    """A message as the broker stores it; ``timestamp`` in milliseconds since 1970, -1 if it has none."""
 
     topic: str
     partition: int
@@ -47,33 +47,20 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 class Messages(Protocol):
-    """Where messages of the source topic can be read again."""
+    """A source from which messages can be read again."""
 
     def fetch(self, positions: Iterable[Position]) -> Iterator[Message]:
-        """Yield the messages at these positions, by partition and offset; those that are gone are left out.
+        """Yield the messages at these positions, by partition and offset; deleted messages are left out.
 
-        Raises ServerUnavailable while the broker does not answer.
+        Raises ServerUnavailable if the broker does not answer.
         """
 
     def first(self, partition: int, begin: int, end: int) -> int | None:
-        """Return the offset of the first message from ``begin`` to before ``end``; None where there is none any more."""
-
-
-class KeptMessages:
-    """The fake: messages in a dictionary."""
-
-    def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self.kept = {message.position: message for message in messages}
-
-    def fetch(self, positions: Iterable[Position]) -> Iterator[Message]:
-        return (self.kept[position] for position in sorted(set(positions)) if position in self.kept)
-
-    def first(self, partition: int, begin: int, end: int) -> int | None:
-        return min((offset for at, offset in self.kept if at == partition and begin <= offset < end), default=None)
+        """Return the offset of the first message from ``begin`` to before ``end``; None if there is none."""
 
 
 class KafkaMessages:
-    """Messages fetched by a plain consumer that joins no group and commits nothing."""
+    """Messages fetched by a consumer without a group that commits nothing."""
 
     def __init__(self, topic: str, client: dict[str, Any]) -> None:
         self._topic = topic
@@ -85,8 +72,8 @@ class KafkaMessages:
             return
         consumer = Consumer(reading(self._client))
         try:
-            for ranges in _stretches(wanted):
-                yield from self._read(consumer, ranges)
+            for group in _groups(wanted):
+                yield from self._read(consumer, group)
         finally:
             consumer.close()
 
@@ -97,7 +84,7 @@ class KafkaMessages:
             consumer.assign([TopicPartition(self._topic, partition, max(begin, earliest))])
             message = _next(consumer, self._client)
         except KafkaException as fault:
-            # The topic was made anew with fewer partitions: Spark says so.
+            # The topic was created again with fewer partitions, which Spark reports.
             if fault.args[0].code() == KafkaError._UNKNOWN_PARTITION:
                 return None
             raise ServerUnavailable("Kafka", self._client["bootstrap.servers"], fault.args[0].str()) from fault
@@ -105,12 +92,12 @@ class KafkaMessages:
             consumer.close()
         return message.offset if message is not None and message.offset < end else None
 
-    def _read(self, consumer: Consumer, ranges: list[Position]) -> Iterator[Message]:
-        missing = set(ranges)
-        consumer.assign([TopicPartition(self._topic, *ranges[0])])
+    def _read(self, consumer: Consumer, positions: list[Position]) -> Iterator[Message]:
+        missing = set(positions)
+        consumer.assign([TopicPartition(self._topic, *positions[0])])
         while missing:
             message = _next(consumer, self._client)
-            if message is None or message.position > ranges[-1]:
+            if message is None or message.position > positions[-1]:
                 return
             if message.position in missing:
                 missing.discard(message.position)
@@ -118,7 +105,7 @@ class KafkaMessages:
 
 
 def reading(client: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a consumer that reads assigned partitions to their ends, messages of any size."""
+    """Return the settings of a consumer that reads assigned partitions to their ends, with messages of any size."""
     return client | {
         "group.id": "headwater-reader",
         "enable.auto.commit": False,
@@ -147,24 +134,25 @@ def _octets(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
 
-def _stretches(positions: list[Position]) -> Iterator[list[Position]]:
+def _groups(positions: list[Position]) -> Iterator[list[Position]]:
+    """Yield groups of positions that are near enough to each other to be read without a seek."""
     for _, in_partition in groupby(positions, key=lambda position: position[0]):
-        ranges: list[Position] = []
+        group: list[Position] = []
         for position in in_partition:
-            if ranges and position[1] - ranges[-1][1] > READ_THROUGH:
-                yield ranges
-                ranges = []
-            ranges.append(position)
-        yield ranges
+            if group and position[1] - group[-1][1] > READ_THROUGH:
+                yield group
+                group = []
+            group.append(position)
+        yield group
 
 
-_PAST_THE_END = (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
+_END_OF_PARTITION = (KafkaError._PARTITION_EOF, KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 
 
 def messages_on(client: dict[str, Any], topic: str) -> Iterator[Message]:
-    """Yield every message that is on a topic now, partition by partition; raises ServerUnavailable.
+    """Yield every message that is on a topic now, partition by partition; raise ServerUnavailable.
 
-    The end is looked up first, so a topic that is written to does not keep this going.
+    The end is read first, so this returns even while the topic is written to.
     """
     consumer = Consumer(reading(client))
     address = str(client["bootstrap.servers"])
@@ -181,7 +169,7 @@ def messages_on(client: dict[str, Any], topic: str) -> Iterator[Message]:
 
 
 def partition_numbers(consumer: Consumer, topic: str, address: str) -> list[int]:
-    """Return the partitions of a topic; raises ConfigError where there is no such topic, KafkaException."""
+    """Return the partitions of a topic; raise ConfigError if there is no such topic, KafkaException."""
     found = consumer.list_topics(topic, timeout=SILENCE).topics[topic]
     if found.error is not None:
         raise ConfigError(f"Kafka at {address} has no topic {topic}")
@@ -189,9 +177,9 @@ def partition_numbers(consumer: Consumer, topic: str, address: str) -> list[int]
 
 
 def bounds_of(consumer: Consumer, place: TopicPartition) -> tuple[int, int]:
-    """Return the first offset of a partition and the one after its last; raises KafkaException.
+    """Return the first offset of a partition and the offset after its last; raise KafkaException.
 
-    While no broker leads the partition, just after it was made or moved, it is asked for again.
+    The request is repeated while the partition has no leader, as after its creation or a move.
     """
     give_up = time.monotonic() + SILENCE
     while True:
@@ -216,13 +204,13 @@ def _until(consumer: Consumer, end: int, client: dict[str, Any]) -> Iterator[Mes
 
 
 def _next(consumer: Consumer, client: dict[str, Any]) -> Message | None:
-    """Return the next message of what is assigned, None at its end or where there is nothing to begin with."""
+    """Return the next message of the assigned partition, None at its end or if its first offset is not available."""
     polled = consumer.poll(SILENCE)
     if polled is None:
         raise ServerUnavailable("Kafka", client["bootstrap.servers"], f"no answer within {SILENCE:.0f} s")
     fault = polled.error()
     if fault is None:
         return message_of(polled)
-    if fault.code() in _PAST_THE_END:
+    if fault.code() in _END_OF_PARTITION:
         return None
     raise ServerUnavailable("Kafka", client["bootstrap.servers"], fault.str())

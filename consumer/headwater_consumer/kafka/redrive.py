@@ -1,4 +1,4 @@
-"""Dead letters sent back to the topic they came from."""
+"""Redrive: dead letters sent back to their source topic."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ def redrive(
     client: dict[str, Any],
     letters: Iterable[DeadLetter],
     sent: Callable[[DeadLetter], None] = lambda _: None,
-    gone: Callable[[DeadLetter], None] = lambda _: None,
+    missing: Callable[[DeadLetter], None] = lambda _: None,
 ) -> set[Identity]:
-    """Send each letter once, as the message it was, and return which ones; raises ServerUnavailable.
+    """Send the original message of each letter once, and return the identities of the letters; raise ServerUnavailable.
 
-    The message comes back with one header more, which names the letter: unusable again, it is still that letter. What
-    the graph knows already changes nothing in it, so sending a letter twice is as good as once. It gets the present time:
-    Kafka refuses a time in the future and deletes messages that have an old one. A reduced letter is fetched from where it
-    came from; ``gone`` is called with one that is not there any more.
+    The message gets an additional header with the letter's identity, so that it remains the same letter if it is rejected
+    again. Repeated events do not change the graph, so a letter may be sent twice. The message gets the current time, because
+    Kafka refuses times in the future and deletes messages with old times. The message of a reduced letter is fetched from
+    its source topic; ``missing`` is called with a letter whose message is not there any more.
     """
     done = set[Identity]()
-    send_all(client, _returning(client, letters, done, sent, gone))
+    send_all(client, _outgoing(client, letters, done, sent, missing))
     return done
 
 
-def _returning(
+def _outgoing(
     client: dict[str, Any],
     letters: Iterable[DeadLetter],
     done: set[Identity],
     sent: Callable[[DeadLetter], None],
-    gone: Callable[[DeadLetter], None],
+    missing: Callable[[DeadLetter], None],
 ) -> Iterator[Outgoing]:
     for letter in letters:
         if letter.identity in done:
             continue
         message = whole_message(client, letter)
         if message is None:
-            gone(letter)
+            missing(letter)
             continue
         done.add(letter.identity)
-        yield Outgoing(message.topic, message.key, message.value, marked(letter, message.headers), None)
+        yield Outgoing(message.topic, message.key, message.value, headers_with_identity(letter, message.headers), None)
         sent(letter)
 
 
 def whole_message(client: dict[str, Any], letter: DeadLetter) -> Message | None:
-    """Return the message that a letter was, fetched from its topic where the letter is reduced.
+    """Return the original message of a letter; that of a reduced letter is fetched from its topic.
 
-    None where Kafka has it no more, or has another one at its place. Raises ServerUnavailable.
+    None if Kafka has deleted it or has another message at its position. Raises ServerUnavailable.
     """
     message = letter.message
     if letter.reduced is None:
@@ -62,7 +62,7 @@ def whole_message(client: dict[str, Any], letter: DeadLetter) -> Message | None:
     return found
 
 
-def marked(letter: DeadLetter, headers: Headers) -> Headers:
-    """Return the headers of the letter's message, with the one that names the letter."""
-    kept = tuple(header for header in headers if header[0] != REDRIVEN)
-    return (*kept, (REDRIVEN, "/".join(map(str, letter.identity)).encode()))
+def headers_with_identity(letter: DeadLetter, headers: Headers) -> Headers:
+    """Return the headers of the letter's message, with the letter's identity as the last."""
+    others = tuple(header for header in headers if header[0] != REDRIVEN)
+    return (*others, (REDRIVEN, "/".join(map(str, letter.identity)).encode()))

@@ -1,4 +1,4 @@
-"""Messages to Kafka as they are, each acknowledged: for commands, which may wait."""
+"""Send messages unchanged to Kafka and wait until all are acknowledged; for commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headwater_consumer.kafka.messages import Headers, Message
 
 
 class Outgoing(NamedTuple):
-    """What is sent where; ``timestamp`` in milliseconds, the present where it is None."""
+    """A message and its target topic; ``timestamp`` in milliseconds, None for the current time."""
 
     topic: str
     key: bytes | None
@@ -24,19 +24,19 @@ class Outgoing(NamedTuple):
 
 
 def timestamp_of(message: Message) -> int | None:
-    """Return a message's own time, None where it has none."""
+    """Return the timestamp of a message, None if it has none."""
     return message.timestamp if message.timestamp > 0 else None
 
 
 def send_all(client: Client, messages: Iterable[Outgoing]) -> int:
-    """Send messages in their order and return how many once all are acknowledged; raises ServerUnavailable."""
+    """Send messages in order and return their number once all are acknowledged; raise ServerUnavailable."""
     producer, faults = Producer(writing(client)), list[KafkaError]()
     count = 0
     for count, message in enumerate(_until_fault(messages, faults), 1):  # noqa: B007 - the number of the last is the count
         send_message(producer, message.topic, **_parameters(message), on_delivery=_noting(faults))
     if producer.flush(DELIVERY) or faults:
         reason = faults[0].str() if faults else "some messages were not acknowledged"
-        raise ServerUnavailable("Kafka", str(client["bootstrap.servers"]), f"{reason}; do the same again")
+        raise ServerUnavailable("Kafka", str(client["bootstrap.servers"]), f"{reason}; repeat the command")
     return count
 
 

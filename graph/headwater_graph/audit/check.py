@@ -1,4 +1,4 @@
-"""Whether the stored graph is what its records say: derived anew by the rules and compared, line by line (specification 9)."""
+"""Compare the stored graph with the graph derived again from its records, line by line (specification 9)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from headwater_graph.store.port import Scans
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A line that only one side has: ``-`` the records say it and the graph lacks it, ``+`` the graph alone has it.
+    """A line that only one side has: ``-`` follows from the records but is not in the graph, ``+`` is in the graph only.
 
-    ``line`` ends with its newline; it is a line of the dump, or tells a node or an edge as far as the dump doesn't.
+    ``line`` ends with its newline; it is a line of the dump, or a line of the content that the dump does not show.
     """
 
     sign: Literal["-", "+"]
@@ -27,21 +27,21 @@ class Difference:
 
 
 def check(store: Scans) -> Iterator[Difference]:
-    """Yield the differences between a stored graph and what the rules make of its records; none: it is right.
+    """Yield the differences between a stored graph and the graph derived from its records; none means that it is correct.
 
-    Raises ConfigError while work is still owed, and where the graph was written to while it was read.
+    Raises ConfigError while the graph has deferred work, and if it was written to while it was read.
     """
-    _refuse_unsettled(store)
+    _refuse_unfinished(store)
     before = _epoch(store)
     with RederivedGraph(store) as derived:
-        looks = (
+        comparisons = (
             differences(dump(derived), dump(store)),
             differences(sort_lines(rederived_lines(derived)), sort_lines(stored_lines(store))),
             _stale_summaries(store),
         )
-        for look in looks:
-            for number, difference in enumerate(look):
-                # All of both was read before the first difference: sorting needs it.
+        for comparison in comparisons:
+            for number, difference in enumerate(comparison):
+                # Sorting has read both sides completely before the first difference.
                 if number == 0 and _epoch(store) != before:
                     raise ConfigError(
                         "the graph was written to while it was checked: stop the consumer, then check again"
@@ -50,36 +50,36 @@ def check(store: Scans) -> Iterator[Difference]:
 
 
 def differences(expected: Iterable[bytes], found: Iterable[bytes]) -> Iterator[Difference]:
-    """Yield what differs between two sorted sequences of lines, a line that one has more often included."""
+    """Yield the multiset differences between two sorted sequences of lines."""
     ours, theirs = iter(expected), iter(found)
-    one, other = next(ours, None), next(theirs, None)
-    while one is not None or other is not None:
-        if other is None or (one is not None and one < other):
-            assert one is not None
-            yield Difference("-", one)
-            one = next(ours, None)
-        elif one is None or other < one:
-            yield Difference("+", other)
-            other = next(theirs, None)
+    left, right = next(ours, None), next(theirs, None)
+    while left is not None or right is not None:
+        if right is None or (left is not None and left < right):
+            assert left is not None
+            yield Difference("-", left)
+            left = next(ours, None)
+        elif left is None or right < left:
+            yield Difference("+", right)
+            right = next(theirs, None)
         else:
-            one, other = next(ours, None), next(theirs, None)
+            left, right = next(ours, None), next(theirs, None)
 
 
 def _stale_summaries(store: Scans) -> Iterator[Difference]:
-    """The summaries that do not describe their nodes (headwater_graph.store.node_summary)."""
+    """Yield the summaries that are not those of their nodes (``headwater_graph.store.node_summary``)."""
     for row in store.scan("check/summaries"):
         yield Difference("+", (canonical({"kind": "summary", "of": [row["kind"], *row["key"]]}) + "\n").encode())
 
 
-def _refuse_unsettled(store: Scans) -> None:
+def _refuse_unfinished(store: Scans) -> None:
     deferred = {row["kind"] for row in store.scan("check/deferred_work")}
     if "rebuild" in deferred:
         raise ConfigError(
-            "the graph is being rebuilt, or a rebuild was broken off: run `headwater graph rebuild` first"
+            "the graph is being rebuilt, or a rebuild was interrupted: run `headwater graph rebuild` first"
         )
     if deferred:
         kinds = ", ".join(sorted(deferred))
-        raise ConfigError(f"the graph still owes work ({kinds}): let the consumer finish it, then check again")
+        raise ConfigError(f"the graph has deferred work ({kinds}): let the consumer finish it, then check again")
 
 
 def _epoch(store: Scans) -> int:

@@ -1,7 +1,7 @@
 """The canonical dump of specification 9: the whole graph as JSON lines, sorted bytewise, from any store.
 
-What the store scans is rendered line by line; lines are sorted outside memory, so that a graph of any size is dumped in
-constant memory.
+The rows of the store's scans are rendered line by line, and lines are sorted outside memory, so that a graph of any size is
+dumped in constant memory.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from headwater_graph.rules.runs import read_run, run_job_facets, sides
 
 
 class Scanner(Protocol):
-    """What can be dumped: a store that yields the rows of each scan."""
+    """A store that yields the rows of each scan, and so can be dumped."""
 
     def scan(self, name: str) -> Iterator[Row]:
         """Yield the rows of a scan: ``scan/jobs``, ``scan/job_versions``, ``scan/runs`` and so on."""
 
 
 def dump(store: Scanner, *, in_memory: int = IN_MEMORY) -> Iterator[bytes]:
-    """Yield the lines of the dump, each with its newline; at most ``in_memory`` bytes of them are held at a time."""
+    """Yield the lines of the dump, each with its newline; at most ``in_memory`` bytes of them are in memory at a time."""
     return sort_lines(_lines(store), in_memory)
 
 

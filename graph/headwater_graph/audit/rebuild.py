@@ -1,8 +1,16 @@
-"""Rebuilding the graph in place: all that follows from records is taken away, then settled again from them.
+"""Rebuilding the graph in place: everything derived from records is deleted, then derived again from the records.
 
-A mark in the graph, written first and taken off last, says that a rebuild is under way; while it stands nothing else is
-written and no check is made. A rebuild that was broken off, at whatever point, is begun again: it takes away whatever is
-there. Runs and events are settled in the order of their moments, so that each is folded onto what is current.
+Theory of operation: records are never deleted here, and everything else in the graph is a function of them, so deleting and
+deriving can stop at any point and start again from the beginning. A piece of deferred work of the kind ``rebuild`` is
+written first and deleted last. While it exists the consumer writes nothing and no check is made, so nobody reads a graph
+that is half rebuilt as if it were complete.
+
+1. Deferred retention is completed, since it needs the derived graph. Then the ``rebuild`` work is written.
+2. Derived edges and nodes are deleted in bounded transactions, in ``DELETION_ORDER``.
+3. Jobs, datasets and what retention has kept are written from their records.
+4. Runs and events are applied by the same code that the consumer uses, through a store that hides what is known of them
+   (``_RecordsOnlyStore``), so that each record counts as new. They are applied in the order of their moments, so each is
+   folded onto the current version and no earlier version is folded again.
 """
 
 from __future__ import annotations
@@ -11,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Protocol, cast
 
 from msgspec import Struct
@@ -42,23 +51,23 @@ from headwater_graph.rules.coalesce import MergedRow, RowKind
 from headwater_graph.rules.runs import read_run
 from headwater_graph.store.port import Scans, Store, Transaction
 
-SWEEPS = ("deferred_work", "edges", "nodes", "dataset_versions", "runs", "jobs", "datasets", "job_events")
-"""What is taken away, in this order: edges before nodes, so that no deletion is larger than it looks."""
+DELETION_ORDER = ("deferred_work", "edges", "nodes", "dataset_versions", "runs", "jobs", "datasets", "job_events")
+"""What is deleted, in this order: edges before nodes, so that deleting a node never deletes an unbounded number of edges."""
 
-AT_ONCE = 500
-"""How many records are read at a time."""
+PAGE_SIZE = 500
+"""How many records are read at a time, and how many are applied between two calls of ``Progress``."""
 
 Progress = Callable[[str, int], None]
-"""Told (what is being done, how much of it is done): a sweep by its transactions, ``names`` and ``runs and events`` by ones."""
+"""Called with (step, count so far): a count of transactions for a deletion, of entities for ``names`` and ``runs and events``."""
 
 
-class RebuiltStore(Store, Scans, Protocol):
-    """What can be rebuilt: a store that can be scanned."""
+class RebuildableStore(Store, Scans, Protocol):
+    """A store that can be scanned, and so rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What a rebuild derived the graph from."""
+    """The number of records that a rebuild has derived the graph from."""
 
     jobs: int
     datasets: int
@@ -66,30 +75,30 @@ class Rebuilt:
 
 
 def rebuild(
-    store: RebuiltStore, limits: TransactionLimits | None = None, progress: Progress = lambda _what, _done: None
+    store: RebuildableStore, limits: TransactionLimits | None = None, progress: Progress = lambda _what, _done: None
 ) -> Rebuilt:
-    """Derive everything in the graph anew from its records, which stay as they are.
+    """Derive everything in the graph again from its records, which stay unchanged.
 
-    Raises ServerUnavailable while the graph can't be reached, StoreRefused where it won't take what follows from its own
-    records; the mark stands then, and only another rebuild goes on.
+    Raises ServerUnavailable while the graph can't be reached, StoreRefused if it refuses what is derived from its records.
+    The graph then stays unusable until another rebuild succeeds.
     """
     limits = limits or TransactionLimits()
-    while not _mark(store, limits):
+    while not _begin(store, limits):
         progress("retention", 1)
-    for name in SWEEPS:
-        _sweep(store, name, limits, progress)
-    jobs, datasets = _put_names(store, limits, progress)
-    _put_kept(store, limits, progress)
-    told = _apply_again(store, limits, progress)
+    for name in DELETION_ORDER:
+        _delete_derived(store, name, limits, progress)
+    jobs, datasets = _write_names(store, limits, progress)
+    _restore_retained(store, limits, progress)
+    applied = _apply_again(store, limits, progress)
     with store.transaction() as tx:
         tx.write((Statement("delete_deferred_work", ({"key": REBUILD["key"]},)),))
-    return Rebuilt(jobs, datasets, told)
+    return Rebuilt(jobs, datasets, applied)
 
 
-def _mark(store: Store, limits: TransactionLimits) -> bool:
-    """Set the mark; what lies before the horizon is removed before that, a piece at a time."""
+def _begin(store: Store, limits: TransactionLimits) -> bool:
+    """Run one piece of deferred retention, or write the ``rebuild`` work if there is none; return whether it was written."""
     with store.transaction() as tx:
-        deferred = [one for one in tx.deferred(1) if one.kind == RETAIN]
+        deferred = [work for work in tx.deferred(1) if work.kind == RETAIN]
         if deferred:
             run_deferred(tx, deferred[0], limits)
         else:
@@ -97,7 +106,7 @@ def _mark(store: Store, limits: TransactionLimits) -> bool:
     return not deferred
 
 
-def _sweep(store: Store, name: str, limits: TransactionLimits, progress: Progress) -> None:
+def _delete_derived(store: Store, name: str, limits: TransactionLimits, progress: Progress) -> None:
     after: str | None = ""
     done = 0
     while after is not None:
@@ -115,28 +124,26 @@ def _sweep(store: Store, name: str, limits: TransactionLimits, progress: Progres
 # ---- names ---------------------------------------------------------------------------------------------------------
 
 
-def _put_names(store: RebuiltStore, limits: TransactionLimits, progress: Progress) -> tuple[int, int]:
-    """Write jobs and datasets from their records; returns how many of each."""
+def _write_names(store: RebuildableStore, limits: TransactionLimits, progress: Progress) -> tuple[int, int]:
+    """Write jobs and datasets from their records; return the number of each."""
     jobs, datasets = 0, 0
     for portion in _named(store, "scan/jobs", limits):
+        job_records = {key: unpack(record, JobRecord) for key, record in portion}
         with store.transaction() as tx:
-            write_names(
-                cast("Transaction", _Nameless(tx)), {key: unpack(record, JobRecord) for key, record in portion}, {}
-            )
+            write_names(cast("Transaction", _NamelessTransaction(tx)), job_records, {})
         jobs += len(portion)
         progress("names", jobs)
     for portion in _named(store, "scan/datasets", limits):
+        dataset_records = {key: unpack(record, DatasetRecord) for key, record in portion}
         with store.transaction() as tx:
-            write_names(
-                cast("Transaction", _Nameless(tx)), {}, {key: unpack(record, DatasetRecord) for key, record in portion}
-            )
+            write_names(cast("Transaction", _NamelessTransaction(tx)), {}, dataset_records)
         datasets += len(portion)
         progress("names", jobs + datasets)
     return jobs, datasets
 
 
 def _named(store: Scans, scan: str, limits: TransactionLimits) -> Iterator[list[tuple[Key, bytes]]]:
-    """Yield jobs or datasets with their records, in portions for one transaction each."""
+    """Yield jobs or datasets with their records, in portions that each fit in one transaction."""
     portion: list[tuple[Key, bytes]] = []
     size = 0
     for row in store.scan(scan):
@@ -151,24 +158,24 @@ def _named(store: Scans, scan: str, limits: TransactionLimits) -> Iterator[list[
         yield portion
 
 
-# ---- what retention keeps ------------------------------------------------------------------------------------------
+# ---- what retention has kept ---------------------------------------------------------------------------------------
 
 
-def _put_kept(store: RebuiltStore, limits: TransactionLimits, progress: Progress) -> None:
-    """Put what retention keeps (specification 7): of a job or dataset all at once, for as many as one transaction takes."""
+def _restore_retained(store: RebuildableStore, limits: TransactionLimits, progress: Progress) -> None:
+    """Write the versions that retention has kept (specification 7), all versions of a job or dataset in one transaction."""
     jobs: dict[Key, list[JobVersion]] = {}
     for row in store.scan("check/retained_job_versions"):
         key = (row["job"][0], row["job"][1])
         jobs.setdefault(key, []).append(version_of(row, key))
     for count, page in enumerate(_portions(sorted(jobs), limits.runs), 1):
         with store.transaction() as tx:
-            restore_retained_jobs(tx, {key: sorted(jobs[key], key=lambda one: one.since) for key in page}, limits)
-        progress("kept versions of jobs", count)
+            restore_retained_jobs(tx, {key: sorted(jobs[key], key=attrgetter("since")) for key in page}, limits)
+        progress("retained versions of jobs", count)
     datasets = by_dataset(store.scan("check/retained_dataset_versions"))
     for count, page in enumerate(_portions(sorted(datasets), limits.runs), 1):
         with store.transaction() as tx:
             restore_retained_datasets(tx, {key: datasets[key] for key in page})
-        progress("kept versions of datasets", count)
+        progress("retained versions of datasets", count)
 
 
 def _portions(keys: Iterable[Key], size: int) -> Iterator[list[Key]]:
@@ -181,13 +188,13 @@ def _portions(keys: Iterable[Key], size: int) -> Iterator[list[Key]]:
 
 
 class Recorded(Struct, array_like=True):
-    """What is to be settled again: a run's record of so many bytes, or an event, whose text is the second of its moment."""
+    """A stored run or event and the bytes of its record or text; the text of an event is the second part of its moment."""
 
     kind: RowKind
     size: int
 
 
-def _apply_again(store: RebuiltStore, limits: TransactionLimits, progress: Progress) -> int:
+def _apply_again(store: RebuildableStore, limits: TransactionLimits, progress: Progress) -> int:
     done = 0
 
     def counted(rows: Iterable[MergedRow]) -> Iterator[MergedRow]:
@@ -195,13 +202,13 @@ def _apply_again(store: RebuiltStore, limits: TransactionLimits, progress: Progr
         for row in rows:
             yield row
             done += 1
-            if done % AT_ONCE == 0:
+            if done % PAGE_SIZE == 0:
                 progress("runs and events", done)
 
     with Spill(Recorded) as recorded:
         for kind, moment, size in _recorded(store):
             recorded.add(moment_parts(moment), Recorded(kind, size))
-        writer = GraphWriter(_ForgetfulStore(store), limits)
+        writer = GraphWriter(_RecordsOnlyStore(store), limits)
         report = writer.apply(counted(_rows(store, recorded, limits)), BatchPosition("rebuild", 0, {}))
     if report.refused:
         first = report.refused[0]
@@ -222,32 +229,33 @@ def _recorded(store: Scans) -> Iterator[tuple[RowKind, Moment, int]]:
 
 
 def _rows(store: Scans, recorded: Spill[Recorded], limits: TransactionLimits) -> Iterator[MergedRow]:
-    """Yield what is recorded, oldest first; records are read a page at a time."""
-    for page in _pages(((key[1], one) for key, one in recorded), limits.bytes):
-        keys = [run_node_key(text) for text, one in page if one.kind == "run"]
+    """Yield stored runs and events by moment; records are read a page at a time."""
+    for page in _pages(((key[1], entity) for key, entity in recorded), limits.bytes):
+        keys = [run_node_key(text) for text, entity in page if entity.kind == "run"]
         found = {row["id"]: row["record"] for row in store.scan("check/records", keys=keys)}
-        for text, one in page:
-            yield one.kind, text.encode(), found[text] if one.kind == "run" else text.encode(), b""
+        for text, entity in page:
+            yield entity.kind, text.encode(), found[text] if entity.kind == "run" else text.encode(), b""
 
 
 def _pages(recorded: Iterable[tuple[str, Recorded]], max_bytes: int) -> Iterator[list[tuple[str, Recorded]]]:
     page: list[tuple[str, Recorded]] = []
     size = 0
-    for text, one in recorded:
-        if page and (len(page) == AT_ONCE or size + one.size > max_bytes):
+    for text, entity in recorded:
+        if page and (len(page) == PAGE_SIZE or size + entity.size > max_bytes):
             yield page
             page, size = [], 0
-        page.append((text, one))
-        size += one.size
+        page.append((text, entity))
+        size += entity.size
     yield page
 
 
-# ---- a graph that holds records and has forgotten what follows from them --------------------------------------------
+# ---- a graph that has records, and nothing derived from them --------------------------------------------------------
 
 
-class _Forgetful:
-    """A transaction that knows of a run that it is there and no more, so that its stored record is news, and owes nothing but
-    what settling owes.
+class _RecordsOnlyTransaction:
+    """A transaction that reports every run as present but without a record, and hides the ``rebuild`` work.
+
+    The stored record of a run then counts as new.
     """
 
     horizon = None
@@ -262,11 +270,11 @@ class _Forgetful:
         return {id_: StoredRun(None, None) for id_ in ids}
 
     def deferred(self, limit: int) -> list[DeferredWork]:
-        return [one for one in self._tx.deferred(limit + 1) if one.kind != REBUILD["kind"]][:limit]
+        return [work for work in self._tx.deferred(limit + 1) if work.kind != REBUILD["kind"]][:limit]
 
 
-class _Nameless(_Forgetful):
-    """A transaction that knows no job and no dataset yet either."""
+class _NamelessTransaction(_RecordsOnlyTransaction):
+    """A transaction that also reports no job and no dataset as present."""
 
     def jobs(self, keys: Iterable[Key]) -> dict[Key, StoredJob]:
         return {}
@@ -275,16 +283,16 @@ class _Nameless(_Forgetful):
         return {}
 
 
-class _ForgetfulStore:
-    """A store whose transactions settle stored records as if they were told for the first time."""
+class _RecordsOnlyStore:
+    """A store whose transactions apply stored records as if they came for the first time."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def announce(self, batch: int) -> None:
-        """Nothing: the mark of the last batch stays, the consumer goes on from there."""
+        """Do nothing: the committed offsets stay, and the consumer continues from them."""
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         with self._store.transaction() as tx:
-            yield cast("Transaction", _Forgetful(tx))
+            yield cast("Transaction", _RecordsOnlyTransaction(tx))

@@ -1,4 +1,4 @@
-"""Lines sorted bytewise outside memory, however many there are."""
+"""Lines sorted bytewise in temporary files, in constant memory."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Self
 
 IN_MEMORY = 16 * 1024 * 1024
-"""How many bytes of lines are held before they are sorted and put into a file."""
+"""How many bytes of lines are in memory before they are sorted and written to a file."""
 
 _FILES = 64
-"""How many files are merged at a time; more become one first, so that few are ever open."""
+"""How many files are merged at a time; this many are merged into one, so that few are open."""
 
 
 class SortedLines:
-    """Lines added in any order, each ending with its newline, and read back sorted; a context that deletes its files."""
+    """Lines added in any order, each ending with its newline, and read sorted; a context manager that deletes its files."""
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._limit = in_memory
-        self._held: list[bytes] = []
+        self._buffer: list[bytes] = []
         self._size = 0
         self._files: list[IO[bytes]] = []
 
@@ -32,29 +32,29 @@ class SortedLines:
 
     def add(self, line: bytes) -> None:
         """Add a line."""
-        self._held.append(line)
+        self._buffer.append(line)
         self._size += len(line)
         if self._size > self._limit:
-            self._held.sort()
-            self._files.append(_written(self._held))
-            self._held, self._size = [], 0
+            self._buffer.sort()
+            self._files.append(_written(self._buffer))
+            self._buffer, self._size = [], 0
             if len(self._files) == _FILES:
-                self._join_files()
+                self._merge_files()
 
-    def _join_files(self) -> None:
-        joined = _written(heapq.merge(*_rewound(self._files)))
+    def _merge_files(self) -> None:
+        merged = _written(heapq.merge(*_rewound(self._files)))
         for file in self._files:
             file.close()
-        self._files = [joined]
+        self._files = [merged]
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the lines in order; again from the first each time, one reader at a time."""
-        self._held.sort()
-        return heapq.merge(*_rewound(self._files), self._held)
+        """Yield the lines in order, from the first; only one iterator may be in use at a time."""
+        self._buffer.sort()
+        return heapq.merge(*_rewound(self._files), self._buffer)
 
 
 def _written(lines: Iterable[bytes]) -> IO[bytes]:
-    # Closed by the context of the lines: it is read as often as they are.
+    # ``SortedLines.__exit__`` closes it: a file is read once for each iteration.
     file = tempfile.TemporaryFile()  # noqa: SIM115
     file.writelines(lines)
     return file
@@ -67,8 +67,8 @@ def _rewound(files: list[IO[bytes]]) -> list[IO[bytes]]:
 
 
 def sort_lines(lines: Iterable[bytes], in_memory: int = IN_MEMORY) -> Iterator[bytes]:
-    """Yield lines in order, at most so many bytes of them held in memory; all are read before the first is yielded."""
-    with SortedLines(in_memory) as held:
+    """Yield lines in order, at most ``in_memory`` bytes of them in memory; all are read before the first is yielded."""
+    with SortedLines(in_memory) as sorted_lines:
         for line in lines:
-            held.add(line)
-        yield from held
+            sorted_lines.add(line)
+        yield from sorted_lines

@@ -1,8 +1,8 @@
-"""OpenLineage events back from the graph: as many as it takes to tell again what its records hold.
+"""OpenLineage events from the graph: enough of them to reproduce its records.
 
-===========  =======================================================================
-``telling``  the events of one run, from its record
-``rest``     what datasets were told beside runs and kept events
-``whole``    all of a graph, or what a filter leaves of it
-===========  =======================================================================
+====================  ==============================================================
+``reconstruct``       the events of one run, from its record
+``remaining_facets``  dataset facets that no run and no stored event contains
+``whole``             the events of a whole graph, or of the part that a filter selects
+====================  ==============================================================
 """

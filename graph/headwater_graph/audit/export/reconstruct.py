@@ -1,12 +1,13 @@
-"""The events that tell a run's record again, joined as specification 2 says; not the events that once came.
+"""Events that reproduce a run's record when they are merged (specification 2). They are not the events that were received.
 
-A record keeps of each thing the instance that stays, with its order (eventTime, type rank). So there is an event for
-each order that the record names, and it carries what the record has from that order. Events that left nothing but their
-time or type in the record (the first one, the START that began the run, one that ended it) come back bare.
+Theory of operation: merging keeps, of each facet and each listed dataset, the instance with the greatest order (eventTime,
+type rank), and the record stores that order. So one event is written for each order in the record, with everything that the
+record has from that order. Merging these events keeps each instance again, since no other event contains a newer one. An
+event that left only its time or type in the record (the first event, the START, the event that ended the run) is written
+without facets and datasets.
 
-Two things in a record can't always be told again: lineage entries (specification 6.6) of several facets with one order, and a
-job's parent from a facet that another one of the same order has replaced. Whoever wants to know joins the events and
-compares: :func:`is_exact` does.
+Two things in a record can't always be reproduced: lineage entries (specification 6.6) of several facets with one order, and
+a job's parent from a facet that another one of the same order has replaced. ``is_exact`` merges the events and compares.
 """
 
 from __future__ import annotations
@@ -54,20 +55,20 @@ class _Event:
 
 
 class _Events:
-    """The events of one run by order and job; ``main`` is the job that the run's last event names."""
+    """The events of a run by order and job; ``main`` is the job that the run's last event names."""
 
     def __init__(self, main: Key) -> None:
         self.main = main
         self.found: dict[tuple[Order, Key], _Event] = {}
 
     def at(self, order: Order, job: Key | None = None) -> _Event:
-        """Return the event of this order that names a job: this one, else any, else a new one that names the main job."""
+        """Return the event of this order and job, a new one if needed; without a job, of any job or else of the main job."""
         if job is None:
             job = next((named for at, named in self.found if at == order), self.main)
         return self.found.setdefault((order, job), _Event())
 
     def has(self, *, rank: int | None = None, time: int | None = None, least: int = OTHER) -> bool:
-        """Tell whether there is an event of this rank (or one at least this high) and time."""
+        """Return whether there is an event of this rank and time, with a rank of at least ``least``."""
         return any(
             (rank is None or at[1] == rank) and (time is None or at[0] == time) and at[1] >= least
             for at, _ in self.found
@@ -75,29 +76,29 @@ class _Events:
 
 
 def events_of(run_id: str, record: RunRecord) -> Iterator[bytes]:
-    """Yield the events of a run as JSON, by time; joined they give its record (but see above)."""
+    """Yield the events of a run as JSON, by time; merged, they give its record (see above for the exceptions)."""
     events = _Events(job_of_run(record))
     _name_jobs(events, record)
     _list_datasets(events, record)
-    _tell_run_facets(events, record)
-    _tell_parents(events, record)
-    _tell_entries(events, record)
-    _tell_times(events, record)
+    _write_run_facets(events, record)
+    _write_parents(events, record)
+    _write_entries(events, record)
+    _write_times(events, record)
     for (order, job), event in sorted(events.found.items(), key=lambda item: item[0]):
         yield _json(run_id, order, job, event)
 
 
 def is_exact(record: RunRecord, events: list[bytes]) -> bool:
-    """Tell whether events, joined, give this very record."""
-    joined: RunRecord | None = None
+    """Return whether events, merged, give exactly this record."""
+    merged: RunRecord | None = None
     for text in events:
         event = read_event(text)
         assert isinstance(event, RunEvent)
-        if joined is None:
-            joined = run_of(event)
+        if merged is None:
+            merged = run_of(event)
         else:
-            absorb_run(joined, run_of(event))
-    return joined == record
+            absorb_run(merged, run_of(event))
+    return merged == record
 
 
 def _name_jobs(events: _Events, record: RunRecord) -> None:
@@ -135,36 +136,36 @@ def _orders(facets: Facets) -> Iterator[Order]:
     return ((time, rank) for time, rank, _ in facets.values())
 
 
-def _tell_run_facets(events: _Events, record: RunRecord) -> None:
+def _write_run_facets(events: _Events, record: RunRecord) -> None:
     for name, instance in record.facets.items():
         if name not in PARENTS:
             events.at(instance[:2]).run_facets[name] = instance[2]
 
 
-def _tell_parents(events: _Events, record: RunRecord) -> None:
-    """Specification 2.8: a parent facet tells of the run, and of the job that its event names."""
+def _write_parents(events: _Events, record: RunRecord) -> None:
+    """Write parent facets: each applies to the run, and to the job that its event names (specification 2.8)."""
     for name in PARENTS:
         if (instance := record.facets.get(name)) is not None:
             job = _job_with_parent(record, instance)
             events.at(instance[:2], job).run_facets[name] = instance[2]
     for job, naming in record.jobs.items():
         if naming.parent is not None:
-            _tell_parent(events, record, job, naming.parent)
+            _write_parent(events, record, job, naming.parent)
 
 
 def _job_with_parent(record: RunRecord, instance: Instance) -> Key | None:
-    """A job of which this parent facet may have been told: nothing changes for it, or its own parent came from there."""
-    told = read.parent_of(instance[2], None).job_text
+    """Return a job whose event may contain this parent facet: its own parent is newer, or comes from this facet."""
+    named = read.parent_of(instance[2], None).job_text
     for job, naming in sorted(record.jobs.items()):
         parent = naming.parent
-        if told and parent is not None and (parent[:2] > instance[:2] or parent == (*instance[:2], told.encode())):
+        if named and parent is not None and (parent[:2] > instance[:2] or parent == (*instance[:2], named.encode())):
             return job
-        if not told and (naming.time, naming.rank) == instance[:2]:
+        if not named and (naming.time, naming.rank) == instance[:2]:
             return job
     return None
 
 
-def _tell_parent(events: _Events, record: RunRecord, job: Key, parent: Instance) -> None:
+def _write_parent(events: _Events, record: RunRecord, job: Key, parent: Instance) -> None:
     event = events.at(parent[:2], job)
     if read.parent_of(*(event.run_facets.get(name) for name in PARENTS)).job_text.encode() == parent[2]:
         return
@@ -172,7 +173,7 @@ def _tell_parent(events: _Events, record: RunRecord, job: Key, parent: Instance)
     text = canonical({"job": {"namespace": namespace, "name": name}}).encode()
     for facet in PARENTS:
         known = record.facets.get(facet)
-        # A facet that a later one replaces in the run's record still counts for the job of its own event.
+        # A facet that a later one replaces in the run's record still applies to the job of its own event.
         if known is not None and known[:2] > parent[:2]:
             event.run_facets[facet] = text
             return
@@ -181,10 +182,10 @@ def _tell_parent(events: _Events, record: RunRecord, job: Key, parent: Instance)
         event.run_facets[facet] = record.facets[facet][2]
 
 
-def _tell_entries(events: _Events, record: RunRecord) -> None:
-    """Specification 6.6: the entries of all facets ``lineage`` are united, though of the facets the last one alone stays."""
-    told = {entry for naming in record.jobs.values() for entry in _entries(naming.facets.get("lineage"))}
-    missing = sorted(record.entries - told)
+def _write_entries(events: _Events, record: RunRecord) -> None:
+    """Write the lineage entries of facets that were replaced: entries of all of them stay in the record (specification 6.6)."""
+    written = {entry for naming in record.jobs.values() for entry in _entries(naming.facets.get("lineage"))}
+    missing = sorted(record.entries - written)
     if missing:
         job = max((job for job, naming in record.jobs.items() if "lineage" in naming.facets), default=events.main)
         entries: list[Json] = [cast("Json", parsed(entry.encode())) for entry in missing]
@@ -196,8 +197,8 @@ def _entries(lineage: Instance | None) -> tuple[str, ...]:
     return () if lineage is None else read.lineage_entries(lineage[2])
 
 
-def _tell_times(events: _Events, record: RunRecord) -> None:
-    """Specification 2.6: what is known of the first event, of START and of the end; each bare event is the least that there was."""
+def _write_times(events: _Events, record: RunRecord) -> None:
+    """Write the first event, the START and the end of the run, as far as no other event implies them (specification 2.6)."""
     if record.started is not None and not events.has(rank=START, time=record.started):
         events.at((record.started, START))
     if record.opened and not (events.has(rank=START) or events.has(rank=RUNNING)):
@@ -211,7 +212,7 @@ def _tell_times(events: _Events, record: RunRecord) -> None:
 
 
 def _json(run_id: str, order: Order, job: Key, event: _Event) -> bytes:
-    told: dict[str, Any] = {
+    members: dict[str, Any] = {
         "eventTime": format_time(order[0]),
         "eventType": TYPE_NAME[order[1]],
         "producer": PRODUCER,
@@ -220,16 +221,16 @@ def _json(run_id: str, order: Order, job: Key, event: _Event) -> bytes:
         "job": {"namespace": job[0], "name": job[1]} | _facets("facets", event.job_facets),
     }
     sides = {"inputs": _listed(event.inputs, "inputFacets"), "outputs": _listed(event.outputs, "outputFacets")}
-    return msgspec.json.encode(told | {name: listed for name, listed in sides.items() if listed})
+    return msgspec.json.encode(members | {name: listed for name, listed in sides.items() if listed})
 
 
 def _listed(side: Mapping[Key, _Dataset], own: str) -> list[dict[str, Any]]:
     return [
-        {"namespace": key[0], "name": key[1]} | _facets("facets", one.facets) | _facets(own, one.own)
-        for key, one in sorted(side.items())
+        {"namespace": key[0], "name": key[1]} | _facets("facets", dataset.facets) | _facets(own, dataset.own)
+        for key, dataset in sorted(side.items())
     ]
 
 
 def _facets(name: str, texts: Texts) -> dict[str, Any]:
-    """A container of facets, each with its very text; none where it is empty."""
+    """Return a container of facets with their unchanged texts; an empty dictionary if there are none."""
     return {name: {facet: msgspec.Raw(text) for facet, text in sorted(texts.items())}} if texts else {}

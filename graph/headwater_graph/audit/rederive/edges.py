@@ -1,4 +1,4 @@
-"""The current edges and columns of jobs (specification 6.1, 6.2, 6.5, 6.6), from what is current and the records of who tells it."""
+"""The current edges and columns of jobs, from current versions and the records of their sources (specification 6)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from headwater_graph.rules.runs import read_run
 from headwater_graph.store.port import Scans
 
 JOBS_AT_ONCE = 50
-"""For how many jobs the records of those that tell their lineage are held at a time."""
+"""For how many jobs the records of their lineage sources are held in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobWithSources:
-    """A job's current version with those that tell its lineage: its explicit entries, and by output its columns."""
+    """A job's current version with the sources of its lineage: its explicit entries, and by output its columns."""
 
     current: Current
     entries: dict[Key, list[Members]] | None
@@ -48,7 +48,7 @@ class JobWithSources:
 
 
 def jobs_with_sources(store: Scans, currents: Iterable[Current]) -> Iterator[JobWithSources]:
-    """Yield jobs with what is told of their lineage, records read for a few jobs at a time."""
+    """Yield jobs with the sources of their lineage; records are read for ``JOBS_AT_ONCE`` jobs at a time."""
     waiting = iter(currents)
     while portion := list(islice(waiting, JOBS_AT_ONCE)):
         wanted = {item.moment: item for current in portion for item in _items(current)}
@@ -62,14 +62,10 @@ def jobs_with_sources(store: Scans, currents: Iterable[Current]) -> Iterator[Job
 
 
 def _retained_sources(store: Scans, portion: Iterable[Current]) -> dict[Moment, LineageSource]:
-    """Return by moment those who are gone, but told what current edges stand on (specification 7)."""
+    """Return by moment the sources that retention has removed although current edges depend on them (specification 7)."""
     keys = [job_node_key(current.folded.version.job) for current in portion]
     rows = store.scan("check/retained_reads", keys=keys)
-    return {
-        lineage_source.moment: lineage_source
-        for row in rows
-        for lineage_source in retained_sources_of(row["retainedSources"])
-    }
+    return {source.moment: source for row in rows for source in retained_sources_of(row["retainedSources"])}
 
 
 def _items(current: Current) -> Iterator[FoldItem]:
@@ -93,7 +89,7 @@ def _lineage_sources(store: Scans, items: Iterable[FoldItem]) -> Iterator[tuple[
 
 
 def edge_rows(job: JobWithSources) -> Iterator[Row]:
-    """Yield a job's current edges as the dump's scan does."""
+    """Yield a job's current edges in the form of the dump's scan."""
     folded = job.current.folded
     version = folded.version
     shared = {
@@ -118,7 +114,7 @@ def _inputs(job: JobWithSources, output: Key) -> str | None:
 
 
 def column_rows(job: JobWithSources) -> Iterator[Row]:
-    """Yield a job's column edges as the dump's scan does."""
+    """Yield a job's column edges in the form of the dump's scan."""
     version = job.current.folded.version
     declared, job_text = set(version.inputs), canonical(list(version.job))
     for output in version.outputs:
@@ -137,8 +133,8 @@ def column_rows(job: JobWithSources) -> Iterator[Row]:
 
 
 def _edges(job: JobWithSources, output: Key) -> Edges:
-    told = entry_edges(job.entries.get(output, ())) if job.entries else {}
-    if told:
-        return told
+    explicit = entry_edges(job.entries.get(output, ())) if job.entries else {}
+    if explicit:
+        return explicit
     lineage_source = job.columns.get(output)
     return facet_edges(lineage_source.columns.get(output)) if lineage_source else {}

@@ -1,4 +1,4 @@
-"""What the stored records and events tell, read once and spilled by job, by dataset and by run."""
+"""The content of the stored records and events, read once and written to temporary files by job, by dataset and by run."""
 
 from __future__ import annotations
 
@@ -30,29 +30,31 @@ from headwater_graph.rules.merge import dataset_of, sides_of
 from headwater_graph.rules.runs import RunReading, read_run
 from headwater_graph.store.port import Scans
 
-Stands: TypeAlias = tuple[str, bool]
-"""How a run stands: its state (specification 2.6), and whether it streams (specification 3.4)."""
+RunStatus: TypeAlias = tuple[str, bool]
+"""A run's state (specification 2.6), and whether it is a streaming run (specification 3.4)."""
 
 
 class SourceItem(Struct, array_like=True):
-    """An item of a job's fold, whether it tells entries (specification 6.6), and of which outputs it tells columns (specification 6.5).
+    """An item of a job's fold.
 
-    ``gone``: it tells these alone, for it is gone; ``opens``: a kept version begins there (specification 7). ``stands`` is there
-    for a run.
+    ``entries``: it has explicit lineage entries (specification 6.6); ``columns``: the outputs for which it has columns
+    (specification 6.5). ``removed``: retention has removed it, and only these two are left of it. ``retained_version``: the
+    retained job version that begins here (specification 7). ``status`` is None unless it is a run.
     """
 
     item: FoldItem
     entries: bool = False
     columns: list[Key] = field(default_factory=list)
-    gone: bool = False
-    opens: JobVersion | None = None
-    stands: Stands | None = None
+    removed: bool = False
+    retained_version: JobVersion | None = None
+    status: RunStatus | None = None
 
 
 class Point(Struct, array_like=True):
-    """A version of a dataset that was made at a moment, or, without ``id``, a run that reads it at its own.
+    """A version of a dataset at the moment when it was made, or, without ``id``, a read at the moment of its run.
 
-    ``run_id`` is the run that made it (None: a DatasetEvent did) or reads it, ``external`` what it carries or named.
+    ``run_id`` is the run that made it (None: a DatasetEvent did) or that reads it; ``external`` is the external version that
+    it carries or names.
     """
 
     dataset: Key
@@ -63,39 +65,42 @@ class Point(Struct, array_like=True):
     state: str | None = None
     schema: str | None = None
     drops: bool = False
-    kept: bool = False
+    is_retained: bool = False
 
 
 PartOfRun: TypeAlias = list[str]
-"""Of a run: [its id] where another names it as parent, [namespace, name, version id] read or written, [job version id]; [its
-id, and perhaps what] where it was removed and made a version that is kept."""
+"""A fact about a run, by its kind:
+
+PARENT [run id], another run names it as its parent; RAN [job version id]; READ and WROTE [namespace, name, version id];
+REMOVED [run id] or [run id, "job"], it was removed, but made a dataset version or a job version that is retained."""
 
 PARENT, RAN, READ, WROTE, REMOVED = "a", "b", "c", "d", "e"
-"""The kinds of parts of a run, the second part of their keys."""
+"""The kinds of facts about a run, the second part of their keys."""
 
 
 class Facts:
-    """What is told of jobs (``items`` of their folds), of datasets (``timeline``), and of runs (``of_runs``).
+    """The items of jobs (``job_items``), the points of datasets (``dataset_points``) and the facts about runs (``run_parts``).
 
-    ``jobs`` and ``datasets`` hold every key that has a node, and whether an event names it (specification 1.7); ``drop_reported`` the time
-    of the facet that says DROP of a dataset (specification 7). A context that deletes what it spilled when left.
+    ``jobs`` and ``datasets`` hold every key that has a node, and whether an event names it (specification 1.7);
+    ``drop_reported`` the time of the facet that says DROP of a dataset (specification 7). A context manager that deletes its
+    temporary files on exit.
     """
 
     def __init__(self, store: Scans) -> None:
         self.store = store
         self.exits = ExitStack()
-        self.items = self.exits.enter_context(Spill(SourceItem))
-        self.timeline = self.exits.enter_context(Spill(Point))
-        self.of_runs = self.exits.enter_context(Spill(PartOfRun))
+        self.job_items = self.exits.enter_context(Spill(SourceItem))
+        self.dataset_points = self.exits.enter_context(Spill(Point))
+        self.run_parts = self.exits.enter_context(Spill(PartOfRun))
         self.jobs: dict[Key, bool] = {}
         self.datasets: dict[Key, bool] = {}
         self.drop_reported: dict[Key, int] = {}
         self.aliases: dict[Key, list[Key]] = {}
-        self.past_reads: dict[Key, RetainedRead] = {}
+        self.retained_reads: dict[Key, RetainedRead] = {}
 
     def __enter__(self) -> Self:
         self._read_names()
-        self._read_kept()
+        self._read_retained()
         for row in self.store.scan("check/runs"):
             self._add_run(row["id"], unpack(row["record"], RunRecord))
         for row in self.store.scan("check/job_events"):
@@ -111,16 +116,15 @@ class Facts:
 
     def _read_names(self) -> None:
         for row in self.store.scan("scan/jobs"):
-            self._add_past(_key(row["key"]), retained_sources_of(row["retainedSources"]))
+            self._add_retained_sources(_key(row["key"]), retained_sources_of(row["retainedSources"]))
             if row["record"]:
                 record = unpack(row["record"], JobRecord)
                 self._name_jobs([_key(row["key"])])
                 if record.parent:
                     self.jobs.setdefault(read.key_from(record.parent[2]), False)
         for row in self.store.scan("scan/datasets"):
-            past = retained_read(row["retainedRead"])
-            if past is not None:
-                self.past_reads[_key(row["key"])] = past
+            if (retained := retained_read(row["retainedRead"])) is not None:
+                self.retained_reads[_key(row["key"])] = retained
             if row["record"]:
                 self._add_dataset(_key(row["key"]), unpack(row["record"], DatasetRecord))
 
@@ -134,31 +138,29 @@ class Facts:
                 self.aliases.setdefault(key, []).append(alias)
                 self.aliases.setdefault(alias, []).append(key)
 
-    # -- what retention keeps -------------------------------------------------------------------------------------
+    # -- what retention has kept ----------------------------------------------------------------------------------
 
-    def _read_kept(self) -> None:
+    def _read_retained(self) -> None:
         for row in self.store.scan("check/retained_job_versions"):
             version = version_of(row, _key(row["job"]))
-            item = _bare_item(version.job, version.since, version.made_by)
-            self._put_item(SourceItem(item, opens=version), "a")
+            item = _item_without_lineage(version.job, version.since, version.made_by)
+            self._write_item(SourceItem(item, retained_version=version), "a")
             if version.made_by is not None:
-                self.of_runs.add((run_node_key(version.made_by), REMOVED), [version.made_by, "job"])
+                self.run_parts.add((run_node_key(version.made_by), REMOVED), [version.made_by, "job"])
         for row in self.store.scan("check/retained_dataset_versions"):
             if row["moment"] is not None:
-                self._add_kept(row)
+                self._add_retained_version(row)
 
-    def _add_kept(self, row: Row) -> None:
+    def _add_retained_version(self, row: Row) -> None:
         made_by, dataset = row["madeBy"], _key(row["dataset"])
-        told = (row["external"], row["id"], row["state"], row["schema"], bool(row["drops"]))
-        self._add_point(Point(dataset, (row["moment"], made_by), made_by, *told, kept=True), WROTE)
-        self.of_runs.add((run_node_key(made_by), REMOVED), [made_by])
+        shared = (row["external"], row["id"], row["state"], row["schema"], bool(row["drops"]))
+        self._add_point(Point(dataset, (row["moment"], made_by), made_by, *shared, is_retained=True), WROTE)
+        self.run_parts.add((run_node_key(made_by), REMOVED), [made_by])
 
-    def _add_past(self, job: Key, lineage_sources: Iterable[LineageSource]) -> None:
-        for lineage_source in lineage_sources:
-            item = _bare_item(job, lineage_source.moment, None, failed=not lineage_source.good)
-            self._put_item(
-                SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), gone=True), "c"
-            )
+    def _add_retained_sources(self, job: Key, lineage_sources: Iterable[LineageSource]) -> None:
+        for source in lineage_sources:
+            item = _item_without_lineage(job, source.moment, None, failed=not source.good)
+            self._write_item(SourceItem(item, bool(source.entries), sorted(source.columns), removed=True), "c")
 
     def _name_jobs(self, keys: Iterable[Key]) -> None:
         self.jobs.update(dict.fromkeys(keys, True))
@@ -175,7 +177,7 @@ class Facts:
             self.jobs.setdefault(run.parent.job, False)
         self._name_datasets([*record.inputs, *record.outputs])
         if run.parent.run_id is not None:
-            self.of_runs.add((run_node_key(run.parent.run_id), PARENT), [run.parent.run_id])
+            self.run_parts.add((run_node_key(run.parent.run_id), PARENT), [run.parent.run_id])
         item, lineage_source = item_of_run(run), lineage_source_of_run(run)
         if item is not None and lineage_source is not None:
             self._add_item(item, lineage_source, (run.state, run.streaming))
@@ -188,20 +190,22 @@ class Facts:
         reading = read_job_event(event)
         self._add_item(item_of_event(reading), lineage_source_of_event(reading))
 
-    def _add_item(self, item: FoldItem, lineage_source: LineageSource, stands: Stands | None = None) -> None:
-        self._put_item(
-            SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), stands=stands), "b"
+    def _add_item(self, item: FoldItem, lineage_source: LineageSource, status: RunStatus | None = None) -> None:
+        self._write_item(
+            SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), status=status), "b"
         )
 
-    def _put_item(self, told: SourceItem, order: str) -> None:
-        # At one moment a kept version comes first: what its maker still tells is told within it.
-        self.items.add((job_node_key(told.item.job), *moment_parts(told.item.moment), order), told)
+    def _write_item(self, source_item: SourceItem, order: str) -> None:
+        # At the same moment a retained version sorts first ("a"), because the sources left of its maker belong to it ("c").
+        self.job_items.add(
+            (job_node_key(source_item.item.job), *moment_parts(source_item.item.moment), order), source_item
+        )
 
     def _add_points(self, run: RunReading, moment: Moment) -> None:
         for dataset, write in run.writes.items():
             id_ = dataset_version_id(dataset, run.id)
             made = (write.time, run.id)
-            self.of_runs.add((run_node_key(run.id), WROTE), [*dataset, id_])
+            self.run_parts.add((run_node_key(run.id), WROTE), [*dataset, id_])
             self._add_point(
                 Point(dataset, made, run.id, write.external, id_, run.state, write.schema, write.drops), WROTE
             )
@@ -209,7 +213,7 @@ class Facts:
             self._add_point(Point(dataset, moment, run.id, external), READ)
 
     def _add_dataset_event(self, event: DatasetEvent) -> None:
-        """Specification 5.4: only those that made a version are kept."""
+        # The store keeps only DatasetEvents that made a version (specification 5.4).
         content = version_content(event.time, dataset_of(event).facets)
         self._name_datasets([event.dataset])
         point = Point(
@@ -225,11 +229,11 @@ class Facts:
         self._add_point(point, WROTE)
 
     def _add_point(self, point: Point, kind: str) -> None:
-        # At one moment reads come before versions: only what is less than a run's moment is read (specification 5.2).
-        self.timeline.add((dataset_node_key(point.dataset), *moment_parts(point.moment), kind), point)
+        # At the same moment reads sort before versions: a run reads versions with smaller moments only (specification 5.2).
+        self.dataset_points.add((dataset_node_key(point.dataset), *moment_parts(point.moment), kind), point)
 
 
-def _bare_item(job: Key, moment: Moment, run_id: str | None, *, failed: bool = False) -> FoldItem:
+def _item_without_lineage(job: Key, moment: Moment, run_id: str | None, *, failed: bool = False) -> FoldItem:
     return FoldItem(job, moment, run_id, (), (), known=False, failed=failed, code=None)
 
 

@@ -1,4 +1,4 @@
-"""The rederived graph, as the scans of a store: what :func:`headwater_graph.audit.dump.dump` renders (specification 9)."""
+"""The rederived graph as the scans of a store, which ``headwater_graph.audit.dump`` renders (specification 9)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from headwater_graph.audit.rederive.facts import (
     Facts,
     PartOfRun,
     Point,
+    RunStatus,
     SourceItem,
-    Stands,
 )
 from headwater_graph.audit.rederive.folds import Current, FoldedVersion, JobFold
 from headwater_graph.audit.rederive.spill import Spill, SpillKey, moment_parts
@@ -34,17 +34,17 @@ from headwater_graph.store.port import Scans
 
 
 class VersionRow(Struct, array_like=True):
-    """A job version as the fold left it; ``last`` is (runId, time) of its last run, if that is there ``stands`` how it does."""
+    """A folded job version; ``last`` is (runId, time) of its last run, ``status`` that run's status if the graph has the run."""
 
     version: JobVersion
     end: int | None
     runs: int
     last: tuple[str, int] | None
-    stands: Stands | None
+    status: RunStatus | None
 
 
 class DatasetVersionRow(Struct, array_like=True):
-    """A dataset version; without a moment where nothing in the graph made it."""
+    """A dataset version; its moment is None if neither a run nor an event in the graph made it."""
 
     dataset: Key
     id: str
@@ -54,11 +54,11 @@ class DatasetVersionRow(Struct, array_like=True):
     state: str | None
     schema: str | None
     drops: bool
-    kept: bool
+    is_retained: bool
 
 
 class PlacedEvent(Struct, array_like=True):
-    """A JobEvent of a job at a time, and the version that it belongs to."""
+    """A JobEvent: its job, its time, and the id of the job version that it belongs to."""
 
     job: Key
     time: int
@@ -66,14 +66,14 @@ class PlacedEvent(Struct, array_like=True):
 
 
 class ReadRow(Struct, array_like=True):
-    """A read, and the version that it reads."""
+    """A read, and the id of the version that it reads."""
 
     reader: Point
     version: str
 
 
 class RederivedGraph:
-    """A graph derived from the records in a store; a context, whose files outside memory go when it is left."""
+    """A graph derived from the records in a store; a context manager that deletes its temporary files on exit."""
 
     def __init__(self, store: Scans) -> None:
         self.store = store
@@ -85,19 +85,20 @@ class RederivedGraph:
         self.placed_events = self._exits.enter_context(Spill(PlacedEvent))
         self.currents: dict[Key, Current] = {}
         self._current_versions: dict[Key, str] = {}
-        self._kept_until: dict[Key, int] = {}
+        self._last_living_times: dict[Key, int] = {}
 
     def __enter__(self) -> Self:
         self._exits.enter_context(self.facts)
-        for _, items in self.facts.items.groups():
-            self._fold(told for _, told in items)
-        pasts = dict(self.facts.past_reads)
-        for _, points in self.facts.timeline.groups():
+        for _, items in self.facts.job_items.groups():
+            self._fold(source_item for _, source_item in items)
+        retained_reads = dict(self.facts.retained_reads)
+        for _, points in self.facts.dataset_points.groups():
             rows = iter(point for _, point in points)
             first = next(rows)
-            self._keep_timeline(timeline_of(first.dataset, chain([first], rows), pasts.pop(first.dataset, None)))
-        for dataset, past in pasts.items():
-            self._keep_timeline(timeline_of(dataset, (), past))
+            retained = retained_reads.pop(first.dataset, None)
+            self._add_timeline(timeline_of(first.dataset, chain([first], rows), retained))
+        for dataset, retained_read in retained_reads.items():
+            self._add_timeline(timeline_of(dataset, (), retained_read))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,55 +106,45 @@ class RederivedGraph:
 
     def _fold(self, items: Iterable[SourceItem]) -> None:
         fold = JobFold()
-        for told in items:
-            version, item = fold.add(told), told.item
+        for source_item in items:
+            version, item = fold.add(source_item), source_item.item
             if version is None:
                 pass
             elif item.run_id is None:
                 self.placed_events.add((item.moment[1],), PlacedEvent(item.job, item.moment[0], version))
             else:
-                self.facts.of_runs.add((run_node_key(item.run_id), RAN), [version])
-            self._keep_versions(fold.take_closed())
+                self.facts.run_parts.add((run_node_key(item.run_id), RAN), [version])
+            self._add_job_versions(fold.take_closed())
         current = fold.current()
         if current is not None:
-            self._keep_versions([current.folded])
+            self._add_job_versions([current.folded])
             self.currents[current.folded.version.job] = current
 
-    def _keep_versions(self, versions: Iterable[FoldedVersion]) -> None:
-        for one in versions:
-            last = (one.last[1], one.last[0]) if one.last else None
-            row = VersionRow(one.version, one.end[0] if one.end else None, one.runs, last, one.stands)
-            self.job_versions.add((job_node_key(one.version.job), *moment_parts(one.version.since)), row)
+    def _add_job_versions(self, versions: Iterable[FoldedVersion]) -> None:
+        for folded in versions:
+            last = (folded.last[1], folded.last[0]) if folded.last else None
+            row = VersionRow(folded.version, folded.end[0] if folded.end else None, folded.runs, last, folded.status)
+            self.job_versions.add((job_node_key(folded.version.job), *moment_parts(folded.version.since)), row)
 
-    def _keep_timeline(self, line: Timeline) -> None:
+    def _add_timeline(self, line: Timeline) -> None:
         for point in line.made:
-            self._keep_version(point, point.id or "", point.moment)
-        past = unwritten_version_id(line.dataset, line.past.external) if line.past else None
-        for id_, external in line.unmade.items():
-            point = Point(line.dataset, EARLIEST, None, external, kept=id_ == past)
-            self._keep_version(point, id_, None)
+            self._add_dataset_version(point, point.id or "", point.moment)
+        retained_id = unwritten_version_id(line.dataset, line.retained.external) if line.retained else None
+        for id_, external in line.not_made.items():
+            point = Point(line.dataset, EARLIEST, None, external, is_retained=id_ == retained_id)
+            self._add_dataset_version(point, id_, None)
         for reader, id_ in line.reads:
             run = run_node_key(reader.run_id or "")
             self.reads.add((run,), ReadRow(reader, id_))
-            self.facts.of_runs.add((run, READ), [*line.dataset, id_])
+            self.facts.run_parts.add((run, READ), [*line.dataset, id_])
         if line.current is not None:
             self._current_versions[line.dataset] = line.current
-        if line.kept_until is not None:
-            self._kept_until[line.dataset] = line.kept_until
+        if line.last_living_time is not None:
+            self._last_living_times[line.dataset] = line.last_living_time
 
-    def _keep_version(self, point: Point, id_: str, moment: Moment | None) -> None:
-        row = DatasetVersionRow(
-            point.dataset,
-            id_,
-            moment,
-            point.run_id,
-            point.external,
-            point.state,
-            point.schema,
-            point.drops,
-            point.kept,
-        )
-        self.dataset_versions.add((id_,), row)
+    def _add_dataset_version(self, point: Point, id_: str, moment: Moment | None) -> None:
+        shared = (point.run_id, point.external, point.state, point.schema, point.drops, point.is_retained)
+        self.dataset_versions.add((id_,), DatasetVersionRow(point.dataset, id_, moment, *shared))
 
     # -- the scans of the dump ------------------------------------------------------------------------------------
 
@@ -171,7 +162,7 @@ class RederivedGraph:
         return scans[name]()
 
     def jobs_with_sources(self) -> Iterator[JobWithSources]:
-        """Yield the jobs that have a current version, with what is told of their lineage."""
+        """Yield the jobs that have a current version, with the sources of their lineage."""
         return jobs_with_sources(self.store, self.currents.values())
 
     def _jobs(self) -> Iterator[Row]:
@@ -186,12 +177,12 @@ class RederivedGraph:
             yield {"key": key, "record": record, "current": current, "dropped": self._dropped(key), "aliases": aliases}
 
     def _dropped(self, key: Key) -> bool:
-        """Specification 7: dropped, unless a version that does not itself say DROP came after the facet that does."""
-        told = self.facts.drop_reported.get(key)
-        return told is not None and self._kept_until.get(key, told) <= told
+        """Return whether a dataset is dropped: no version that does not itself say DROP follows the DROP (specification 7)."""
+        dropped_at = self.facts.drop_reported.get(key)
+        return dropped_at is not None and self._last_living_times.get(key, dropped_at) <= dropped_at
 
     def records(self, scan: str, named: Iterable[Key]) -> Iterator[tuple[Key, bytes | None]]:
-        """Yield jobs or datasets with their stored records, and those that are named but have none."""
+        """Yield jobs or datasets with their stored records, then the named ones that have no record."""
         seen = set()
         for row in self.store.scan(scan):
             if row["record"]:
@@ -242,32 +233,32 @@ class RederivedGraph:
 
     def runs(self) -> Iterator[tuple[str, bytes | None, dict[str, list[PartOfRun]]]]:
         """Yield (runId, record, parts by kind) of every run; placeholders, which only parent facets name, have no record."""
-        parts_of_runs = ((run, list(parts)) for run, parts in self.facts.of_runs.groups())
-        for row, told in _paired(self.store.scan("check/runs"), parts_of_runs):
+        parts_of_runs = ((run, list(parts)) for run, parts in self.facts.run_parts.groups())
+        for row, keyed_parts in _paired(self.store.scan("check/runs"), parts_of_runs):
             parts: dict[str, list[PartOfRun]] = {}
-            for key, part in told:
+            for key, part in keyed_parts:
                 parts.setdefault(key[1], []).append(part)
-            yield (row["id"], row["record"], parts) if row else (_id_told(parts), None, parts)
+            yield (row["id"], row["record"], parts) if row else (_placeholder_id(parts), None, parts)
 
 
-def _id_told(parts: dict[str, list[PartOfRun]]) -> str:
+def _placeholder_id(parts: dict[str, list[PartOfRun]]) -> str:
     return (parts.get(PARENT) or parts[REMOVED])[0][0]
 
 
-ToldParts: TypeAlias = list[tuple[SpillKey, PartOfRun]]
+RunParts: TypeAlias = list[tuple[SpillKey, PartOfRun]]
 
 
-def _paired(runs: Iterator[Row], told: Iterator[tuple[str, ToldParts]]) -> Iterator[tuple[Row | None, ToldParts]]:
-    """Yield runs with what is told of them, both sorted by the run's hash; either may lack the other."""
-    run, parts = next(runs, None), next(told, None)
-    while run is not None or parts is not None:
+def _paired(runs: Iterator[Row], groups: Iterator[tuple[str, RunParts]]) -> Iterator[tuple[Row | None, RunParts]]:
+    """Yield runs with their parts, both sorted by the run's hash; a run may have no parts, and parts may have no run."""
+    run, group = next(runs, None), next(groups, None)
+    while run is not None or group is not None:
         hash_ = run_node_key(run["id"]) if run else None
-        if parts is None or (hash_ is not None and hash_ < parts[0]):
+        if group is None or (hash_ is not None and hash_ < group[0]):
             yield run, []
             run = next(runs, None)
-        elif hash_ is None or parts[0] < hash_:
-            yield None, parts[1]
-            parts = next(told, None)
+        elif hash_ is None or group[0] < hash_:
+            yield None, group[1]
+            group = next(groups, None)
         else:
-            yield run, parts[1]
-            run, parts = next(runs, None), next(told, None)
+            yield run, group[1]
+            run, group = next(runs, None), next(groups, None)

@@ -1,6 +1,6 @@
-"""What the dump doesn't show of a stored graph, line by line, and the same of a rederived one.
+"""The content of a graph that its dump does not show, line by line: of the stored graph and of the rederived one.
 
-Properties of nodes that questions read, moments that later settling reads, edges that stand for what the dump takes from
+These are node properties that queries read, moments that later batches read, and edges that repeat what the dump takes from
 elsewhere. A line is canonical JSON with a ``kind`` that names the node or edge.
 """
 
@@ -29,7 +29,7 @@ from headwater_graph.store.port import Scans
 
 
 def stored_lines(store: Scans) -> Iterator[bytes]:
-    """Yield the lines of what a store holds besides its dump, unsorted."""
+    """Yield, unsorted, the lines of what a store contains besides its dump."""
     for kind, scan, _ in _KINDS:
         properties_of = _DERIVED_PROPERTIES.get(scan)
         parameters = {"properties": list(properties_of("{}"))} if properties_of else {}
@@ -45,24 +45,24 @@ _DERIVED_PROPERTIES: dict[str, Callable[[str], Row]] = {
 
 
 def rederived_lines(graph: RederivedGraph) -> Iterator[bytes]:
-    """Yield the lines of what a store should hold besides its dump, unsorted."""
+    """Yield, unsorted, the lines of what a store should contain besides its dump."""
     for kind, _, derive in _KINDS:
         for row in derive(graph):
             yield _line(kind, row)
 
 
 def _line(kind: str, row: Row) -> bytes:
-    told = {name: sorted(value) if name in _SETS else value for name, value in row.items()}
-    there = {name: value for name, value in told.items() if value is not None and value is not False and value != []}
-    return (canonical({"kind": kind} | there) + "\n").encode()
+    members = {name: sorted(value) if name in _SETS else value for name, value in row.items()}
+    present = {k: v for k, v in members.items() if v is not None and v is not False and v != []}
+    return (canonical({"kind": kind} | present) + "\n").encode()
 
 
 _SETS = frozenset(("runOf", "parents", "parentJobs", "of", "inputs", "outputs", "aliases"))
-"""Members whose order means nothing."""
+"""Members whose order has no meaning."""
 
 
 def _shortened(row: Row) -> Row:
-    """Return a stored row with facets as a digest, and texts of moments as long as an index holds them."""
+    """Return a stored row with a digest of its facets, and with texts of moments truncated as in an index."""
     row = {**row, **dict(row.get("properties", ()))}
     row.pop("properties", None)
     if "facets" in row:
@@ -123,9 +123,9 @@ _OF_RUN = (
 def _runs(graph: RederivedGraph) -> Iterator[Row]:
     for id_, packed, parts in graph.runs():
         if packed is None:
-            told = parts.get(REMOVED, [])
-            made = any(len(part) > 1 for part in told)
-            yield {"id": id_, "placeholder": True, "removed": bool(told), "made": made}
+            removed = parts.get(REMOVED, [])
+            made = any(len(part) > 1 for part in removed)
+            yield {"id": id_, "placeholder": True, "removed": bool(removed), "made": made}
             continue
         run = read_run(id_, unpack(packed, RunRecord))
         row = run_row(run, packed)
@@ -153,8 +153,8 @@ def _job_versions(graph: RederivedGraph) -> Iterator[Row]:
             "outputs": [list(key) for key in version.outputs],
             "lastRun": row.last[0] if row.last else None,
             "lastRunAt": row.last[1] if row.last else None,
-            "lastRunState": row.stands[0] if row.stands else None,
-            "lastRunStreaming": row.stands[1] if row.stands else None,
+            "lastRunState": row.status[0] if row.status else None,
+            "lastRunStreaming": row.status[1] if row.status else None,
             "retainedNumber": version.retained.number if version.retained else None,
         }
 
@@ -167,7 +167,7 @@ def _dataset_versions(graph: RederivedGraph) -> Iterator[Row]:
             "at": row.moment[0] if row.moment else None,
             "tie": row.moment[1][:TIE_LENGTH] if row.moment else None,
             "drops": row.drops,
-            "retained": row.kept,
+            "retained": row.is_retained,
         }
 
 
@@ -191,14 +191,14 @@ def _fields(graph: RederivedGraph) -> Iterator[Row]:
 
 def _reads(graph: RederivedGraph) -> Iterator[Row]:
     for _, row in graph.reads:
-        reader, named = row.reader, row.reader.external
+        reader, external = row.reader, row.reader.external
         yield {
             "run": reader.run_id,
             "version": row.version,
             "dataset": dataset_node_key(reader.dataset),
-            "moment": reader.moment[0] if named is None else None,
-            "exactMoment": None if named is None else reader.moment[0],
-            "externalKey": None if named is None else node_key("external", named),
+            "moment": reader.moment[0] if external is None else None,
+            "exactMoment": None if external is None else reader.moment[0],
+            "externalKey": None if external is None else node_key("external", external),
         }
 
 

@@ -1,4 +1,4 @@
-"""Rows sorted outside memory: added in any order, read back in the order of their keys as often as needed."""
+"""Rows sorted outside memory: added in any order, then read in the order of their keys, as often as needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headwater_graph.audit.sorted_lines import SortedLines
 from headwater_graph.model.values import Moment
 
 SpillKey: TypeAlias = tuple[str, ...]
-"""What a row is sorted by, part by part, each by code point; no part holds a control character."""
+"""The key that rows are sorted by: part by part, each by code point. No part contains a control character."""
 
 Payload = TypeVar("Payload")
 
@@ -20,12 +20,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def moment_parts(moment: Moment) -> SpillKey:
-    """Return a moment as parts of a key; the texts of moments hold no control characters (specification 1.2, 2.1)."""
+    """Return a moment as parts of a key; its text contains no control characters (specification 1.2, 2.1)."""
     return (f"{moment[0] + 10**18:020d}", moment[1])
 
 
 class Spill(Generic[Payload]):
-    """Rows of one type of payload under keys; a context that deletes its files when left."""
+    """Rows with keys and payloads of one type; a context manager that deletes its files on exit."""
 
     def __init__(self, payload: type[Payload]) -> None:
         self._decode = msgspec.json.Decoder(payload).decode
@@ -38,8 +38,8 @@ class Spill(Generic[Payload]):
         self._lines.__exit__()
 
     def add(self, key: SpillKey, payload: Payload) -> None:
-        """Add one row; rows of equal keys are sorted by their payloads."""
-        # The separator sorts before all that a part may hold, so bytes sort as the parts do.
+        """Add a row; rows with equal keys are sorted by their payloads."""
+        # The separator sorts before every character of a part, so bytes sort in the order of the parts.
         self._lines.add(b"%b\x02%b\n" % ("\x01".join(key).encode(), _encode(payload)))
 
     def __iter__(self) -> Iterator[tuple[SpillKey, Payload]]:

@@ -1,4 +1,4 @@
-"""A dataset's versions and reads, by moment: which run read which version, what is current, what is dropped (specification 5, 7)."""
+"""A dataset's versions and reads, by moment: which run read which version, and which version is current (specification 5, 7)."""
 
 from __future__ import annotations
 
@@ -14,48 +14,51 @@ from headwater_graph.rules.dataset_versions import unwritten_version_id
 
 @dataclass(slots=True)
 class Timeline:
-    """What comes of one dataset's points: ``reads`` are (point, version id), ``unmade`` version id -> the external version.
+    """The versions and resolved reads of one dataset.
 
-    ``kept_until`` is the greatest time of a version that does not itself say DROP (specification 7).
+    ``reads`` are (point, version id); ``not_made`` maps the id of each version that is read but that no run or event made to
+    its external version; ``last_living_time`` is the greatest time of a version that does not itself say DROP
+    (specification 7).
     """
 
     dataset: Key
     reads: list[tuple[Point, str]] = field(default_factory=list)
     made: list[Point] = field(default_factory=list)
-    unmade: dict[str, str | None] = field(default_factory=dict)
-    past: RetainedRead | None = None
+    not_made: dict[str, str | None] = field(default_factory=dict)
+    retained: RetainedRead | None = None
     current: str | None = None
-    kept_until: int | None = None
+    last_living_time: int | None = None
 
 
-def timeline_of(dataset: Key, points: Iterable[Point], past: RetainedRead | None = None) -> Timeline:
-    """Resolve the reads of a dataset among its versions.
+def timeline_of(dataset: Key, points: Iterable[Point], retained: RetainedRead | None = None) -> Timeline:
+    """Return the timeline of a dataset.
 
-    Points come by moment, and reads before versions where these tie; ``past`` is a read that is kept (specification 7).
+    Points are sorted by moment, reads before versions of the same moment; ``retained`` is the read that retention has kept
+    (specification 7).
     """
-    line = Timeline(dataset, past=past)
-    exactly = []
+    line = Timeline(dataset, retained=retained)
+    exact_readers = []
     for point in points:
         if point.id is not None:
             line.made.append(point)
         elif point.external is not None:
-            exactly.append(point)
+            exact_readers.append(point)
         else:
             line.reads.append((point, _version_before(line.made, point)))
     externals = _by_external(line.made)
-    for point in exactly:
+    for point in exact_readers:
         line.reads.append((point, _exact_version(externals, point)))
-    _finish(line, exactly)
+    _finish(line, exact_readers)
     return line
 
 
 def _version_before(made: list[Point], reader: Point) -> str:
-    """Specification 5.2: the last version so far that the reader did not make."""
+    """Return the last version so far that the reader did not make (specification 5.2)."""
     return _last_of_others(made, reader) or unwritten_version_id(reader.dataset, None)
 
 
 def _last_of_others(made: list[Point], reader: Point) -> str | None:
-    # A run makes one version of a dataset at most, so of two one is another's.
+    # A run makes at most one version of a dataset, so of the last two at least one is by another run.
     return next((version.id for version in reversed(made[-2:]) if version.run_id != reader.run_id), None)
 
 
@@ -68,31 +71,31 @@ def _by_external(made: Iterable[Point]) -> dict[str, list[Point]]:
 
 
 def _exact_version(externals: dict[str, list[Point]], reader: Point) -> str:
-    """Specification 5.3: of those that carry the same external version the last before the reader, else the last."""
+    """Return the last version before the reader that carries the same external version, else the last (specification 5.3)."""
     made = externals.get(reader.external or "", [])
     before = made[: bisect_left(made, reader.moment, key=lambda version: version.moment)]
     id_ = _last_of_others(before, reader) or _last_of_others(made, reader)
     return id_ or unwritten_version_id(reader.dataset, reader.external)
 
 
-def _finish(line: Timeline, exactly: list[Point]) -> None:
+def _finish(line: Timeline, exact_readers: list[Point]) -> None:
     made_ids = {point.id for point in line.made}
     for point, id_ in line.reads:
         if id_ not in made_ids:
-            line.unmade[id_] = point.external
-    if line.past is not None:
-        line.unmade[unwritten_version_id(line.dataset, line.past.external)] = line.past.external
-    line.current = _current(line, exactly)
-    line.kept_until = max((point.moment[0] for point in line.made if not point.drops), default=None)
+            line.not_made[id_] = point.external
+    if line.retained is not None:
+        line.not_made[unwritten_version_id(line.dataset, line.retained.external)] = line.retained.external
+    line.current = _current(line, exact_readers)
+    line.last_living_time = max((point.moment[0] for point in line.made if not point.drops), default=None)
 
 
-def _current(line: Timeline, exactly: list[Point]) -> str | None:
-    """Specification 5.5."""
+def _current(line: Timeline, exact_readers: list[Point]) -> str | None:
+    """Return the id of the current version (specification 5.5); None if there is none."""
     if line.made:
         return line.made[-1].id
-    named = [(point.moment, point.external) for point in exactly[-1:]]
-    if line.past is not None and line.past.external is not None:
-        named.append((line.past.moment, line.past.external))
+    named = [(point.moment, point.external) for point in exact_readers[-1:]]
+    if line.retained is not None and line.retained.external is not None:
+        named.append((line.retained.moment, line.retained.external))
     if named:
         return unwritten_version_id(line.dataset, max(named)[1])
-    return initial_version_id(line.dataset) if line.reads or line.past else None
+    return initial_version_id(line.dataset) if line.reads or line.retained else None
