@@ -1,11 +1,12 @@
-"""A batch read in parts that stay below a number of bytes, however many messages Spark has planned for it.
+"""Read a batch in parts that stay below a number of bytes, whatever number of messages Spark has planned for it.
 
-Spark bounds a batch by messages. Each task therefore stops at its share of the bytes and says how far it came
-(`headwater_consumer.partition.PartitionStatistics`); what is left of the batch is read by its offsets, part after part. Parts after the
-first are as large as the weight of the messages before them suggests, so that tasks seldom have to stop. Where memory is
-short nevertheless, a part is read again in smaller ones, down to a single message.
+Theory of operation. Spark limits a batch by its number of messages. So each task stops at its share of the bytes and
+reports how far it came (``PartitionStatistics``), and the rest of the batch is read by its offsets, part by part. The
+size of later parts is estimated from the messages read before, so that tasks seldom have to stop. If memory is short
+nevertheless, a part is read again in smaller parts, down to a single message.
 
-Where a batch is divided makes no difference to the graph, and it counts as done with its last part alone.
+The graph does not depend on where a batch is divided (specification, theory of operation). A batch is done only with
+its last part.
 """
 
 from __future__ import annotations

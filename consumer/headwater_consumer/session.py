@@ -76,7 +76,7 @@ def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) ->
         "spark.jars": ",".join(map(str, jars)),
         "spark.driver.memory": settings.spark_driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} {' '.join(_JAVA)}",
-        # A batch's result is merged rows, bounded by the bytes that are read at a time, and dead letters, bounded by PartitionLimits.
+        # The result of a batch is bounded: merged rows by the bytes read at a time, dead letters by PartitionLimits.
         "spark.driver.maxResultSize": "0",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
         "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
