@@ -43,7 +43,7 @@ def list_letters(code: str | None, limit: int, as_json: bool) -> None:
         codes[letter.code] += 1
         if not limit or shown < limit:
             shown += 1
-            click.echo(json.dumps(told(letter)) if as_json else _line(letter))
+            click.echo(json.dumps(letter_value(letter)) if as_json else _line(letter))
     if as_json:
         return
     total = sum(codes.values())
@@ -60,7 +60,7 @@ def show(letter: str, raw: bool, as_json: bool) -> None:
     """Show one dead letter: the message as it came, and why it could not be used."""
     client, topic = where()
     wanted = identity_of(letter)
-    found = next((one for one in distinct_letters(client, topic) if one.identity == wanted), None)
+    found = next((letter for letter in distinct_letters(client, topic) if letter.identity == wanted), None)
     if found is None:
         raise ConfigError(f"no dead letter on {topic} came from {letter}: `headwater dlq list` lists them")
     if raw:
@@ -71,7 +71,7 @@ def show(letter: str, raw: bool, as_json: bool) -> None:
             )
         sys.stdout.buffer.write(message.value or b"")
     elif as_json:
-        click.echo(json.dumps(told(found) | _whole(found)))
+        click.echo(json.dumps(letter_value(found) | _whole(found)))
     else:
         _print(found)
 
@@ -90,21 +90,21 @@ def redrive(letters: tuple[str, ...], code: str | None, everything: bool, as_jso
         raise click.UsageError("name letters, or give --code or --all")
     client, topic = where()
     wanted = {identity_of(letter) for letter in letters}
-    chosen = (one for one in distinct_letters(client, topic, code) if not wanted or one.identity in wanted)
-    gone = set[Identity]()
-    sent = send_back(client, chosen, missing=lambda letter: gone.add(letter.identity))
+    chosen = (letter for letter in distinct_letters(client, topic, code) if not wanted or letter.identity in wanted)
+    deleted = set[Identity]()
+    sent = send_back(client, chosen, missing=lambda letter: deleted.add(letter.identity))
     click.echo(json.dumps({"redriven": len(sent)}) if as_json else f"{len(sent)} messages sent back")
-    if missing := wanted - sent - gone:
+    if missing := wanted - sent - deleted:
         raise ConfigError(f"no dead letter on {topic} came from {_names(missing)}: `headwater dlq list` lists them")
-    if gone:
+    if deleted:
         raise ConfigError(
-            f"reduced letters of which Kafka has deleted the messages can't be sent back: {_names(gone)}. "
+            f"reduced letters of which Kafka has deleted the messages can't be sent back: {_names(deleted)}. "
             "If an archive has them, `headwater replay --archive` sends them again"
         )
 
 
 def _names(letters: set[Identity]) -> str:
-    return ", ".join("/".join(map(str, one)) for one in sorted(letters))
+    return ", ".join("/".join(map(str, letter)) for letter in sorted(letters))
 
 
 def identity_of(text: str) -> Identity:
@@ -115,7 +115,7 @@ def identity_of(text: str) -> Identity:
     raise ConfigError(f"{text!r} is no dead letter's place: write TOPIC/PARTITION/OFFSET, as `headwater dlq list` does")
 
 
-def told(letter: DeadLetter) -> dict[str, Any]:
+def letter_value(letter: DeadLetter) -> dict[str, Any]:
     """Return what a list says about a letter, as JSON has it."""
     topic, partition, offset = letter.identity
     return {
@@ -135,7 +135,7 @@ def where() -> tuple[Client, str]:
 
 
 def _line(letter: DeadLetter) -> str:
-    shown = told(letter)
+    shown = letter_value(letter)
     detail = letter.detail if len(letter.detail) <= _WIDTH else letter.detail[: _WIDTH - 1] + "…"
     return _tame(f"{shown['letter']}  {letter.time:%Y-%m-%d %H:%M:%S}  {letter.code}  {shown['bytes']} bytes  {detail}")
 
@@ -161,7 +161,7 @@ def _tame(text: object) -> str:
 
 
 def _print(letter: DeadLetter) -> None:
-    for name, value in (told(letter) | _whole(letter)).items():
+    for name, value in (letter_value(letter) | _whole(letter)).items():
         match name:
             case "headers":
                 for header, text in value:

@@ -23,7 +23,7 @@ from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, p
 from .consume import settings_of
 
 State: TypeAlias = Literal["yes", "no", "away"]
-_MARKS: dict[State, tuple[str, str]] = {"yes": ("ok", "green"), "no": ("--", "yellow"), "away": ("!!", "red")}
+_SYMBOLS: dict[State, tuple[str, str]] = {"yes": ("ok", "green"), "no": ("--", "yellow"), "away": ("!!", "red")}
 
 LOSSES_SHOWN = 8
 """How many of the recorded losses are named, the latest."""
@@ -35,7 +35,7 @@ class Check:
 
     name: str
     state: State
-    told: str
+    text: str
 
 
 @click.command()
@@ -49,7 +49,7 @@ def doctor(as_json: bool) -> int:
     checks = list(checks_of(loaded.settings))
     if as_json:
         settings = [dataclasses.asdict(setting) for setting in _shown(loaded)]
-        click.echo(json.dumps({"settings": settings, "checks": [dataclasses.asdict(one) for one in checks]}))
+        click.echo(json.dumps({"settings": settings, "checks": [dataclasses.asdict(check) for check in checks]}))
     else:
         _print(loaded, checks)
     states = {check.state for check in checks}
@@ -61,14 +61,14 @@ def checks_of(settings: ConsumerSettings) -> Iterator[Check]:
     yield Check("versions", "yes", f"headwater {version('headwater')}, Python {platform.python_version()}")
     client = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
     steps: dict[str, Callable[[], str]] = {
-        "Kafka": lambda: kafka_told(settings, client),
+        "Kafka": lambda: kafka_status(settings, client),
         **_registry_step(settings),
-        "Neo4j": lambda: neo4j_told(settings),
-        "Spark": lambda: spark_told(settings),
+        "Neo4j": lambda: neo4j_status(settings),
+        "Spark": lambda: spark_status(settings),
     }
     for name, step in steps.items():
         check = _checked(name, step)
-        yield dataclasses.replace(check, told=Redaction().text(check.told))
+        yield dataclasses.replace(check, text=Redaction().text(check.text))
 
 
 def _checked(name: str, step: Callable[[], str]) -> Check:
@@ -80,7 +80,7 @@ def _checked(name: str, step: Callable[[], str]) -> Check:
         return Check(name, "no", str(fault))
 
 
-def kafka_told(settings: ConsumerSettings, client: Client) -> str:
+def kafka_status(settings: ConsumerSettings, client: Client) -> str:
     """Tell what Kafka says of the topics; raises ServerUnavailable, ConfigError where the topic is missing."""
     if settings.kafka_bootstrap_servers == NOT_SET:
         raise _unknown("Kafka", "HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
@@ -104,7 +104,7 @@ def _registry_step(settings: ConsumerSettings) -> dict[str, Callable[[], str]]:
     return {"Registry": lambda: f"answers at {found.url}; subjects: {HttpSchemas(found).subjects()}"}
 
 
-def neo4j_told(settings: ConsumerSettings) -> str:
+def neo4j_status(settings: ConsumerSettings) -> str:
     """Tell what is in the graph; raises ServerUnavailable, ConfigError where it has no schema."""
     from headwater_graph.queries.reader import Neo4jReader
     from headwater_graph.settings import graph_settings
@@ -114,13 +114,13 @@ def neo4j_told(settings: ConsumerSettings) -> str:
     query = (files(__package__) / "doctor.cypher").read_text(encoding="utf-8")
     with Neo4jReader(graph_settings(**settings.neo4j())) as reader:
         found = reader.run(query, {})[0]
-    told = f"answers at {settings.neo4j_uri} ({found['server']})"
+    text = f"answers at {settings.neo4j_uri} ({found['server']})"
     if found["schema"] is None:
-        raise ConfigError(f"{told}, but the graph has no schema: `headwater graph init` makes it")
+        raise ConfigError(f"{text}, but the graph has no schema: `headwater graph init` makes it")
     writer = "nothing is written yet"
     if found["holder"] is not None:
         writer = f"batch {found['batch']} was written at {found['at']} by {found['holder']}"
-    return f"{told}; schema {found['schema']}; {writer}; {found['deferred_work']} pieces of deferred work{_lost(found['losses'])}"
+    return f"{text}; schema {found['schema']}; {writer}; {found['deferred_work']} pieces of deferred work{_lost(found['losses'])}"
 
 
 def _lost(recorded: str | None) -> str:
@@ -136,7 +136,7 @@ def _lost(recorded: str | None) -> str:
     return f"; {total} messages were deleted by Kafka before they were in the graph: offsets {', '.join(last)}{more}"
 
 
-def spark_told(settings: ConsumerSettings) -> str:
+def spark_status(settings: ConsumerSettings) -> str:
     """Tell what `headwater consume` would run on; raises ConfigError where something is missing."""
     if find_spec("pyspark") is None:
         return "not installed; only `headwater consume` needs it: pip install 'headwater[consumer]'"
@@ -175,5 +175,5 @@ def _print(loaded: Loaded, checks: list[Check]) -> None:
         click.echo(f"{setting.variable:{width}}  {value}" + click.style(origin, fg="cyan"))
     click.echo()
     for check in checks:
-        mark, colour = _MARKS[check.state]
-        click.echo(f"{click.style(mark, fg=colour)}  {check.name:8} {check.told}")
+        symbol, colour = _SYMBOLS[check.state]
+        click.echo(f"{click.style(symbol, fg=colour)}  {check.name:8} {check.text}")

@@ -58,7 +58,7 @@ def cause_of(fault: BaseException | str) -> str:
     lines = [line.strip() for line in _text(fault).splitlines()]
     said = [line for line in lines if line and not line.startswith(("at ", "===", "... "))]
     if not said:
-        return type(fault).__name__ if isinstance(fault, BaseException) else "no reason told"
+        return type(fault).__name__ if isinstance(fault, BaseException) else "no reason given"
     causes = [line.removeprefix(_CAUSED_BY) for line in said if line.startswith(_CAUSED_BY)]
     first = said[0]
     if first.startswith(_WRAPPINGS) or "Job aborted" in first:

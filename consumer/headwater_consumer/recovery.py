@@ -92,7 +92,7 @@ def _read(files: _Files) -> Checkpoint:
     return Checkpoint(begun, before, _planned(files, batch), query, batch)
 
 
-def planned_stretch(spark: SparkSession, path: str, topic: str, batch: int) -> OffsetRanges:
+def planned_ranges(spark: SparkSession, path: str, topic: str, batch: int) -> OffsetRanges:
     """Return the offsets of a topic that Spark has planned for a batch, as its checkpoint says before the batch is read."""
     files = _Files(spark, path)
     begun = _offsets(files.text("sources/0/0").rpartition("\n")[2]).get(topic, {})

@@ -55,7 +55,7 @@ def spark_session(
             session = builder.getOrCreate()
         except PySparkRuntimeError as fault:
             raise ConfigError(f"Spark does not start: is there a Java of 17 or newer? ({fault})") from fault
-        _keep_quiet(session)
+        _silence(session)
         try:
             yield session
         finally:
@@ -63,7 +63,7 @@ def spark_session(
                 session.stop()
 
 
-def _keep_quiet(session: SparkSession) -> None:
+def _silence(session: SparkSession) -> None:
     """Keep PySpark from printing a traceback where Java ends: `headwater_consumer.faults` says so in one line."""
     server = getattr(session.sparkContext, "_accumulatorServer", None)
     if server is not None:

@@ -25,7 +25,7 @@ from headwater_consumer.losses import lost_messages, refusal
 from headwater_consumer.partition import READ_DDL, TAGGED_DDL, PartitionLimits, tag_partition, tag_partition_with
 from headwater_consumer.parts import Parts, Planned, share_of
 from headwater_consumer.progress import ProgressLog
-from headwater_consumer.recovery import Checkpoint, OffsetRanges, planned_stretch, portions
+from headwater_consumer.recovery import Checkpoint, OffsetRanges, planned_ranges, portions
 from headwater_consumer.starting import SameTopic, Start, find_start
 from headwater_consumer.write_behind import WriteBehind
 from headwater_graph.store.writer_node import CommittedOffsets
@@ -228,7 +228,7 @@ class Stream:
         return Planned(frame, batch_id, lambda: ranges, query_id)
 
     def _parts_of_batch(self, frame: Any, batch_id: int) -> Iterator[Batch]:
-        ranges = partial(planned_stretch, self._spark, self._checkpoint, self._settings.kafka_topic, batch_id)
+        ranges = partial(planned_ranges, self._spark, self._checkpoint, self._settings.kafka_topic, batch_id)
         return self._parts.read(Planned(frame, batch_id, ranges))
 
     def _run_once(self, available_now: bool) -> bool:
@@ -255,8 +255,8 @@ class Stream:
         """Raise StreamFailed where Java has ended: the batch that it ended over may know more than that."""
         ended = end_of_java(fault)
         if ended is not None:
-            told = self._batches.failure_of_reading(READING_ENDS)
-            raise (told if isinstance(told, StreamFailed) else StreamFailed(ended)) from fault
+            reported = self._batches.failure_of_reading(READING_ENDS)
+            raise (reported if isinstance(reported, StreamFailed) else StreamFailed(ended)) from fault
 
     def _start(self, available_now: bool) -> StreamingQuery:
         topic = self._settings.kafka_topic

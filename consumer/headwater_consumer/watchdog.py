@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headwater.consumer")
 
-LOOK = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks."""
 
 ABANDONED = 4
@@ -47,14 +47,14 @@ class Watchdog:
         *,
         java_end: Callable[[], str | None] = end_of_java,
         end: Callable[[], None] = end_process,
-        look: float = LOOK,
+        poll_seconds: float = POLL_SECONDS,
     ) -> None:
         self._status = status
         self._stop = stop
         self._drain_timeout = drain_timeout
         self._java_end = java_end
         self._end = end
-        self._look = look
+        self._poll_seconds = poll_seconds
         self._done = threading.Event()
         self._stuck: str | None = None
         self._thread = threading.Thread(target=self._watch, name="headwater-watchdog", daemon=True)
@@ -70,9 +70,9 @@ class Watchdog:
     def _watch(self) -> None:
         reason = None
         while reason is None:
-            if self._done.wait(self._look):
+            if self._done.wait(self._poll_seconds):
                 return
-            self._tell_if_stuck()
+            self._report_if_stuck()
             reason = "asked to stop" if self._stop.is_set() else self._java_end()
         if not self._done.wait(self._drain_timeout):
             left = ", ".join(self._status.under_way()) or "nothing under way"
@@ -82,7 +82,7 @@ class Watchdog:
             )
             self._end()
 
-    def _tell_if_stuck(self) -> None:
+    def _report_if_stuck(self) -> None:
         stuck = self._status.stuck()
         if stuck and not self._stuck:
             logger.warning("the batch under way makes no progress", extra={"reason": stuck})

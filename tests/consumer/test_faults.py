@@ -42,7 +42,7 @@ def test_a_plain_fault_is_told_as_it_is() -> None:
     )
     assert cause_of(OSError("disk full")) == "disk full"
     assert cause_of(KeyError()) == "KeyError"
-    assert cause_of("") == "no reason told"
+    assert cause_of("") == "no reason given"
 
 
 @pytest.mark.parametrize(

@@ -154,8 +154,8 @@ def test_the_doctor_checks_a_configured_registry(servers: Servers, monkeypatch: 
     registry = Registry({1: AVRO})
     with served(registry) as address:
         monkeypatch.setenv("HEADWATER_SCHEMA_REGISTRY_URL", address)
-        assert told()[1] == {"name": "Registry", "state": "yes", "told": f"answers at {address}; subjects: 1"}
+        assert told()[1] == {"name": "Registry", "state": "yes", "text": f"answers at {address}; subjects: 1"}
         registry.status = 401
         code, check = told()
         assert (code, check["state"]) == (3, "away")
-        assert "HEADWATER_SCHEMA_REGISTRY_USER" in check["told"]
+        assert "HEADWATER_SCHEMA_REGISTRY_USER" in check["text"]

@@ -29,7 +29,7 @@ class Process:
             drain_timeout,
             java_end=lambda: self.java_end,
             end=self.ended.set,
-            look=0.01,
+            poll_seconds=0.01,
         )
 
 

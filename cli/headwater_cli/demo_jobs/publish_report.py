@@ -17,7 +17,7 @@ client = OpenLineageClient()
 run, job = Run(str(generate_new_uuid())), Job("reporting", "publish_report")
 
 
-def tell(state: RunState, inputs: list[InputDataset], outputs: list[OutputDataset]) -> None:
+def emit(state: RunState, inputs: list[InputDataset], outputs: list[OutputDataset]) -> None:
     """Send one event of this run."""
     event = RunEvent(
         eventTime=datetime.now(UTC).isoformat(),
@@ -31,12 +31,12 @@ def tell(state: RunState, inputs: list[InputDataset], outputs: list[OutputDatase
     client.emit(event)
 
 
-tell(RunState.START, [InputDataset("file", str(table))], [])
+emit(RunState.START, [InputDataset("file", str(table))], [])
 rows = pyarrow.parquet.read_table(table).to_pylist()
 report.parent.mkdir(parents=True, exist_ok=True)
 with report.open("w", newline="") as file:
     writer = csv.DictWriter(file, ["country", "day", "revenue", "buyers"])
     writer.writeheader()
     writer.writerows(sorted(rows, key=lambda row: (row["country"], row["day"])))
-tell(RunState.COMPLETE, [], [OutputDataset("file", str(report))])
+emit(RunState.COMPLETE, [], [OutputDataset("file", str(report))])
 client.close()

@@ -131,12 +131,12 @@ class ColumnTraversal(Traversal):
         return self.reader.rows("columns/derived_from_columns", keys=whole, rows=self.limits.rows)
 
 
-def _equivalence(one: Node, other: Node, kind: str) -> Edge:
+def _equivalence(node: Node, other: Node, kind: str) -> Edge:
     """Return the edge between two equivalent fields: from ``*`` to the column; between aliases in the order of the names."""
     if kind == "covers":
-        first, second = (one, other) if one.name[2] == WHOLE else (other, one)
+        first, second = (node, other) if node.name[2] == WHOLE else (other, node)
     else:
-        first, second = sorted((one, other), key=lambda node: node.name)
+        first, second = sorted((node, other), key=lambda node: node.name)
     return Edge(first.key, second.key, kind)
 
 
