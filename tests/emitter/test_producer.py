@@ -180,6 +180,6 @@ def test_no_version_of_a_facet_is_written_by_hand() -> None:
         path.relative_to(root).as_posix() for path in root.rglob("*.py") if "openlineage.io/spec" in path.read_text()
     }
     # The facet of shortened events is made where openlineage-python's classes are not loaded.
-    assert named <= {"transport/budget.py"}
+    assert named <= {"transport/preparation/size_budget.py"}
     budget = (root / "transport" / "budget.py").read_text()
     assert facet_schema("run", "headwater_cut") in budget or "openlineage.io/spec" not in budget

@@ -236,7 +236,7 @@ def test_topics_are_not_created_without_kafka_or_with_wrong_settings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main = script("make_topics")["main"]
-    monkeypatch.setattr(brokers, "PATIENCE", 0.5)
+    monkeypatch.setattr(brokers, "REQUEST_TIMEOUT", 0.5)
     monkeypatch.setattr(sys, "argv", ["make-topics", "--partitions", "1", "--replicas", "1", "--config", "a=b"])
     monkeypatch.setenv("HEADWATER_KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:1")
     assert main() == 3

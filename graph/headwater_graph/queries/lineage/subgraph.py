@@ -85,7 +85,7 @@ def read_subgraph(
 
 
 def _subgraph(row: Row) -> Subgraph:
-    summaries = summaries_of(row["summarys"])
+    summaries = summaries_of(row["summaries"])
     neighbours: defaultdict[int, list[int]] = defaultdict(list)
     for at, to in zip(row["near"], row["far"], strict=True):
         neighbours[at].append(to)
