@@ -181,5 +181,5 @@ def test_no_version_of_a_facet_is_written_by_hand() -> None:
     }
     # The facet of shortened events is made where openlineage-python's classes are not loaded.
     assert named <= {"transport/preparation/size_budget.py"}
-    budget = (root / "transport" / "budget.py").read_text()
+    budget = (root / "transport" / "preparation" / "size_budget.py").read_text()
     assert facet_schema("run", "headwater_cut") in budget or "openlineage.io/spec" not in budget
