@@ -37,7 +37,7 @@ def _job_versions(tables: Tables, keys: Sequence[str], horizon: int) -> Iterator
     rows = [row for row in tables["JobVersion"].values() if row["job"] in keys and row.get("moment") is not None]
     for row in sorted(rows, key=lambda row: (row["job"], moment_of(row))):
         if row["moment"] < horizon:
-            stored = {name: row[name] for name in ("job", "id", "moment", "madeBy")}
+            stored = {name: row[name] for name in ("job", "id", "moment", "madeBy", "codeMoment", "codeTie")}
             yield stored | {"text": moment_of(row)[1], "number": row.get("retainedNumber")}
 
 

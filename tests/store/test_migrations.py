@@ -158,10 +158,10 @@ def test_a_writer_checks_the_version_in_each_transaction(graph: Neo4jStore) -> N
 def test_queries_are_refused_until_the_graph_is_migrated(graph: Neo4jStore) -> None:
     with Neo4jReader(graph.settings) as reader:
         with pytest.raises(ConfigError, match="headwater graph migrate"):
-            reader.rows("owed")
+            reader.rows("lineage/deferred_work")
         assert reader.run("MATCH (j:Job) RETURN j.name AS name", {})[0]["name"] == "j"
         list(schema.migrate(graph.settings))
-        assert reader.rows("owed")[0]["owed"] == 0
+        assert reader.rows("lineage/deferred_work")[0]["owed"] == 0
 
 
 VERSION_3 = """

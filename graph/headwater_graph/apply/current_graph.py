@@ -19,7 +19,14 @@ from headwater_avro.canonical import Json, canonical
 from headwater_avro.names import Key, node_key
 from headwater_graph.apply.deferred import ColumnsBody, defer_columns
 from headwater_graph.apply.limits import TransactionLimits
-from headwater_graph.apply.lineage_sources import LineageSource, Precedence, digest_of, highest, stored_lineage_source
+from headwater_graph.apply.lineage_sources import (
+    LineageSource,
+    Precedence,
+    digest_of,
+    highest,
+    retained_sources_of,
+    stored_lineage_source,
+)
 from headwater_graph.model.node_keys import dataset_node_key, job_node_key
 from headwater_graph.model.records import DatasetRecord, unpack
 from headwater_graph.model.values import EARLIEST, LATEST, FieldPath, JobVersion, Moment, Row, Statement
@@ -70,6 +77,12 @@ class JobNow:
     sources: dict[Moment, LineageSource] = field(default_factory=dict)
     left: set[Moment] = field(default_factory=set)
     retained: tuple[LineageSource, ...] = ()
+
+
+def job_now(tx: Transaction, key: Key) -> JobNow:
+    """Return a job as it is stored now, without new lineage sources."""
+    job = tx.jobs([key])[key]
+    return JobNow(key, job.fold, state_of(job.fold), job.current, retained=retained_sources_of(job.retained_sources))
 
 
 # ---- sources of the current edges ----------------------------------------------------------------------------------

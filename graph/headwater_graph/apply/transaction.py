@@ -14,6 +14,7 @@ from headwater_graph.apply.current_graph import (
     column_rows,
     field_rows,
     fields_of,
+    job_now,
     owner_of,
     reported_columns,
     state_of,
@@ -168,13 +169,8 @@ def run_deferred(tx: Transaction, deferred: DeferredWork, limits: TransactionLim
 def _resume_fold(tx: Transaction, body: work.FoldBody, limits: TransactionLimits) -> ApplyResult:
     fold = continue_fold(tx, body, limits)
     write_folds(tx, [fold])
-    apply_current_graph(tx, [_job_now(tx, body.job)], limits)
+    apply_current_graph(tx, [job_now(tx, body.job)], limits)
     return ApplyResult(refolded=fold.refolded)
-
-
-def _job_now(tx: Transaction, key: Key) -> JobNow:
-    job = tx.jobs([key])[key]
-    return JobNow(key, job.fold, state_of(job.fold), job.current, retained=retained_sources_of(job.retained_sources))
 
 
 def _resume_reads(tx: Transaction, body: work.ReadsBody, limits: TransactionLimits) -> None:
@@ -207,7 +203,7 @@ def _resume_columns(tx: Transaction, body: work.ColumnsBody, limits: Transaction
         rest = work.ColumnsBody(body.job, body.output, max(0, body.to_unlink - limits.rows), 0)
         tx.write((Statement("upsert_deferred_work", (work.defer_columns(rest),)),))
         return
-    job = _job_now(tx, body.job)
+    job = job_now(tx, body.job)
     current = job.version is not None and body.output in job.version.outputs
     reported = reported_columns(tx, job, body.output) if current else None
     edges = reported.edges() if reported else {}

@@ -19,6 +19,9 @@ The order of the steps ensures that what must stay (10.4 to 10.8) is retained be
 5. ``_remove_from_datasets`` removes the dataset versions that no run made or reads any more and that nothing else retains,
    and marks those that stay. They carry the runId of their maker, so this is possible without the run.
 
+6. ``_fold_again`` folds jobs again from the moment of each removed run or JobEvent that gave its code version to a version
+   that is not retained: such a version has only what the runs and events that are there give it (10.5).
+
 Steps 4 and 5 also create the placeholders of the removed runs that made something that is retained.
 """
 
@@ -30,8 +33,10 @@ from itertools import groupby
 from typing import TypeAlias
 
 from headwater_avro.names import Key, initial_version_id
-from headwater_graph.apply.current_graph import state_of
+from headwater_graph.apply.current_graph import apply_current_graph, job_now, state_of
 from headwater_graph.apply.deferred import RetainBody, defer_retention
+from headwater_graph.apply.fold_writes import write_folds
+from headwater_graph.apply.folds import JobChange, refold
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import (
     LineageSource,
@@ -330,5 +335,34 @@ def _remove_from_datasets(tx: Transaction, horizon: int, after: str, limits: Tra
     return max(datasets, default=None)
 
 
-STEPS: tuple[Step, ...] = (_retain_jobs, _retain_datasets, _remove_runs, _remove_from_jobs, _remove_from_datasets)
+# ---- code versions of removed runs ---------------------------------------------------------------------------------
+
+
+def _fold_again(tx: Transaction, horizon: int, after: str, limits: TransactionLimits) -> str | None:
+    """Fold jobs again whose derived versions have the code version of a removed run or JobEvent."""
+    jobs = pages(tx.find, "retain/job_keys", after, limits)
+    versions = tx.find("retain/job_versions", keys=list(jobs), horizon=horizon)
+    given = [
+        (jobs[row["job"]], (row["codeMoment"], row["codeTie"]))
+        for row in versions
+        if row["number"] is None and row["codeMoment"] is not None and row["codeMoment"] < horizon
+    ]
+    changes: dict[Key, JobChange] = {}
+    for (job, moment), found in zip(given, tx.items_from(given, 1), strict=True):
+        if not found or found[0].moment != moment:
+            changes.setdefault(job, JobChange()).left[moment] = (moment[1], None)
+    if changes:
+        write_folds(tx, refold(tx, changes, limits))
+        apply_current_graph(tx, [job_now(tx, job) for job in changes], limits)
+    return max(jobs, default=None)
+
+
+STEPS: tuple[Step, ...] = (
+    _retain_jobs,
+    _retain_datasets,
+    _remove_runs,
+    _remove_from_jobs,
+    _remove_from_datasets,
+    _fold_again,
+)
 """What depends on runs is retained before they are removed; what depends on their absence is removed after that."""
