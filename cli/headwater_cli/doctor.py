@@ -118,7 +118,7 @@ def neo4j_status(settings: ConsumerSettings) -> str:
     if found["schema"] is None:
         raise ConfigError(f"{text}, but the graph has no schema: `headwater graph init` makes it")
     writer = "nothing is written yet"
-    if found["holder"] is not None:
+    if found["batch"] is not None:
         writer = f"batch {found['batch']} was written at {found['at']} by {found['holder']}"
     return f"{text}; schema {found['schema']}; {writer}; {found['deferred_work']} pieces of deferred work{_lost(found['losses'])}"
 

@@ -74,7 +74,8 @@ class Room:
 def written_batch(store: Neo4jStore) -> int:
     """Return the number of the batch that was written last, -1 before the first."""
     records, _, _ = store.driver.execute_query("MATCH (w:Writer) RETURN w.batch AS batch")
-    return records[0]["batch"] if records else -1
+    # A writer that has only stored the id of its topic has no batch yet.
+    return -1 if not records or records[0]["batch"] is None else records[0]["batch"]
 
 
 def until_batch(store: Neo4jStore, number: int, process: subprocess.Popen[bytes]) -> None:
