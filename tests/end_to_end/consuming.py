@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,10 +78,19 @@ def written_batch(store: Neo4jStore) -> int:
     return -1 if not records or records[0]["batch"] is None else records[0]["batch"]
 
 
+def until_writer(store: Neo4jStore, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the consumer has stored the id of its topic, which it does before it reads anything."""
+    _until(lambda: bool(store.driver.execute_query("MATCH (w:Writer) RETURN w").records), process)
+
+
 def until_batch(store: Neo4jStore, number: int, process: subprocess.Popen[bytes]) -> None:
     """Wait until a batch is written."""
+    _until(lambda: written_batch(store) >= number, process)
+
+
+def _until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + PATIENCE
-    while written_batch(store) < number:
+    while not holds():
         assert process.poll() is None, "the consumer ended"
         assert time.monotonic() < end, "the consumer is hung"
         time.sleep(0.1)

@@ -17,7 +17,7 @@ from headwater_graph.store.neo4j_store import Neo4jStore
 from ..feeding import differences, dumped
 from ..golden.cases import all_cases
 from ..laws.model import dump as model_dump
-from .consuming import PATIENCE, Room, until_batch
+from .consuming import PATIENCE, Room, until_batch, until_writer
 
 pytestmark = pytest.mark.end_to_end
 
@@ -58,10 +58,11 @@ def test_a_consumer_killed_and_started_again_neither_loses_nor_repeats_messages(
 
 
 def test_messages_that_spark_counts_as_done_and_the_graph_misses_are_read_again(room: Room, graph: Neo4jStore) -> None:
-    room.publish(FEW)
+    process = room.start()
+    until_writer(graph, process)
     with graph.driver.session() as session, session.begin_transaction() as other:
-        other.run("MERGE (w:Writer {name: 'consumer'}) SET w.holder = 'another'").consume()
-        process = room.start()
+        other.run("MATCH (w:Writer {name: 'consumer'}) SET w.holder = 'another'").consume()
+        room.publish(FEW)
         done = room.folder / "checkpoint" / "commits" / "0"
         end = time.monotonic() + PATIENCE
         while not done.exists():

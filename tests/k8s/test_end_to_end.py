@@ -136,7 +136,7 @@ def test_a_release_prepares_its_servers_processes_an_event_and_drains(release: P
 
     assert (made := release.job("-topics")).returncode == 0, made.stderr
     assert "was created" in made.stdout
-    assert "is there" in release.job("-topics").stdout
+    assert " exists;" in release.job("-topics").stdout
     for _ in range(2):
         assert (schema := release.job("-graph-schema")).returncode == 0, schema.stderr
     assert (waited := release.run(wait)).returncode == 0, waited.stdout + waited.stderr

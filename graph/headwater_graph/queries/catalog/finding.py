@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_graph.queries.answers import Node
-from headwater_graph.queries.keys import dataset_node_key, job_node_key, run_node_key
+from headwater_graph.queries.keys import dataset_node_key, job_node_key, names_in, run_node_key
 from headwater_graph.queries.reader import GraphReader, Row
 
 Wanted: TypeAlias = Literal["dataset", "job"]
@@ -51,8 +51,7 @@ def _pairs(terms: Sequence[str]) -> list[tuple[str, str]]:
     """Return every (namespace, name) that the terms can mean: both may contain a ``#``."""
     if len(terms) == 2:
         return [(terms[0], terms[1])]
-    parts = terms[0].split("#")
-    return [("#".join(parts[:end]), "#".join(parts[end:])) for end in range(1, len(parts))]
+    return list(names_in(terms[0], "#"))
 
 
 def _tail(reader: GraphReader, kind: Wanted, tail: str) -> list[Row]:
