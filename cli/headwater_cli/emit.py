@@ -18,7 +18,7 @@ import click
 from headwater.transport.broker import KafkaBroker, Message
 from headwater.transport.counters import TransportCounters
 from headwater.transport.preparation import Preparation
-from headwater.transport.sending import Outcome, message_of_line, send_all
+from headwater.transport.send_and_wait import Outcome, message_of_line, send_all
 from headwater.transport.settings import HeadwaterConfig, read_settings
 from headwater.transport.spool import (
     DAMAGED,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from headwater.transport.sending import message_of_line, send_all
+from headwater.transport.send_and_wait import message_of_line, send_all
 from headwater_avro.errors import ServerUnavailable
 from headwater_graph.queries.catalog.entity import entity
 from headwater_graph.queries.catalog.finding import find

@@ -18,7 +18,7 @@ from openlineage.client.serde import Serde
 from headwater.transport import Counters
 from headwater.transport.broker import KafkaBroker
 from headwater.transport.counters import AtomicCounter, TransportCounters
-from headwater.transport.delivery import delivery_status
+from headwater.transport.kafka_errors import delivery_status
 from headwater.transport.prometheus import CountersCollector
 from headwater.transport.queue import EMPTY, UNMEASURED_EVENTS, EventQueue, estimate_size
 from headwater.transport.settings import HeadwaterConfig

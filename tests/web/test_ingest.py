@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from headwater.transport.delivery import delivery_status
-from headwater.transport.sending import message_of_line
+from headwater.transport.kafka_errors import delivery_status
+from headwater.transport.send_and_wait import message_of_line
 from headwater_web import DisabledSink, EventSink, KafkaSink, MemorySink, WebSettings, create_app
 from headwater_web.ingest import message_key
 

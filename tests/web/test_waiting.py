@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.transport.delivery import DeliveryStatus
+from headwater.transport.kafka_errors import DeliveryStatus
 from headwater_avro.codec import read_message
 from headwater_avro.errors import ServerUnavailable
 from headwater_avro.events import Event

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 from fastapi import APIRouter, Request, Response
 
-from headwater.transport.delivery import DeliveryStatus, delivery_status
+from headwater.transport.kafka_errors import DeliveryStatus, delivery_status
 from headwater.transport.wire import key_of
 from headwater_avro.codec import read_message
 from headwater_avro.errors import EventRejected, ServerUnavailable

@@ -3,8 +3,9 @@
 openlineage-python's configuration names ``HeadwaterTransport``. Headwater's own parts send through
 ``default_transport``. ``counters`` returns how many events of this process were delivered, spooled or lost.
 
-An event passes the ``queue``, the thread of the ``engine``, the ``preparation`` (``redaction`` included) and the ``sink``,
-which sends it through the ``broker`` or appends it to the ``spool``. ``process`` handles forks, exit and SIGTERM.
+An event passes the ``queue``, the thread of the ``background_sender``, the ``preparation`` (``redaction`` included) and
+the ``kafka_sink``, which sends it through the ``broker`` or appends it to the ``spool``. ``process`` handles forks, exit
+and SIGTERM.
 """
 
 from .counters import Counters

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from .delivery import DeliveryStatus, delivery_status
+from .kafka_errors import DeliveryStatus, delivery_status
 from .settings import HeadwaterConfig
 
 logger = logging.getLogger("headwater.transport")

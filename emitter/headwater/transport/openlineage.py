@@ -7,9 +7,9 @@ from collections.abc import Callable
 from openlineage.client.transport.transport import Transport
 
 from .broker import Broker, KafkaBroker
+from .kafka_sink import KafkaSink
 from .process.lifecycle import Lifecycle
 from .settings import HeadwaterConfig
-from .sink import KafkaSink
 
 
 class HeadwaterTransport(Lifecycle, Transport):

@@ -10,7 +10,9 @@ One file per step, in the order in which they run:
 ``transaction``       the steps of one transaction
 ``entities``          runs, jobs, datasets and their names: records merged with the stored ones
 ``version_changes``   which dataset versions appear and vanish
-``dataset_versions``  dataset versions and who reads which (specification 5)
+``version_writes``    dataset versions that appear, change and vanish (specification 5)
+``version_reads``     which version each run reads (5.2, 5.3)
+``current_versions``  which version is current, and whether a dataset is dropped (5.5, 7.1)
 ``folds``             job versions (specification 4); ``fold_writes`` writes the results
 ``lineage_sources``   runs and events that state explicit lineage or columns of a job
 ``current_graph``     the current graph: edges, explicit lineage, columns (specification 6)

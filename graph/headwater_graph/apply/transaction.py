@@ -19,7 +19,6 @@ from headwater_graph.apply.current_graph import (
     reported_columns,
     state_of,
 )
-from headwater_graph.apply.dataset_versions import apply_dataset_versions, pending_reads, resolve
 from headwater_graph.apply.entities import Entities, apply_entities
 from headwater_graph.apply.fold_writes import write_folds
 from headwater_graph.apply.folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold
@@ -28,6 +27,8 @@ from headwater_graph.apply.lineage_sources import LineageSource, lineage_sources
 from headwater_graph.apply.merged import MergedRows
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.apply.version_changes import VersionChanges
+from headwater_graph.apply.version_reads import pending_reads, resolve
+from headwater_graph.apply.version_writes import apply_dataset_versions
 from headwater_graph.model.values import DeferredWork, Moment, Statement, StoredJob, StoredRead
 from headwater_graph.retention.removal import retain_on
 from headwater_graph.rules.horizon import HorizonRejection

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from headwater_avro.names import Key
 from headwater_graph.apply.current_graph import FoldState, JobNow, apply_current_graph
-from headwater_graph.apply.dataset_versions import dropped_row
+from headwater_graph.apply.current_versions import dropped_row
 from headwater_graph.apply.fold_writes import version_row
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import retained_sources_of

@@ -1,4 +1,4 @@
-"""The life of a transport in its process: a new engine in each forked child and after a close, one bounded end at exit."""
+"""The life of a transport in its process: a new sender in each forked child and after a close, one bounded end at exit."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..background_sender import DELIVERY_SHARE, BackgroundSender
 from ..counters import Counters, TransportCounters
-from ..engine import DELIVERY_SHARE, Engine
 from ..settings import HeadwaterConfig
 from ..sink import Sink
 from .termination import close_at_sigterm
@@ -23,7 +23,7 @@ logger = logging.getLogger("headwater.transport")
 
 
 class Lifecycle:
-    """A transport: one engine in each process, replaced in a forked child and after a close.
+    """A transport: one sender in each process, replaced in a forked child and after a close.
 
     ``make_sink`` must not raise.
     """
@@ -38,22 +38,22 @@ class Lifecycle:
         self._is_forked = _is_fork_without_exec()
         self._is_prepared = False
         self._closes_at_sigterm = False
-        self._engine = self._new_engine()
+        self._sender = self._new_sender()
         _lifecycles.add(self)
 
-    def _new_engine(self) -> Engine:
-        return Engine(self._make_sink, self.config.queue_events, self.config.queue_bytes)
+    def _new_sender(self) -> BackgroundSender:
+        return BackgroundSender(self._make_sink, self.config.queue_events, self.config.queue_bytes)
 
     def emit(self, event: Any) -> None:
         """Queue an event and return: takes microseconds and never raises, whatever the state of the network."""
         try:
             if not self._is_prepared:
                 self._prepare_for_end()
-            self._engine.emit(event)
+            self._sender.emit(event)
             if not self._closes_at_sigterm:
                 self._closes_at_sigterm = close_at_sigterm(_close_all, _restart_all)
             if self._is_forked and self.config.fork_wait:
-                self._engine.flush(self.config.fork_wait)
+                self._sender.flush(self.config.fork_wait)
         except Exception:  # the host continues, whatever happens to its lineage
             logger.exception("a lineage event could not be queued")
 
@@ -65,11 +65,11 @@ class Lifecycle:
             _hook_multiprocessing()
         elif self._is_forked and self._has_spool:
             # Such children mostly end by os._exit, which runs no exit function.
-            self._engine.journal = True
+            self._sender.journal = True
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Return whether all events so far are delivered (acknowledged by Kafka) within ``timeout`` seconds."""
-        return self._engine.flush(timeout)
+        return self._sender.flush(timeout)
 
     def close(self, timeout: float = -1) -> bool:
         """Deliver what can be delivered within ``timeout`` seconds (negative: ``close_timeout``), write the rest to disk.
@@ -77,36 +77,36 @@ class Lifecycle:
         Return whether all was delivered. A later ``emit`` starts again.
         """
         limit = self.config.close_timeout if timeout < 0 else timeout
-        engine, self._engine = self._engine, self._new_engine()
+        sender, self._sender = self._sender, self._new_sender()
         self._is_prepared = False
         _in_use.discard(self)
-        if engine.journal:
-            engine.flush(limit * DELIVERY_SHARE)
-        engine.begin_close(limit)
-        delivered = engine.wait_closed(limit)
-        self._earlier_counters += engine.counters.snapshot()
+        if sender.journal:
+            sender.flush(limit * DELIVERY_SHARE)
+        sender.begin_close(limit)
+        delivered = sender.wait_closed(limit)
+        self._earlier_counters += sender.counters.snapshot()
         return delivered
 
     def counters(self) -> Counters:
         """Return the counters of this transport's events in this process."""
-        return self._earlier_counters + self._engine.counters.snapshot()
+        return self._earlier_counters + self._sender.counters.snapshot()
 
     def restart_in_child(self) -> None:
         """Start again after a fork: the thread, the Kafka client and the open files belong to the parent."""
-        _never_free(self._engine)
+        _never_free(self._sender)
         self._earlier_counters = Counters()
         self._is_forked, self._is_prepared, self._closes_at_sigterm = True, False, False
-        self._engine = self._new_engine()
+        self._sender = self._new_sender()
 
     def restart(self) -> None:
         """Start again after ``begin_close``, in a process that continues."""
-        self._earlier_counters += self._engine.counters.snapshot()
+        self._earlier_counters += self._sender.counters.snapshot()
         self._is_prepared = False
-        self._engine = self._new_engine()
+        self._sender = self._new_sender()
 
-    def begin_close(self) -> tuple[Engine, float]:
-        self._engine.begin_close(self.config.close_timeout)
-        return self._engine, self.config.close_timeout
+    def begin_close(self) -> tuple[BackgroundSender, float]:
+        self._sender.begin_close(self.config.close_timeout)
+        return self._sender, self.config.close_timeout
 
 
 _PF_FORKNOEXEC = 0x40
@@ -166,8 +166,8 @@ def _at_exit() -> None:
 def _close_all() -> None:
     """Close all transports at the same time: the time limit holds for all together."""
     begun = time.monotonic()
-    for engine, limit in [lifecycle.begin_close() for lifecycle in list(_lifecycles)]:
-        engine.wait_closed(max(0.0, begun + limit - time.monotonic()))
+    for sender, limit in [lifecycle.begin_close() for lifecycle in list(_lifecycles)]:
+        sender.wait_closed(max(0.0, begun + limit - time.monotonic()))
 
 
 def _restart_all() -> None:

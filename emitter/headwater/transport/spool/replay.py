@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from ..broker import Broker, Message
 from ..counters import TransportCounters
-from ..delivery import DeliveryStatus
+from ..kafka_errors import DeliveryStatus
 from .segments import Segment
 from .spool import Spool
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from .broker import Broker, Done, Message
-from .delivery import DeliveryStatus
+from .kafka_errors import DeliveryStatus
 from .wire import key_of
 
 

@@ -1,4 +1,4 @@
-"""Dataset versions, who reads which, and what follows: current versions, dropped datasets (specification 5, 7.1).
+"""Which dataset version each run reads (specification 5.2, 5.3).
 
 Theory of operation. A run reads, of the versions that it did not make, the last one before its own moment. So a version
 that appears or vanishes at a moment affects only the reads between this moment and the next version of its dataset; and if
@@ -6,7 +6,7 @@ it carries an external version, also the reads that name this one, whatever thei
 history, only the reads of its own runs, and these two ranges for each version that it changes:
 
 1. ``VersionChanges`` collects the versions that appear and vanish, and they are written.
-2. ``_affected`` reads the reads in the ranges, by index; reads beyond the limit are deferred.
+2. ``affected_reads`` reads the reads in the ranges, by index; reads beyond the limit are deferred.
 3. ``resolve`` determines for these reads, and for those of changed runs, which version they read now. Mostly what is
    loaded decides it: the latest stored version and those of the batch (``_loaded_version``). Otherwise the store looks it
    up. Only reads that change are written.
@@ -21,21 +21,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from operator import attrgetter
 
-from headwater_avro.events import DatasetEvent
-from headwater_avro.names import Key, initial_version_id
+from headwater_avro.names import Key
+from headwater_graph.apply.current_versions import apply_current_versions, stored_latest
 from headwater_graph.apply.deferred import defer_exact, defer_reads
 from headwater_graph.apply.entities import Entities
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.run_changes import RunChange
-from headwater_graph.apply.version_changes import VersionChanges, add_event, add_run
+from headwater_graph.apply.version_changes import VersionChanges
 from headwater_graph.model.node_keys import dataset_node_key, run_node_key
-from headwater_graph.model.records import DatasetRecord, unpack
-from headwater_graph.model.values import EARLIEST, LATEST, Made, Moment, RetainedRead, Row, Statement, StoredRead
+from headwater_graph.model.values import EARLIEST, LATEST, Made, Moment, Row, Statement, StoredRead
 from headwater_graph.rules.dataset_versions import unwritten_version_id
-from headwater_graph.rules.facets import says_drop
 from headwater_graph.store.port import Transaction
 
 _moment_of = attrgetter("moment")
@@ -56,39 +53,10 @@ class PendingRead:
     unwritten: str | None = None
 
 
-def apply_dataset_versions(
-    tx: Transaction, entities: Entities, events: Iterable[DatasetEvent], limits: TransactionLimits
-) -> None:
-    """Write the versions that changed runs and DatasetEvents make, and all reads that they affect."""
-    version_changes = VersionChanges()
-    for change in entities.changes.values():
-        add_run(version_changes, change)
-    for event in events:
-        add_event(version_changes, event)
-    _load(tx, entities, chain(version_changes.points, *(change.new.inputs for change in entities.changes.values())))
-    tx.write(
-        (
-            Statement("set_unmade_dataset_versions", tuple(version_changes.vanished)),
-            Statement("create_dataset_versions", tuple(version_changes.created)),
-            Statement("upsert_dataset_versions", tuple(version_changes.upserted)),
-        )
-    )
-    unlinked, pending = _own_reads(entities.changes.values())
-    own = {(read.run_id, read.dataset) for read in pending} | {(row["id"], row["of"]) for row in unlinked}
-    affected = _affected(tx, entities, version_changes, limits)
-    pending += [read for read in affected if (read.run_id, read.dataset) not in own]
-    resolve(tx, entities, pending, unlinked, version_changes)
-
-
-def _load(tx: Transaction, entities: Entities, keys: Iterable[Key]) -> None:
-    missing = {key for key in keys if key not in entities.stored_datasets}
-    entities.stored_datasets |= tx.datasets(missing)
-
-
 # ---- which reads are affected --------------------------------------------------------------------------------------
 
 
-def _own_reads(changes: Iterable[RunChange]) -> tuple[list[Row], list[PendingRead]]:
+def own_reads(changes: Iterable[RunChange]) -> tuple[list[Row], list[PendingRead]]:
     """Return the reads that changed runs no longer have, and those to be resolved."""
     unlinked: list[Row] = []
     pending: list[PendingRead] = []
@@ -110,7 +78,7 @@ def _unlinked(run_id: str, dataset: Key, external: str | None) -> Row:
     return row | {"unwritten": unwritten_version_id(dataset, external)}
 
 
-def _affected(
+def affected_reads(
     tx: Transaction, entities: Entities, version_changes: VersionChanges, limits: TransactionLimits
 ) -> list[PendingRead]:
     """Return the stored reads that version changes affect, up to the limit; defer the others."""
@@ -143,7 +111,7 @@ def _ranges(tx: Transaction, entities: Entities, version_changes: VersionChanges
     inner: list[tuple[Key, Moment]] = []
     ranges: list[tuple[Key, Moment, Moment]] = []
     for dataset, points in version_changes.points.items():
-        latest = _stored_latest(entities, dataset)
+        latest = stored_latest(entities, dataset)
         beyond = [point for point in points if latest is None or latest.moment < point]
         inner += [(dataset, point) for point in points if latest is not None and point <= latest.moment]
         if beyond:
@@ -151,11 +119,6 @@ def _ranges(tx: Transaction, entities: Entities, version_changes: VersionChanges
     for (dataset, point), after in zip(inner, tx.made_after(inner), strict=True):
         ranges.append((dataset, point, after.moment if after else LATEST))
     return ranges
-
-
-def _stored_latest(entities: Entities, dataset: Key) -> Made | None:
-    stored = entities.stored_datasets.get(dataset)
-    return stored.latest if stored else None
 
 
 # ---- resolving reads -----------------------------------------------------------------------------------------------
@@ -190,7 +153,7 @@ def resolve(
     )
     inexact = {read.dataset for read, _ in changed if read.external is None}
     uncertain = {row["of"] for row in unlinked} | {read.dataset for read, _ in changed if read.external is not None}
-    _apply_datasets(tx, entities, version_changes, inexact | uncertain, uncertain)
+    apply_current_versions(tx, entities, version_changes, inexact | uncertain, uncertain)
 
 
 def _resolved(
@@ -225,7 +188,7 @@ def _loaded_version(
     """
     if read.dataset in version_changes.removed:
         return None
-    latest = _stored_latest(entities, read.dataset)
+    latest = stored_latest(entities, read.dataset)
     if latest is not None and (latest.moment >= read.moment or latest.made_by == read.run_id):
         return None
     # A run's own version is never among those before its moment: it has that moment, or a later one (specification 5.1).
@@ -260,73 +223,3 @@ def _read_row(read: PendingRead, version: str) -> Row:
         "moment": read.moment[0],
         "external": read.external,
     }
-
-
-# ---- what follows for a dataset (specification 5.5, 7.1) -----------------------------------------------------------
-
-
-def _apply_datasets(
-    tx: Transaction, entities: Entities, version_changes: VersionChanges, reread: set[Key], uncertain: set[Key]
-) -> None:
-    """Write what follows for datasets; of the ``uncertain`` ones, reads changed in other ways than by new inexact ones."""
-    changed = version_changes.points.keys() | reread
-    _load(tx, entities, changed)
-    rows = []
-    for dataset in sorted(changed):
-        stored = entities.stored_datasets.get(dataset)
-        before = stored.current if stored else None
-        made = _latest(tx, entities, dataset, version_changes)
-        if made is None and (dataset in uncertain or dataset in version_changes.removed):
-            current = _unwritten_current(tx, dataset, stored.retained_read if stored else None)
-        else:
-            current = made.id if made else before or initial_version_id(dataset)
-        if current != before:
-            rows.append({"dataset": dataset_node_key(dataset), "version": current})
-    tx.write((Statement("link_current_dataset_versions", tuple(rows)),))
-    _apply_dropped(tx, entities, version_changes.points.keys() | entities.drop_reported)
-
-
-def _unwritten_current(tx: Transaction, dataset: Key, retained: RetainedRead | None) -> str | None:
-    """Return the current version if none has a moment: the external one read last, else a read initial one (5.5)."""
-    exact = tx.last_exact_read(dataset)
-    if retained is not None and retained.external is not None and (exact is None or exact.moment < retained.moment):
-        return unwritten_version_id(dataset, retained.external)
-    if exact is not None:
-        return exact.version
-    return initial_version_id(dataset) if retained is not None or tx.has_inexact_read(dataset) else None
-
-
-def _latest(tx: Transaction, entities: Entities, dataset: Key, version_changes: VersionChanges) -> Made | None:
-    latest = _stored_latest(entities, dataset)
-    if latest is not None and latest.id in version_changes.removed.get(dataset, ()):
-        return tx.made_before([(dataset, LATEST, "")])[0]
-    candidates = [*version_changes.appended.get(dataset, ()), *([latest] if latest else [])]
-    return max(candidates, key=_moment_of, default=None)
-
-
-def _apply_dropped(tx: Transaction, entities: Entities, datasets: Iterable[Key]) -> None:
-    """Write whether datasets are dropped that were ever reported as dropped."""
-    rows = []
-    for dataset in sorted(datasets):
-        stored = entities.stored_datasets.get(dataset)
-        if dataset not in entities.drop_reported and not (stored and stored.says_drop):
-            continue
-        rows.append(dropped_row(tx, dataset, _dataset_record(entities, dataset)))
-    tx.write((Statement("set_dropped", tuple(rows)),))
-
-
-def dropped_row(tx: Transaction, dataset: Key, record: DatasetRecord) -> Row:
-    """Return the row that states whether a dataset is dropped.
-
-    It is if its merged facet states DROP and no later version of it exists that does not state DROP (specification 7.1).
-    """
-    facets = record.facets
-    dropped = says_drop(facets) and not tx.has_live_version_after(dataset, facets["lifecycleStateChange"][0])
-    return {"dataset": dataset_node_key(dataset), "dropped": dropped or None}
-
-
-def _dataset_record(entities: Entities, dataset: Key) -> DatasetRecord:
-    if dataset in entities.datasets:
-        return entities.datasets[dataset]
-    stored = entities.stored_datasets.get(dataset)
-    return unpack(stored.record, DatasetRecord) if stored and stored.record else DatasetRecord()

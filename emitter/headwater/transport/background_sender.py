@@ -50,14 +50,14 @@ class FlushRequest:
         self.delivered = False
 
 
-class Engine:
+class BackgroundSender:
     """The queue and the thread of one transport in one process."""
 
     def __init__(self, make_sink: Callable[[TransportCounters], Sink], max_events: int, max_bytes: int) -> None:
         self.counters = TransportCounters()
         self.queue = EventQueue(max_events, max_bytes)
         self._make_sink = make_sink
-        # Reentrant: a signal handler may emit while its own thread starts the engine.
+        # Reentrant: a signal handler may emit while its own thread starts the sender.
         self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
         self._flush_requests: list[FlushRequest] = []
