@@ -58,7 +58,7 @@ from headwater_graph.model.values import (
     StoredJob,
 )
 from headwater_graph.rules.dataset_versions import unwritten_version_id
-from headwater_graph.rules.horizon import is_removed
+from headwater_graph.rules.horizon import is_over
 from headwater_graph.store.port import Transaction
 
 Find: TypeAlias = Callable[..., Iterable[Row]]
@@ -199,7 +199,7 @@ def _is_item_removed(item: StoredItem, horizon: int) -> bool:
     if item.run_id is None:
         return item.moment[0] < horizon
     record = unpack(item.body, RunRecord)
-    return is_removed(record.ended, record.last, horizon)
+    return is_over(record.ended, record.last, horizon)
 
 
 def _remove_from_jobs(tx: Transaction, horizon: int, after: str, limits: TransactionLimits) -> str | None:

@@ -1,11 +1,11 @@
-"""Specification 10, the rules of the horizon H: which runs are removed, and which events are rejected.
+"""Specification 10, the rules of the horizon H: when a run is over, and which events are rejected.
 
 The graph is G(E1, H, E2): a function of E1, the events that were in it when H was set, of H, and of the set E2 of events
 that come afterwards. The order within E2 does not matter, because no rule refers to it: each event is judged by itself,
 and a run stores the horizon that was in force when its first event was accepted (10.11).
 
-The other rules of chapter 10 are queries of the store (``cypher/retain``), applied by ``retention.removal``; how a
-retained job version starts the fold anew is in ``job_versions.as_retained``.
+Which runs are removed is a query of the store (``cypher/retain/runs.cypher``), as are the other rules of chapter 10,
+applied by ``retention.removal``; how a retained job version starts the fold anew is in ``job_versions.as_retained``.
 
 Times are microseconds since 1970-01-01 UTC.
 """
@@ -48,6 +48,6 @@ def older_than(bound: int) -> str:
     return f"the event is older than the horizon {format_time(bound)} and of no run that was known when this was set"
 
 
-def is_removed(ended: int | None, last: int, horizon: int) -> bool:
+def is_over(ended: int | None, last: int, horizon: int) -> bool:
     """Return whether a run ended and had its last event before the horizon (specification 10.2)."""
     return ended is not None and last < horizon
