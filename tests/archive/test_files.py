@@ -33,7 +33,7 @@ MESSAGES = st.builds(
 )
 
 
-def kept(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> ArchiveResult:
+def stored(topic: GivenTopic, storage: Storage, rolling: Rolling | None = None) -> ArchiveResult:
     return archive_topic(topic, "events", storage, rolling or Rolling(), stop=threading.Event(), follow=False)
 
 
@@ -72,27 +72,27 @@ def test_messages_are_archived_unchanged_and_once() -> None:
     ]
     topic = GivenTopic([*odd, *(message(offset, partition=1) for offset in range(7))])
     storage = MemoryStorage()
-    assert kept(topic, storage) == ArchiveResult(10, 2, ())
+    assert stored(topic, storage) == ArchiveResult(10, 2, ())
     assert sorted(read(storage), key=lambda each: each.position) == sorted(
         topic.messages.values(), key=lambda e: e.position
     )
     assert topic.committed == {0: 3, 1: 7}
     before = dict(storage.files)
-    assert kept(topic, storage).messages == 0
+    assert stored(topic, storage).messages == 0
     assert storage.files == before
 
 
 def test_a_file_ends_with_its_day_and_with_its_size() -> None:
     times = [BEGIN, BEGIN + 1, BEGIN + DAY, BEGIN + 2, BEGIN + DAY]
     storage = MemoryStorage()
-    kept(GivenTopic([message(offset, timestamp=time) for offset, time in enumerate(times)]), storage)
+    stored(GivenTopic([message(offset, timestamp=time) for offset, time in enumerate(times)]), storage)
     # A message with an older time stays in the file of its place: order is told by offsets.
     assert [(part.day, part.begin, part.end) for part in parts_of(storage.names("events"))[0]] == [
         ("2026-01-01", 0, 2),
         ("2026-01-02", 2, 5),
     ]
     small = MemoryStorage()
-    kept(GivenTopic([message(offset, value=b"x" * 100) for offset in range(4)]), small, Rolling(size=250))
+    stored(GivenTopic([message(offset, value=b"x" * 100) for offset in range(4)]), small, Rolling(size=250))
     assert [(part.begin, part.end) for part in parts_of(small.names("events"))[0]] == [(0, 2), (2, 4)]
 
 
@@ -103,7 +103,7 @@ def test_the_incomplete_files_of_a_killed_writer_are_read_again_by_the_next() ->
     for offset in range(13):
         killed.add(topic.messages[0, offset])
     assert 0 < killed.reached[0] < 13
-    kept(topic, storage)
+    stored(topic, storage)
     assert [each.offset for each in read(storage)] == list(range(20))
     assert list(gaps(parts_of(storage.names("events")))) == []
     assert sum(part.end - part.begin for part in parts_of(storage.names("events"))[0]) == 20
@@ -139,41 +139,41 @@ def test_a_topic_and_its_new_partitions_are_followed_until_a_stop_request() -> N
 
 def test_messages_that_kafka_had_deleted_are_reported_as_a_gap() -> None:
     topic, storage = GivenTopic([message(offset) for offset in range(3)]), MemoryStorage()
-    kept(topic, storage)
+    stored(topic, storage)
     later = GivenTopic([message(offset) for offset in range(5, 8)])
     later.lows = {0: 5}
-    (gap,) = kept(later, storage).gaps
+    (gap,) = stored(later, storage).gaps
     assert (gap.partition, gap.begin, gap.end) == (0, 3, 5)
     assert check_archive(storage, "events").faults == ("partition 0: offsets 3 to 4 are in no file",)
 
 
 def test_an_earlier_topic_of_the_name_is_not_mixed_with_the_current_one() -> None:
     storage = MemoryStorage()
-    kept(GivenTopic([message(offset) for offset in range(3)]), storage)
+    stored(GivenTopic([message(offset) for offset in range(3)]), storage)
     with pytest.raises(ConfigError, match="earlier topic"):
-        kept(GivenTopic([message(offset) for offset in range(9)], identity="id-2"), storage)
+        stored(GivenTopic([message(offset) for offset in range(9)], identity="id-2"), storage)
 
 
 def test_messages_are_in_order_of_time_over_partitions_and_may_begin_at_a_time() -> None:
     messages = [message(o, partition=p, timestamp=BEGIN + o * DAY + p) for p in (0, 1) for o in range(4)]
     storage = MemoryStorage()
-    kept(GivenTopic(messages), storage)
+    stored(GivenTopic(messages), storage)
     assert [each.position for each in read(storage)] == [(p, o) for o in range(4) for p in (0, 1)]
     assert [each.position for each in read(storage, BEGIN + 2 * DAY + 1)] == [(1, 2), (0, 3), (1, 3)]
 
 
 def test_a_message_that_two_writers_archived_comes_once() -> None:
     topic = GivenTopic([message(offset) for offset in range(6)])
-    one, other = MemoryStorage(), MemoryStorage()
-    kept(topic, one)
-    kept(topic, other, Rolling(size=200))
-    one.files |= other.files
-    assert [each.offset for each in read(one)] == list(range(6))
+    item, other = MemoryStorage(), MemoryStorage()
+    stored(topic, item)
+    stored(topic, other, Rolling(size=200))
+    item.files |= other.files
+    assert [each.offset for each in read(item)] == list(range(6))
 
 
 def test_a_damaged_file_is_reported() -> None:
     storage = MemoryStorage()
-    kept(GivenTopic([message(offset) for offset in range(3)]), storage)
+    stored(GivenTopic([message(offset) for offset in range(3)]), storage)
     (part,) = parts_of(storage.names("events"))[0]
     storage.files[part.name] = storage.files[part.name][:-1] + b"?"
     with pytest.raises(Damaged, match="checksum"):
@@ -207,8 +207,8 @@ def test_a_url_is_reached_through_fsspec() -> None:
     bucket = storage_at("memory://bucket/lineage")
     assert isinstance(bucket, Bucket)
     topic = GivenTopic([message(offset) for offset in range(5)])
-    assert kept(topic, bucket).messages == 5
-    assert kept(topic, bucket).messages == 0
+    assert stored(topic, bucket).messages == 5
+    assert stored(topic, bucket).messages == 0
     assert read(bucket) == list(topic.messages.values())
     with pytest.raises(ConfigError):
         bucket.read("events/none")

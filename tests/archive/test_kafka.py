@@ -43,7 +43,7 @@ def run_event(number: int, kind: str) -> bytes:
     return json.dumps(event, ensure_ascii=False).encode()
 
 
-def told(runs: int) -> list[Sent]:
+def answer(runs: int) -> list[Sent]:
     """Events of runs, some with headers and without keys, and messages that are none."""
     sent: list[Sent] = []
     for number in range(runs):
@@ -75,15 +75,15 @@ class Ground:
     def on(self, topic: str) -> list[Message]:
         return list(messages_on(kafka_client(self.address), topic))
 
-    def command(self, topic: str, *words: str) -> list[str]:
-        return [sys.executable, "-m", "headwater_cli", *words]
+    def command(self, topic: str, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "headwater_cli", *arguments]
 
     def environment(self, topic: str) -> dict[str, str]:
         return os.environ | {"HEADWATER_KAFKA_BOOTSTRAP_SERVERS": self.address, "HEADWATER_KAFKA_TOPIC": topic}
 
-    def run(self, topic: str, *words: str, code: int = 0) -> str:
+    def run(self, topic: str, *arguments: str, code: int = 0) -> str:
         done = subprocess.run(
-            self.command(topic, *words),
+            self.command(topic, *arguments),
             env=self.environment(topic),
             capture_output=True,
             text=True,
@@ -121,7 +121,7 @@ def carried(message: Message) -> tuple[bytes | None, bytes | None, object]:
 
 def test_a_replayed_archive_gives_the_same_graph(ground: Ground, tmp_path: Path) -> None:
     name, folder = f"kept-{os.getpid()}-{time.time_ns()}", str(tmp_path / "archive")
-    ground.send(ground.topic(name), told(60))
+    ground.send(ground.topic(name), answer(60))
     before = ground.on(name)
     assert json.loads(ground.run(name, "archive", folder, "--available-now", "--json"))["messages"] == len(before)
     assert sorted(messages_in(Folder(tmp_path / "archive"), name), key=lambda m: m.position) == before
@@ -143,7 +143,7 @@ def test_a_replayed_archive_gives_the_same_graph(ground: Ground, tmp_path: Path)
 
 def test_a_topic_is_replayed_to_another_topic_from_a_time(ground: Ground) -> None:
     name = f"again-{os.getpid()}-{time.time_ns()}"
-    ground.send(ground.topic(name), told(3))
+    ground.send(ground.topic(name), answer(3))
     time.sleep(0.05)
     moment = max(message.timestamp for message in ground.on(name)) + 1
     time.sleep(0.05)
@@ -162,15 +162,15 @@ def test_an_archive_killed_repeatedly_has_every_message_once(ground: Ground, tmp
     name, folder = f"killed-{os.getpid()}-{time.time_ns()}", tmp_path / "archive"
     ground.topic(name)
     choose = random.Random(4)
-    words = ("archive", str(folder), "--file-megabytes", "0.005", "--file-minutes", "0.01")
+    arguments = ("archive", str(folder), "--file-megabytes", "0.005", "--file-minutes", "0.01")
     for _ in range(4):
         process = subprocess.Popen(
-            ground.command(name, *words),
+            ground.command(name, *arguments),
             env=ground.environment(name),
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        ground.send(name, told(40))
+        ground.send(name, answer(40))
         until = time.monotonic() + 60
         files = len(list(folder.rglob("*.zst")))
         while len(list(folder.rglob("*.zst"))) == files and time.monotonic() < until:
@@ -179,7 +179,9 @@ def test_an_archive_killed_repeatedly_has_every_message_once(ground: Ground, tmp
         time.sleep(choose.random() * 0.2)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    stopped = subprocess.Popen(ground.command(name, *words), env=ground.environment(name), stdout=subprocess.DEVNULL)
+    stopped = subprocess.Popen(
+        ground.command(name, *arguments), env=ground.environment(name), stdout=subprocess.DEVNULL
+    )
     while (
         sum(part.end - part.begin for each in parts_of(Folder(folder).names(name)).values() for part in each) < 4 * 83
     ):

@@ -35,7 +35,7 @@ class CollectingWriter:
 
     rows: dict[tuple[str, bytes], list[bytes]] = field(default_factory=dict)
     positions: list[BatchPosition] = field(default_factory=list)
-    marks: list[BatchPosition] = field(default_factory=list)
+    batch_positions: list[BatchPosition] = field(default_factory=list)
     faults: Iterator[Exception] = field(default_factory=lambda: iter(()))
     refuses: dict[bytes, Any] = field(default_factory=dict)
 
@@ -53,16 +53,19 @@ class CollectingWriter:
                 self.rows.setdefault((kind, key), []).append(payload)
         self.positions.append(position)
         if not refused:
-            self.marks.append(position)
+            self.batch_positions.append(position)
         return report(refused=refused, committed=not refused)
 
     def commit_offsets(self, position: BatchPosition) -> None:
-        self.marks.append(position)
+        self.batch_positions.append(position)
 
     def committed_offsets(self) -> CommittedOffsets:
         return (
-            CommittedOffsets(self.marks[-1].offsets, batch_identity(self.marks[-1].query_id, self.marks[-1].batch_id))
-            if self.marks
+            CommittedOffsets(
+                self.batch_positions[-1].offsets,
+                batch_identity(self.batch_positions[-1].query_id, self.batch_positions[-1].batch_id),
+            )
+            if self.batch_positions
             else CommittedOffsets()
         )
 
@@ -71,7 +74,7 @@ class CollectingWriter:
         return {key.decode() for kind, key in self.rows if kind == "run"}
 
 
-def report(**told: Any) -> BatchReport:
+def report(**given: Any) -> BatchReport:
     """A report of a batch in which nothing happened but what is told."""
     nothing: dict[str, Any] = {
         "late_runs": 0,
@@ -80,7 +83,7 @@ def report(**told: Any) -> BatchReport:
         "phase_seconds": {},
         "refused": [],
     }
-    return BatchReport(**nothing | told)
+    return BatchReport(**nothing | given)
 
 
 def run_event(run: str, **more: Any) -> dict[str, Any]:
@@ -166,7 +169,7 @@ class Room:
         found = {letter.identity: letter for _, letter in letters_on(self.client, f"{self.topic}.dead")}
         return list(found.values())
 
-    def kept(self, positions: Iterable[tuple[int, int]]) -> list[Any]:
+    def stored(self, positions: Iterable[tuple[int, int]]) -> list[Any]:
         """The messages of the topic at some positions."""
         return list(KafkaMessages(self.topic, self.client).fetch(positions))
 

@@ -43,7 +43,7 @@ class Frame:
 class Bench:
     """A cycle over fakes, and a list of what happened in which order."""
 
-    def __init__(self, *, sink_faults: Iterable[Exception] = (), kept: Iterable[Message] = ()) -> None:
+    def __init__(self, *, sink_faults: Iterable[Exception] = (), stored: Iterable[Message] = ()) -> None:
         self.writer = CollectingWriter()
         self.sink = CollectedDeadLetters(sink_faults)
         self.metrics = Metrics()
@@ -51,7 +51,7 @@ class Bench:
         self.stop = threading.Event()
         self.order: list[str] = []
         self.cycle = BatchProcessor(
-            self, self._Sink(self), InMemoryMessages(kept), self.status, stop=self.stop, first_wait=0.001
+            self, self._Sink(self), InMemoryMessages(stored), self.status, stop=self.stop, first_wait=0.001
         )
 
     def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
@@ -86,7 +86,7 @@ class Bench:
 
 def test_dead_letters_are_acknowledged_before_the_graph_is_written_and_refused_messages_after() -> None:
     refused = message(2, run_event("old"))
-    bench = Bench(kept=[refused])
+    bench = Bench(stored=[refused])
     bench.writer.refuses = {b"old": ("before_horizon", "too old")}
     bench.run([message(0, b"{bad"), message(1, run_event("one")), refused])
     assert bench.order == ["dead letters", "graph", "dead letters", "offsets"]
@@ -98,7 +98,7 @@ def test_dead_letters_are_acknowledged_before_the_graph_is_written_and_refused_m
 
 def test_every_message_of_a_refused_row_becomes_a_dead_letter() -> None:
     messages = [message(offset, run_event("odd")) for offset in (3, 5, 9)]
-    bench = Bench(kept=messages)
+    bench = Bench(stored=messages)
     bench.writer.refuses = {b"odd": ("store_refused", "no")}
     bench.run(messages)
     assert [letter.message.offset for letter in bench.sink.letters] == [3, 5, 9]
@@ -132,7 +132,7 @@ def test_after_a_stop_request_the_next_batch_raises_before_it_does_anything() ->
         bench.run([message(0, b"{bad"), message(1, run_event("one"))])
     assert bench.order == []
     assert isinstance(bench.cycle.failure, Draining)
-    assert bench.writer.marks == []
+    assert bench.writer.batch_positions == []
 
 
 def test_the_whole_batch_is_written_after_an_outage_and_no_letter_is_sent_twice() -> None:
@@ -165,7 +165,7 @@ def test_a_stop_request_ends_the_waiting_without_completing_the_batch() -> None:
     with pytest.raises(Draining):
         bench.run([message(1, run_event("one"))])
     assert phases == ["starting", "waiting", "waiting"]
-    assert bench.writer.marks == []
+    assert bench.writer.batch_positions == []
 
 
 def test_an_exception_of_the_writer_is_stored_unchanged() -> None:
@@ -197,8 +197,8 @@ def test_a_refused_message_that_kafka_has_deleted_does_not_stop_the_batch(caplog
 
 def test_the_writers_report_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
-    told = report(late_runs=2, refolded_versions=3, deferred_left=4, phase_seconds={"fold": 0.5})
-    monkeypatch.setattr(bench.writer, "write", lambda prepared, position: told)
+    answer = report(late_runs=2, refolded_versions=3, deferred_left=4, phase_seconds={"fold": 0.5})
+    monkeypatch.setattr(bench.writer, "write", lambda prepared, position: answer)
     bench.run([message(0, b"{bad"), message(1, run_event("one"))])
     assert bench.sample("headwater_late_runs_total") == 2
     assert bench.sample("headwater_refolded_versions_total") == 3
@@ -209,22 +209,22 @@ def test_the_writers_report_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_refusal_identifies_its_messages_by_the_sources_of_its_row() -> None:
-    one = message(1, run_event("odd"))
-    bench = Bench(kept=[one])
+    item = message(1, run_event("odd"))
+    bench = Bench(stored=[item])
 
     def refuse(prepared: Iterable[Portion], position: BatchPosition) -> BatchReport:
         kind, key, _, sources = next(iter(prepared)).rows[0]
         return report(refused=[Refused(kind, key, sources, "store_refused", "no")])
 
     bench.writer.write = refuse  # type: ignore[method-assign]
-    bench.run([one])
+    bench.run([item])
     assert [letter.identity for letter in bench.sink.letters] == [("t", 1, 1)]
 
 
 def test_fetched_letters_are_sent_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headwater_consumer.batch_processor.LETTERS_BATCH_BYTES", 10)
     messages = [message(offset, run_event("odd")) for offset in range(3)]
-    bench = Bench(kept=messages)
+    bench = Bench(stored=messages)
     refuses: dict[bytes, Any] = {b"odd": ("store_refused", "no")}
     bench.writer.refuses = refuses
     bench.run(messages)

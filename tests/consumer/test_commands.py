@@ -36,13 +36,13 @@ class Desk:
     client: dict[str, Any]
 
     def bury(self, offset: int, code: str = "not_decodable", value: bytes = b"{bad", **changed: Any) -> DeadLetter:
-        told: dict[str, Any] = {"timestamp": 1_700_000_000_000, "key": b"k", "headers": (("a", b"1"),)}
-        one = DeadLetter(Message(self.topic, 2, offset, value=value, **told | changed), code, "why", WHEN)
-        KafkaDeadLetters(f"{self.topic}.dead", self.client).send([one])
-        return one
+        given: dict[str, Any] = {"timestamp": 1_700_000_000_000, "key": b"k", "headers": (("a", b"1"),)}
+        item = DeadLetter(Message(self.topic, 2, offset, value=value, **given | changed), code, "why", WHEN)
+        KafkaDeadLetters(f"{self.topic}.dead", self.client).send([item])
+        return item
 
-    def run(self, *words: str, code: int = 0) -> str:
-        result = CliRunner().invoke(dlq, words)
+    def run(self, *arguments: str, code: int = 0) -> str:
+        result = CliRunner().invoke(dlq, arguments)
         assert result.exit_code == code or result.exception, result.output
         if code == 0:
             assert result.exception is None, result.exception
@@ -65,7 +65,7 @@ def test_each_dead_letter_is_listed_once_even_if_it_was_written_twice(desk: Desk
     desk.bury(5)
     desk.bury(6, code="bad_identity")
     listed = [json.loads(line) for line in desk.run("list", "--json").splitlines()]
-    assert [(one["letter"], one["code"]) for one in listed] == [
+    assert [(item["letter"], item["code"]) for item in listed] == [
         (f"{desk.topic}/2/5", "not_decodable"),
         (f"{desk.topic}/2/6", "bad_identity"),
     ]

@@ -51,9 +51,9 @@ def test_all_faults_are_reported_together_with_the_origin_of_each_value() -> Non
         "HEADWATER_HTTP_PORT": "70000",
         "HEADWATER_FAIL_ON_DATA_LOSS": "perhaps",
     }
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as raised:
         load(environ=environ, file=("h.toml", {"kafka_tpic": "x"}))
-    faults = str(told.value).split("; ")
+    faults = str(raised.value).split("; ")
     assert len(faults) == 5
     assert any("HEADWATER_KAFKA_BOOTSTRAP_SERVERS is not set" in fault for fault in faults)
     assert any("HEADWATER_MAX_OFFSETS_PER_TRIGGER (environment)" in fault and "'many'" in fault for fault in faults)
@@ -102,10 +102,10 @@ def test_secrets_are_never_shown() -> None:
 
 
 def test_a_secret_of_the_wrong_type_is_not_repeated() -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as raised:
         load(environ=ADDRESSES, file=("h.toml", {"neo4j_password": 424_242}))
-    assert "HEADWATER_NEO4J_PASSWORD" in str(told.value)
-    assert "424242" not in str(told.value)
+    assert "HEADWATER_NEO4J_PASSWORD" in str(raised.value)
+    assert "424242" not in str(raised.value)
 
 
 def test_every_setting_is_shown_with_its_variable_and_its_description() -> None:

@@ -98,8 +98,8 @@ def test_every_message_that_cannot_be_used_is_a_dead_letter_and_no_other_is_lost
     assert found == {name: code for name, (_, code) in POISON.items()}
     assert room.writer.runs == {f"good {number}" for number in range(len(POISON))} | ODD_RUNS
     for letter in letters.values():
-        (kept,) = room.kept([letter.message.position])
-        assert letter.message == kept
+        (stored,) = room.stored([letter.message.position])
+        assert letter.message == stored
         assert letter.message.headers == tuple(headers)
         assert letter.detail
 
@@ -115,7 +115,7 @@ def test_all_messages_of_a_refused_entity_become_dead_letters_unchanged(room: Ro
     letters = room.letters()
     assert sorted(letter.code for letter in letters) == ["before_horizon"] * 3 + ["store_refused"]
     for letter in letters:
-        assert [letter.message] == room.kept([letter.message.position])
+        assert [letter.message] == room.stored([letter.message.position])
 
 
 @pytest.mark.end_to_end
@@ -158,11 +158,11 @@ def test_an_unavailable_broker_raises_server_unavailable_for_dead_letters(monkey
 
 
 def letter(**changed: Any) -> DeadLetter:
-    told: dict[str, Any] = {
+    given: dict[str, Any] = {
         "topic": "t", "partition": 3, "offset": 14, "timestamp": 7, "key": b"k", "value": b"v",
         "headers": (("a", b"1"), ("a", None)),
     }  # fmt: skip
-    return DeadLetter(Message(**told | changed), "not_decodable", "what is wrong", WHEN)
+    return DeadLetter(Message(**given | changed), "not_decodable", "what is wrong", WHEN)
 
 
 def on_topic(sent: DeadLetter) -> Message:
@@ -230,8 +230,8 @@ def test_a_reduced_letter_describes_its_message() -> None:
 def test_a_message_without_a_reason_is_not_a_dead_letter() -> None:
     for missing in NAMES:
         found = on_topic(letter())
-        kept = tuple(header for header in found.headers if header[0] != missing)
-        assert read_letter(Message("t.dead", 0, 0, 7, None, None, kept)) is None
+        stored = tuple(header for header in found.headers if header[0] != missing)
+        assert read_letter(Message("t.dead", 0, 0, 7, None, None, stored)) is None
 
 
 def test_a_detail_is_truncated_to_the_length_of_a_header() -> None:

@@ -25,7 +25,7 @@ def test_the_doctor_hides_secrets_inside_settings(arguments: list[str], monkeypa
     assert "neo4j://user:***@127.0.0.1:1" in result.output
     assert "an address holds no account" in result.output
     if arguments:
-        shown = {one["name"]: one["value"] for one in json.loads(result.output)["settings"]}
+        shown = {item["name"]: item["value"] for item in json.loads(result.output)["settings"]}
         assert shown["neo4j_password"] == "(hidden)"
         assert shown["spark_conf"] == {
             "spark.hadoop.fs.s3a.secret.key": "***",

@@ -27,15 +27,15 @@ Driver stacktrace:
 """
 
 
-def test_the_innermost_cause_is_told_and_not_what_wraps_it() -> None:
+def test_the_innermost_cause_is_reported_without_its_wrappers() -> None:
     assert cause_of(PROXY) == "Fetch position 3 is out of range"
 
 
-def test_a_fault_without_a_cause_of_its_own_is_told_by_what_follows_the_wrapping() -> None:
+def test_a_fault_without_a_cause_is_reported_by_the_text_after_the_wrapper() -> None:
     assert "failed: no space left on device" in cause_of(JOB.format("no space left on device"))
 
 
-def test_a_plain_fault_is_told_as_it_is() -> None:
+def test_a_plain_fault_is_reported_unchanged() -> None:
     assert (
         cause_of("Partition t-0's offset was changed from 5 to 3\n\tat x")
         == "Partition t-0's offset was changed from 5 to 3"
@@ -56,7 +56,7 @@ def test_a_plain_fault_is_told_as_it_is() -> None:
         "ExecutorLostFailure (executor 3 exited caused by one of the running tasks) Reason: exit code 137",
     ],
 )
-def test_a_shortage_of_memory_is_recognised_whoever_tells_it(text: str) -> None:
+def test_a_shortage_of_memory_is_recognised_in_every_form(text: str) -> None:
     assert ran_out_of_memory(RuntimeError(JOB.format(text)))
 
 

@@ -37,8 +37,8 @@ def under(number: int, run: str) -> bytes:
 class Waiting(MemorySchemas):
     """A registry that comes back when it was asked so often."""
 
-    def __init__(self, kept: dict[int, RegisteredSchema], answers_after: int) -> None:
-        super().__init__(kept, away=True)
+    def __init__(self, stored: dict[int, RegisteredSchema], answers_after: int) -> None:
+        super().__init__(stored, away=True)
         self.answers_after = answers_after
 
     def schema(self, number: int) -> RegisteredSchema:
@@ -87,7 +87,7 @@ def left_unread(messages: list[Message]) -> Frame:
 
 
 def test_the_driver_waits_for_the_registry_and_then_writes_the_whole_batch() -> None:
-    bench = Bench(kept=MIXED)
+    bench = Bench(stored=MIXED)
     schemas = Waiting({2: JSON}, answers_after=3)
     over(bench, schemas)(left_unread(MIXED), 0)
     assert schemas.requested == [2, 2, 2, 2, 9]
@@ -97,7 +97,7 @@ def test_the_driver_waits_for_the_registry_and_then_writes_the_whole_batch() -> 
 
 
 def test_a_stop_request_ends_the_waiting_for_the_registry_without_completing_the_batch() -> None:
-    bench = Bench(kept=MIXED)
+    bench = Bench(stored=MIXED)
 
     class Stopping(MemorySchemas):
         def schema(self, number: int) -> RegisteredSchema:
@@ -145,17 +145,17 @@ def test_through_spark_a_registry_that_is_unavailable_at_first_loses_no_message(
 
 @pytest.mark.end_to_end
 def test_the_doctor_checks_a_configured_registry(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told() -> Any:
+    def answer() -> Any:
         monkeypatch.setenv("HEADWATER_KAFKA_BOOTSTRAP_SERVERS", servers.kafka_bootstrap_servers)
         done = headwater(servers, "doctor", "--json")
         return done.code, {check["name"]: check for check in json.loads(done.out)["checks"]}.get("Registry")
 
-    assert told()[1] is None
+    assert answer()[1] is None
     registry = Registry({1: AVRO})
     with served(registry) as address:
         monkeypatch.setenv("HEADWATER_SCHEMA_REGISTRY_URL", address)
-        assert told()[1] == {"name": "Registry", "state": "yes", "text": f"answers at {address}; subjects: 1"}
+        assert answer()[1] == {"name": "Registry", "state": "yes", "text": f"answers at {address}; subjects: 1"}
         registry.status = 401
-        code, check = told()
+        code, check = answer()
         assert (code, check["state"]) == (3, "away")
         assert "HEADWATER_SCHEMA_REGISTRY_USER" in check["text"]

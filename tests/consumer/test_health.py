@@ -45,15 +45,15 @@ def server(status: Status, metrics: Metrics) -> Iterator[HealthServer]:
         yield server
 
 
-def batch(**told: Any) -> BatchSummary:
+def batch(**raised: Any) -> BatchSummary:
     nothing: dict[str, Any] = {
         "query_id": "q", "batch_id": 3, "offsets": {"t": {0: 12}}, "messages": 10, "bytes": 1_000,
         "dead": {"not_decodable": 2}, "late_runs": 1, "refolded_versions": 4, "deferred": 0, "seconds": {"total": 0.3},
     }  # fmt: skip
-    return BatchSummary(**nothing | told)
+    return BatchSummary(**nothing | raised)
 
 
-def ask(server: HealthServer, path: str) -> tuple[int, Any]:
+def get(server: HealthServer, path: str) -> tuple[int, Any]:
     try:
         with urlopen(f"http://127.0.0.1:{server.port}{path}") as answer:
             return answer.status, json.loads(answer.read())
@@ -69,72 +69,72 @@ def sample(metrics: Metrics, name: str) -> float:
 
 
 def test_a_consumer_that_starts_is_healthy_and_not_ready(server: HealthServer) -> None:
-    assert ask(server, "/healthz")[0] == 200
-    assert ask(server, "/readyz") == (503, ask(server, "/readyz")[1])
+    assert get(server, "/healthz")[0] == 200
+    assert get(server, "/readyz") == (503, get(server, "/readyz")[1])
 
 
-def test_a_running_consumer_is_ready_and_tells_its_last_batch(server: HealthServer, status: Status) -> None:
+def test_a_running_consumer_is_ready_and_reports_its_last_batch(server: HealthServer, status: Status) -> None:
     status.batch_written(batch())
-    code, told = ask(server, "/readyz")
+    code, raised = get(server, "/readyz")
     assert code == 200
-    assert (told["batch"], told["written_at"], told["offsets"]) == (3, 1_000.0, {"t": {"0": 12}})
+    assert (raised["batch"], raised["written_at"], raised["offsets"]) == (3, 1_000.0, {"t": {"0": 12}})
 
 
-def test_a_consumer_that_waits_is_healthy_not_ready_and_tells_for_what(server: HealthServer, status: Status) -> None:
+def test_a_waiting_consumer_is_healthy_but_not_ready_and_reports_the_reason(
+    server: HealthServer, status: Status
+) -> None:
     status.enter("running")
     status.held_by("consumer-1@host")
     status.enter("waiting", "Neo4j does not answer")
-    code, told = ask(server, "/readyz")
-    assert (code, told["phase"], told["reason"], told["holder"]) == (
+    code, raised = get(server, "/readyz")
+    assert (code, raised["phase"], raised["reason"], raised["holder"]) == (
         503,
         "waiting",
         "Neo4j does not answer",
         "consumer-1@host",
     )
-    assert ask(server, "/healthz")[0] == 200
+    assert get(server, "/healthz")[0] == 200
 
 
-def test_a_consumer_that_owes_work_is_not_ready(server: HealthServer, status: Status) -> None:
+def test_a_consumer_with_deferred_work_is_not_ready(server: HealthServer, status: Status) -> None:
     status.batch_written(batch(deferred=2))
-    assert ask(server, "/readyz")[0] == 503
+    assert get(server, "/readyz")[0] == 503
     status.batch_written(batch(deferred=0))
-    assert ask(server, "/readyz")[0] == 200
+    assert get(server, "/readyz")[0] == 200
 
 
 def test_a_stream_without_a_sign_of_life_is_not_healthy(server: HealthServer, status: Status, clock: Clock) -> None:
     status.enter("running")
     clock.now += STALLED + 1
-    assert ask(server, "/healthz")[0] == 503
+    assert get(server, "/healthz")[0] == 503
     status.moved(None)
-    assert ask(server, "/healthz")[0] == 200
+    assert get(server, "/healthz")[0] == 200
 
 
-def test_a_batch_without_progress_is_stuck_and_not_ready_and_tells_since_when(
-    server: HealthServer, status: Status, clock: Clock
-) -> None:
+def test_a_batch_without_progress_is_reported_as_stuck(server: HealthServer, status: Status, clock: Clock) -> None:
     status.enter("running")
     with status.working("reading batch 7"):
         clock.now += PROGRESS_TIMEOUT + 12
         status.alive()
-        code, told = ask(server, "/readyz")
-        assert (code, told["phase"], told["reason"]) == (503, "stuck", "reading batch 7: no progress for 312 s")
-        assert ask(server, "/healthz") == (200, told | {"ok": True})
+        code, raised = get(server, "/readyz")
+        assert (code, raised["phase"], raised["reason"]) == (503, "stuck", "reading batch 7: no progress for 312 s")
+        assert get(server, "/healthz") == (200, raised | {"ok": True})
         status.progressed()
-        assert ask(server, "/readyz")[0] == 200
+        assert get(server, "/readyz")[0] == 200
     clock.now += PROGRESS_TIMEOUT + 1
-    assert ask(server, "/readyz")[1]["phase"] == "running"
+    assert get(server, "/readyz")[1]["phase"] == "running"
 
 
-def test_a_batch_that_waits_for_a_server_tells_that_and_not_that_it_is_stuck(
+def test_a_batch_that_waits_for_a_server_is_not_reported_as_stuck(
     server: HealthServer, status: Status, clock: Clock
 ) -> None:
     status.enter("waiting", "Neo4j does not answer")
     with status.working("writing batch 7"):
         clock.now += PROGRESS_TIMEOUT + 1
-        assert ask(server, "/readyz")[1]["phase"] == "waiting"
+        assert get(server, "/readyz")[1]["phase"] == "waiting"
 
 
-def test_of_two_works_the_one_that_is_stuck_is_told(status: Status, clock: Clock) -> None:
+def test_of_two_batches_the_stuck_one_is_reported(status: Status, clock: Clock) -> None:
     status.enter("running")
     with status.working("writing batch 6"):
         clock.now += PROGRESS_TIMEOUT
@@ -146,16 +146,16 @@ def test_of_two_works_the_one_that_is_stuck_is_told(status: Status, clock: Clock
 
 def test_a_failed_stream_is_not_healthy(server: HealthServer, status: Status) -> None:
     status.enter("failed", "bug")
-    assert ask(server, "/healthz")[0] == 503
+    assert get(server, "/healthz")[0] == 503
 
 
 def test_other_paths_are_not_there(server: HealthServer) -> None:
-    with pytest.raises(HTTPError, match="404") as told:
+    with pytest.raises(HTTPError, match="404") as raised:
         urlopen(f"http://127.0.0.1:{server.port}/other")
-    told.value.close()
+    raised.value.close()
 
 
-def test_a_port_that_is_taken_is_told_in_one_line(server: HealthServer, status: Status, metrics: Metrics) -> None:
+def test_a_port_in_use_is_reported_in_one_line(server: HealthServer, status: Status, metrics: Metrics) -> None:
     with pytest.raises(ConfigError, match=f"127.0.0.1:{server.port} can't be opened"):
         HealthServer(status, metrics, "127.0.0.1", server.port)
 

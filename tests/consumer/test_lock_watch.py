@@ -75,22 +75,22 @@ def test_a_waiting_writer_names_the_lock_holder(servers: Servers) -> None:
     status.enter("running")
     with opened(servers) as graph, HealthServer(status, metrics, "127.0.0.1", 0) as server:
         emptied(graph)
-        one, other = (Neo4jStore(graph.settings, holder=name) for name in ("one:1", "other:2"))
+        first, other = (Neo4jStore(graph.settings, holder=name) for name in ("one:1", "other:2"))
 
         def apply() -> None:
-            with reporting_lock_holder(status, one.held_by, every=0.05):
-                GraphWriter(one).apply([], BatchPosition("q", 0, {}))
+            with reporting_lock_holder(status, first.held_by, every=0.05):
+                GraphWriter(first).apply([], BatchPosition("q", 0, {}))
 
-        with one, other:
+        with first, other:
             waiting = threading.Thread(target=apply)
             with other.transaction():
                 waiting.start()
                 until(lambda: status.state.holder is not None)
-                code, told = ready(server.port)
-                assert (code, told["phase"], told["holder"]) == (503, "waiting", "other:2")
-                assert "other:2" in told["reason"]
+                code, answer = ready(server.port)
+                assert (code, answer["phase"], answer["holder"]) == (503, "waiting", "other:2")
+                assert "other:2" in answer["reason"]
                 assert waiting.is_alive()
             waiting.join(30)
             assert not waiting.is_alive()
             assert status.state.holder is None
-            assert one.held_by() is None
+            assert first.held_by() is None

@@ -14,7 +14,7 @@ from headwater_consumer.kafka.messages import bounds_of
 PLACE = TopicPartition("t", 0)
 
 
-class Asked:
+class AnsweringClient:
     """A consumer whose broker fails in these ways before it answers."""
 
     def __init__(self, *codes: int) -> None:
@@ -27,8 +27,8 @@ class Asked:
 
 
 def bounds(*codes: int) -> tuple[int, int]:
-    asked: Any = Asked(*codes)
-    return bounds_of(asked, PLACE)
+    wanted: Any = AnsweringClient(*codes)
+    return bounds_of(wanted, PLACE)
 
 
 def test_a_request_is_repeated_while_a_partition_has_no_leader() -> None:

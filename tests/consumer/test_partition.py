@@ -49,14 +49,14 @@ READ = pa.schema(
 
 def message(offset: int, value: Any, **changed: Any) -> Message:
     octets = value if isinstance(value, bytes | None) else json.dumps(value).encode()
-    told: dict[str, Any] = {"topic": "t", "partition": 1, "offset": offset, "timestamp": 5, "key": b"k", "headers": ()}
-    return Message(value=octets, **told | changed)
+    given: dict[str, Any] = {"topic": "t", "partition": 1, "offset": offset, "timestamp": 5, "key": b"k", "headers": ()}
+    return Message(value=octets, **given | changed)
 
 
 def record_batch(messages: Iterable[Message]) -> pa.RecordBatch:
     rows = [
-        {**msgspec.structs.asdict(one), "headers": [{"key": name, "value": value} for name, value in one.headers]}
-        for one in messages
+        {**msgspec.structs.asdict(item), "headers": [{"key": name, "value": value} for name, value in item.headers]}
+        for item in messages
     ]
     return pa.RecordBatch.from_pylist(rows, READ)
 
@@ -74,14 +74,14 @@ def of_kind(rows: list[TaggedRow], kind: str) -> list[TaggedRow]:
 
 
 def test_record_batches_return_messages_unchanged() -> None:
-    kept = [
+    stored = [
         message(1, b"a", headers=(("x", b"1"), ("x", None))),
         message(2, None, key=None),
         message(3, b"", partition=2, headers=(("y", b""),)),
     ]
-    batch = record_batch(kept)
-    assert list(messages_of([batch])) == kept
-    assert list(messages_of([batch.slice(1), batch.slice(0, 1)])) == [*kept[1:], kept[0]]
+    batch = record_batch(stored)
+    assert list(messages_of([batch])) == stored
+    assert list(messages_of([batch.slice(1), batch.slice(0, 1)])) == [*stored[1:], stored[0]]
 
 
 def test_null_headers_are_empty() -> None:
@@ -89,7 +89,7 @@ def test_null_headers_are_empty() -> None:
     nothing = batch.set_column(
         2, READ.field("headers"), pa.array([None, [{"key": "x", "value": b"1"}]], READ.field("headers").type)
     )
-    assert [one.headers for one in messages_of([nothing])] == [(), (("x", b"1"),)]
+    assert [item.headers for item in messages_of([nothing])] == [(), (("x", b"1"),)]
 
 
 def test_headers_without_a_value_do_not_determine_the_form_of_a_message() -> None:
@@ -118,9 +118,9 @@ def test_dead_letters_beyond_the_limit_have_only_their_position() -> None:
     limits = PartitionLimits(dead=1_000)
     rows = tagged([message(offset, b"{" + b"x" * 600) for offset in range(3)], limits)
     rejected = [msgspec.msgpack.decode(payload, type=Rejected) for _, _, payload, _ in of_kind(rows, DEAD)]
-    assert [one.whole for one in rejected] == [True, False, False]
-    assert [one.message.position for one in rejected] == [(1, 0), (1, 1), (1, 2)]
-    assert [one.message.value for one in rejected[1:]] == [None, None]
+    assert [item.whole for item in rejected] == [True, False, False]
+    assert [item.message.position for item in rejected] == [(1, 0), (1, 1), (1, 2)]
+    assert [item.message.value for item in rejected[1:]] == [None, None]
     assert sum(len(row[2]) for row in rows) < 2_000
 
 
@@ -156,8 +156,8 @@ def test_messages_are_read_lazily() -> None:
 def test_statistics_count_messages_bytes_and_offsets_of_each_partition() -> None:
     rows = tagged([message(7, b"{bad"), message(9, b""), message(3, b"{}", partition=2)])
     tallies = {
-        one.partition: one
-        for one in (msgspec.msgpack.decode(row[2], type=PartitionStatistics) for row in of_kind(rows, STATISTICS))
+        item.partition: item
+        for item in (msgspec.msgpack.decode(row[2], type=PartitionStatistics) for row in of_kind(rows, STATISTICS))
     }
     assert (tallies[1].messages, tallies[1].bytes, tallies[1].first, tallies[1].end) == (2, 4, 7, 10)
     assert (tallies[2].messages, tallies[2].bytes, tallies[2].first, tallies[2].end) == (1, 2, 3, 4)
@@ -179,7 +179,7 @@ CLOUD_EVENTS = (("content-type", b"application/cloudevents+json"),)
 def test_a_cloud_event_with_data_outside_ascii_is_a_dead_letter_and_the_others_are_merged() -> None:
     poison = message(1, b'{"data_base64":"\xc3\xa9"}', headers=CLOUD_EVENTS)
     rows = tagged([message(0, run_event("one")), poison, message(2, run_event("two"))])
-    assert [one.code for one in rejected_of(rows)] == ["not_an_event"]
+    assert [item.code for item in rejected_of(rows)] == ["not_an_event"]
     assert {row[1] for row in of_kind(rows, "run")} == {b"one", b"two"}
 
 
@@ -210,14 +210,14 @@ def test_an_unexpected_exception_makes_a_dead_letter_that_names_it() -> None:
     assert (first.code, first.detail) == ("not_decodable", "unexpected KeyError: '\\ud800\\nsecond line'")
     assert second.detail.startswith("unexpected ZeroDivisionError: xxx")
     assert len(second.detail) < 400
-    assert [one.message.position for one in (first, second)] == [(1, 3), (1, 4)]
+    assert [item.message.position for item in (first, second)] == [(1, 3), (1, 4)]
     assert [row[1] for row in of_kind(rows, "run")] == [b"a", b"c"]
 
 
 def test_the_text_of_an_unexpected_exception_is_one_line_of_valid_unicode() -> None:
     fault = ZeroDivisionError("half \ud800\nsecond line")
     rows = rows_of(tag_partition([record_batch([message(3, under(3, "b"))])], PartitionLimits(), Failing({3: fault})))
-    assert [one.detail for one in rejected_of(rows)] == ["unexpected ZeroDivisionError: half \\ud800"]
+    assert [item.detail for item in rejected_of(rows)] == ["unexpected ZeroDivisionError: half \\ud800"]
 
 
 def test_the_driver_rejects_such_a_message_in_the_same_way() -> None:
@@ -231,7 +231,7 @@ def test_the_driver_rejects_such_a_message_in_the_same_way() -> None:
 def test_a_registered_schema_that_is_nested_too_deep_does_not_end_the_task() -> None:
     schemas = MemorySchemas({2: JSON, 3: RegisteredSchema("AVRO", "[" * 100_000)})
     rows = rows_of(tag_partition([record_batch(MIXED[:2])], PartitionLimits(), schemas))
-    assert [one.code for one in rejected_of(rows)] == ["not_decodable"]
+    assert [item.code for item in rejected_of(rows)] == ["not_decodable"]
     assert [row[1] for row in of_kind(rows, "run")] == [b"a"]
 
 
@@ -258,11 +258,11 @@ def test_a_rejected_message_does_not_change_merged_rows() -> None:
     facets = {"f": {"a": 1}}
     good = json.dumps(run_event("r", job={"namespace": "n", "name": "j", "facets": facets})).encode()
     coalescer, alone = Coalescer({"late": 10**18}), Coalescer()
-    for one in (good, b'{"data_base64":"\xc3\xa9"}', json.dumps(run_event("late")).encode(), good[:-1], good):
+    for item in (good, b'{"data_base64":"\xc3\xa9"}', json.dumps(run_event("late")).encode(), good[:-1], good):
         try:
-            coalescer.add(one, CLOUD_EVENTS if b"base64" in one else (), source=(0, 0))
+            coalescer.add(item, CLOUD_EVENTS if b"base64" in item else (), source=(0, 0))
         except EventRejected:
-            assert one is not good
+            assert item is not good
     for _ in range(2):
         alone.add(good, source=(0, 0))
     assert (coalescer.events, coalescer.size) == (alone.events, alone.size) == (2, 2 * len(good))
@@ -278,7 +278,7 @@ def compressed(run: str, size: int) -> bytes:
 
 def test_compressed_messages_count_with_their_decompressed_size() -> None:
     messages = [message(offset, compressed("r", 3_000)) for offset in range(10)]
-    assert sum(len(one.value or b"") for one in messages) < 5_000
+    assert sum(len(item.value or b"") for item in messages) < 5_000
     rows = of_kind(tagged(messages, PartitionLimits(merged=10_000)), "run")
     assert len(rows) == 3
 
@@ -288,7 +288,7 @@ def test_a_compressed_message_beyond_the_limits_is_too_large(schemas: MemorySche
     messages = [message(0, compressed("small", 1_000)), message(1, compressed("large", 9_000))]
     for limits in (Decompression(5_000, 10_000, 5_000), Decompression(10_000, 2, 5_000)):
         rows = rows_of(tag_partition([record_batch(messages)], PartitionLimits(decompression=limits), schemas))
-        assert [(one.code, one.message.offset) for one in rejected_of(rows)] == [("too_large", 1)]
+        assert [(item.code, item.message.offset) for item in rejected_of(rows)] == [("too_large", 1)]
         assert [row[1] for row in of_kind(rows, "run")] == [b"small"]
         again, refused = part(messages, (), schemas or MemorySchemas(), limits)
         assert [row[1] for row in again] == [b"small"]

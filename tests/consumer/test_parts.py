@@ -40,8 +40,8 @@ class Frame:
         if self._fault is not None:
             raise self._fault
         batches: list[pa.RecordBatch] = []
-        for partition in sorted({one.partition for one in self._messages}):
-            of_task = [one for one in self._messages if one.partition == partition]
+        for partition in sorted({item.partition for item in self._messages}):
+            of_task = [item for item in self._messages if item.partition == partition]
             batches += tag_partition([record_batch(of_task)], self._limits)
         return pa.Table.from_batches(batches, TAGGED)
 
@@ -60,23 +60,23 @@ class Topic:
         self.sink = CollectedDeadLetters()
         self.read_again: list[OffsetRanges] = []
         self.planned = 0
-        kept = InMemoryMessages(self.messages)
+        stored = InMemoryMessages(self.messages)
         self.status = Status(Metrics())
-        self.cycle = BatchProcessor(self.writer, self.sink, kept, self.status, stop=SimpleNamespace(is_set=bool))  # type: ignore[arg-type]
+        self.cycle = BatchProcessor(self.writer, self.sink, stored, self.status, stop=SimpleNamespace(is_set=bool))  # type: ignore[arg-type]
         self.memo = memo
-        self.kept = kept
+        self.stored = stored
         self.start()
 
     def start(self) -> None:
         """Begin as a new process does."""
-        self.parts = Parts(self.cycle, self.kept, self._again, self.most, self.memo)
+        self.parts = Parts(self.cycle, self.stored, self._again, self.most, self.memo)
 
     def ranges(self) -> OffsetRanges:
         self.planned += 1
         ends: OffsetRanges = {}
-        for one in self.messages:
-            first, end = ends.get(one.partition, (one.offset, 0))
-            ends[one.partition] = (min(first, one.offset), max(end, one.offset + 1))
+        for item in self.messages:
+            first, end = ends.get(item.partition, (item.offset, 0))
+            ends[item.partition] = (min(first, item.offset), max(end, item.offset + 1))
         return ends
 
     def consume(self, batch_id: int = 7) -> int:
@@ -93,13 +93,13 @@ class Topic:
         return self._frame(list(self._within(ranges)), most)
 
     def _within(self, ranges: OffsetRanges) -> Iterator[Message]:
-        for one in self.messages:
-            begin, end = ranges.get(one.partition, (0, 0))
-            if begin <= one.offset < end:
-                yield one
+        for item in self.messages:
+            begin, end = ranges.get(item.partition, (0, 0))
+            if begin <= item.offset < end:
+                yield item
 
     def _frame(self, messages: list[Message], most: int) -> Frame:
-        needed = sum(len(one.value or b"") for one in messages)
+        needed = sum(len(item.value or b"") for item in messages)
         is_short = self.memory is not None and needed > self.memory
         return Frame(messages, most, MemoryError("java.lang.OutOfMemoryError: Java heap space") if is_short else None)
 
@@ -126,10 +126,10 @@ def test_a_heavy_batch_is_read_in_parts_and_the_graph_gets_every_run_once() -> N
     assert topic.consume() > 3
     assert topic.writer.runs == {f"r{number}" for number in range(30)}
     assert {len(payloads) for payloads in topic.writer.rows.values()} == {1}
-    assert topic.writer.marks[-1].offsets == {"t": {0: 110, 1: 110, 2: 110}}
+    assert topic.writer.batch_positions[-1].offsets == {"t": {0: 110, 1: 110, 2: 110}}
 
 
-def test_only_the_last_part_has_the_number_of_the_batch_and_all_tell_how_far_they_came() -> None:
+def test_only_the_last_part_has_the_number_of_the_batch_and_all_have_offsets() -> None:
     topic = Topic(events(30, 1_000), most=6_000)
     parts = topic.consume()
     assert [position.batch_id for position in topic.writer.positions] == [6] * (parts - 1) + [7]
@@ -182,9 +182,9 @@ def test_a_shortage_is_remembered_and_parts_grow_back() -> None:
 def test_a_single_message_that_does_not_fit_ends_the_consumer_with_its_position_size_and_what_to_do() -> None:
     huge = message(5, b"{" + bytes(3 * MEGABYTE), partition=2)
     topic = Topic([message(4, run_event("one"), partition=2), huge], most=8 * MEGABYTE, memory=2 * MEGABYTE)
-    with pytest.raises(StreamFailed) as told:
+    with pytest.raises(StreamFailed) as raised:
         topic.consume()
-    line = str(told.value)
+    line = str(raised.value)
     assert "partition 2, offset 5 (3,000,001 bytes)" in line
     assert "raise spark_driver_memory" in line
     assert "\n" not in line
@@ -226,7 +226,7 @@ def test_another_fault_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> No
         topic.consume()
 
 
-def test_what_is_read_first_of_a_stretch_goes_by_the_weight_of_messages() -> None:
+def test_the_first_part_of_a_range_is_chosen_by_the_size_of_its_messages() -> None:
     rest = {0: (0, 1_000), 1: (500, 900)}
     weights = {0: 100_000.0, 1: 1_000_000.0}
     assert first_part(rest, 10 * MEGABYTE, {}) == rest

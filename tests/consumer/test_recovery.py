@@ -79,9 +79,9 @@ def test_offsets_that_kafka_has_deleted_are_not_missing() -> None:
 def test_portions_have_equal_shares_of_every_partition_and_are_complete() -> None:
     ranges = {0: (5, 105), 1: (0, 50), 2: (7, 8)}
     found = list(portions(ranges, 40))
-    assert [sum(end - begin for begin, end in one.values()) for one in found] == [37, 38, 37, 39]
+    assert [sum(end - begin for begin, end in item.values()) for item in found] == [37, 38, 37, 39]
     for partition, (begin, end) in ranges.items():
-        shares = [one[partition] for one in found if partition in one]
+        shares = [item[partition] for item in found if partition in item]
         assert [offset for share in shares for offset in range(*share)] == list(range(begin, end))
 
 
@@ -93,9 +93,9 @@ def test_no_ranges_give_no_portions() -> None:
 def test_kafka_returns_the_first_remaining_message_as_the_messages_in_memory_do(room: Room) -> None:
     room.send([run_event("one") for _ in range(6)], partition=0)
     admin = AdminClient(room.client)
-    (gone,) = admin.delete_records([TopicPartition(room.topic, 0, 2)]).values()
-    assert gone.result(30).low_watermark == 2
+    (deleted,) = admin.delete_records([TopicPartition(room.topic, 0, 2)]).values()
+    assert deleted.result(30).low_watermark == 2
     kafka, fake = KafkaMessages(room.topic, room.client), InMemoryMessages([at(offset) for offset in range(2, 6)])
-    for asked in ((0, 0, 10), (0, 0, 2), (0, 3, 4), (0, 6, 9), (1, 0, 5), (99, 0, 5)):
-        assert kafka.first(*asked) == fake.first(*asked), asked
+    for wanted in ((0, 0, 10), (0, 0, 2), (0, 3, 4), (0, 6, 9), (1, 0, 5), (99, 0, 5)):
+        assert kafka.first(*wanted) == fake.first(*wanted), wanted
     assert kafka.first(0, 0, 10) == 2

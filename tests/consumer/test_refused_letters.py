@@ -55,10 +55,10 @@ def sample(room: Room, name: str) -> float:
     return float(next(line for line in lines if line.startswith(name + " ")).split()[-1])
 
 
-def run_dlq(room: Room, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
+def run_dlq(room: Room, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
     monkeypatch.setenv("HEADWATER_KAFKA_BOOTSTRAP_SERVERS", room.bootstrap_servers)
     monkeypatch.setenv("HEADWATER_KAFKA_TOPIC", room.topic)
-    return CliRunner().invoke(dlq, words)
+    return CliRunner().invoke(dlq, arguments)
 
 
 def test_an_unusable_message_from_the_future_is_a_dead_letter_like_others(
@@ -66,7 +66,7 @@ def test_an_unusable_message_from_the_future_is_a_dead_letter_like_others(
 ) -> None:
     configure(room.client, room.topic, message_timestamp_after_max_ms=2 * DAY)
     give_up = time.monotonic() + PATIENCE
-    while not room.kept([(0, 0)]):
+    while not room.stored([(0, 0)]):
         assert time.monotonic() < give_up, "the topic takes no message from the future"
         room.send([b"{bad"], timestamp=TOMORROW, partition=0)
     room.send([run_event("one")], partition=0)
@@ -109,7 +109,7 @@ def test_a_letter_that_its_topic_refuses_is_sent_reduced_and_can_be_fetched_and_
     room.send([run_event("one")], partition=1)
     consumed(room)
     assert room.writer.runs == {"one"}
-    found = {one.message.offset: one for one in room.letters()}
+    found = {item.message.offset: item for item in room.letters()}
     assert sorted(found) == [0, 1, 2, 3]
     assert (found[3].reduced, found[3].message.value) == (None, b"{with a key")
     for offset, value in enumerate(values):
@@ -122,7 +122,7 @@ def test_a_letter_that_its_topic_refuses_is_sent_reduced_and_can_be_fetched_and_
 
     name = f"{room.topic}/1/1"
     listed = [json.loads(line) for line in run_dlq(room, monkeypatch, "list", "--json").stdout.splitlines()]
-    assert [one["bytes"] for one in listed if one["letter"] == name] == [5_004]
+    assert [item["bytes"] for item in listed if item["letter"] == name] == [5_004]
     assert hashlib.sha256(values[1]).hexdigest() in run_dlq(room, monkeypatch, "show", name).stdout
     assert run_dlq(room, monkeypatch, "show", name, "--value").stdout_bytes == values[1]
     assert run_dlq(room, monkeypatch, "redrive", name).exception is None
@@ -156,9 +156,9 @@ def test_a_refused_letter_among_many_leaves_the_others_complete(room: Room) -> N
     configure(room.client, dead(room), cleanup_policy="compact")
     letters = [letter(topic=room.topic, offset=offset, key=None if offset == 77 else b"k") for offset in range(200)]
     KafkaDeadLetters(dead(room), room.client).send(letters)
-    found = {one.identity[2]: one for one in room.letters()}
+    found = {item.identity[2]: item for item in room.letters()}
     assert sorted(found) == list(range(200))
-    assert [offset for offset, one in found.items() if one.reduced is not None] == [77]
+    assert [offset for offset, item in found.items() if item.reduced is not None] == [77]
 
 
 def test_the_consumer_waits_for_a_missing_permission_and_reports_it(room: Room) -> None:

@@ -73,8 +73,8 @@ def events_of(stderr: str) -> list[str]:
 
 
 def get(port: int, path: str) -> str:
-    with urlopen(f"http://127.0.0.1:{port}{path}") as answer:
-        return str(answer.read().decode())
+    with urlopen(f"http://127.0.0.1:{port}{path}") as lines:
+        return str(lines.read().decode())
 
 
 def test_after_a_stop_request_the_consumer_commits_the_current_batch_starts_no_other_and_exits_with_0(
@@ -119,15 +119,15 @@ def test_a_consumer_whose_batch_does_not_end_stops_within_its_time_and_says_what
         process.popen.send_signal(signal.SIGTERM)
         _, stderr = process.popen.communicate(timeout=60)
     assert process.popen.returncode == ABANDONED, stderr
-    told = [json.loads(line) for line in stderr.splitlines() if line.startswith("{")]
-    assert (told[-1]["abandoned"], told[-1]["reason"]) == ("writing batch 0", "asked to stop")
+    lines = [json.loads(line) for line in stderr.splitlines() if line.startswith("{")]
+    assert (lines[-1]["abandoned"], lines[-1]["reason"]) == ("writing batch 0", "asked to stop")
     assert not is_running(java)
     assert "Traceback" not in stderr
     room.consume()
     assert room.writer.runs == {"one"}
 
 
-def test_a_consumer_whose_java_ends_fails_in_one_line_and_the_next_one_goes_on(room: Room) -> None:
+def test_a_consumer_whose_java_ends_fails_in_one_line_and_the_next_one_continues(room: Room) -> None:
     room.send([run_event("one")])
     with consumer(room, 0) as process:
         process.until("end 0")

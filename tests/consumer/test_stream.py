@@ -57,7 +57,7 @@ def test_malicious_messages_are_dead_letters_and_the_stream_continues(room: Room
 def test_a_second_start_continues_where_the_first_stopped(room: Room) -> None:
     room.send([run_event("one")])
     room.consume()
-    room.writer = CollectingWriter(marks=room.writer.marks)
+    room.writer = CollectingWriter(batch_positions=room.writer.batch_positions)
     room.send([run_event("two")])
     room.consume()
     assert room.writer.runs == {"two"}
@@ -137,7 +137,7 @@ def test_what_is_read_again_is_read_in_parts_too(room: Room) -> None:
     room.consume(max_batch_bytes=20_000)
     assert len(room.writer.positions) > 3
     assert room.writer.runs == {f"r{number}" for number in range(20)}
-    assert room.writer.marks[-1].batch_id == 0
+    assert room.writer.batch_positions[-1].batch_id == 0
 
 
 def test_the_position_has_the_offset_after_the_last_message_of_each_partition(room: Room) -> None:
@@ -205,14 +205,14 @@ def test_with_a_truncated_checkpoint_the_stream_continues_from_the_graphs_offset
         room.send([run_event(run)])
         room.consume()
     torn(room, file)
-    room.writer = CollectingWriter(marks=room.writer.marks)
+    room.writer = CollectingWriter(batch_positions=room.writer.batch_positions)
     room.send([run_event("three")])
     with caplog.at_level("WARNING"):
         room.consume()
     assert room.writer.runs == {"three"}
     lines = [record.getMessage() for record in caplog.records if record.name == "headwater.consumer"]
     assert lines == ["the checkpoint is lost: continuing from the offsets in the graph"]
-    room.writer = CollectingWriter(marks=room.writer.marks)
+    room.writer = CollectingWriter(batch_positions=room.writer.batch_positions)
     room.consume()
     assert room.writer.runs == set()
 
@@ -224,7 +224,7 @@ def test_a_flipped_byte_in_a_checkpoint_counts_as_damage(room: Room) -> None:
     octets = bytearray(found.read_bytes())
     octets[-2] ^= 1
     found.write_bytes(octets)
-    room.writer = CollectingWriter(marks=room.writer.marks)
+    room.writer = CollectingWriter(batch_positions=room.writer.batch_positions)
     room.send([run_event("two")])
     room.consume()
     assert room.writer.runs == {"two"}
@@ -259,6 +259,6 @@ def test_messages_deleted_while_the_consumer_runs_end_it_with_their_offsets(room
     thread.join(60)
     (fault,) = ended
     assert isinstance(fault, MessagesLost), fault
-    written = room.writer.marks[-1].offsets[room.topic][0]
+    written = room.writer.batch_positions[-1].offsets[room.topic][0]
     assert f"{80 - written} offsets: {room.topic}/0 from {written} to 79" in str(fault)
     assert room.status.state.phase == "failed"

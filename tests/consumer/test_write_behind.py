@@ -112,9 +112,7 @@ def test_a_stopping_consumer_reads_no_further(steps: Steps, batches: WriteBehind
     assert not batches.is_busy
 
 
-def test_a_batch_that_was_read_when_stopping_was_asked_for_is_not_handed_over(
-    steps: Steps, batches: WriteBehind
-) -> None:
+def test_a_batch_read_after_a_stop_request_is_not_handed_over(steps: Steps, batches: WriteBehind) -> None:
     batches(1, 0)
     with ThreadPoolExecutor() as pool:
         second = pool.submit(batches, 1, 1)

@@ -31,10 +31,12 @@ class Room:
     folder: Path
 
     def environment(self, **more: str) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE"))}
+        stored = {
+            name: value for name, value in os.environ.items() if not name.startswith(("HEADWATER_", "OPENLINEAGE"))
+        }
         caches = {name: os.environ[name] for name in ("HEADWATER_CACHE",) if name in os.environ}
         return (
-            kept
+            stored
             | caches
             | {
                 "HEADWATER_HOME": str(self.folder / "home"),

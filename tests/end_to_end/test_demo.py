@@ -41,9 +41,9 @@ def dump(home: Path) -> list[dict[str, Any]]:
 
 def current(lines: list[dict[str, Any]]) -> list[Any]:
     """The current graph and the columns, without what differs from one run to the next."""
-    kept = ("from", "to", "job", "type", "subtype", "masking")
+    stored = ("from", "to", "job", "type", "subtype", "masking")
     chosen = [line for line in lines if line["kind"] in ("edge", "columnEdge")]
-    return sorted(str({name: line.get(name) for name in kept}) for line in chosen)
+    return sorted(str({name: line.get(name) for name in stored}) for line in chosen)
 
 
 def readme_commands() -> list[list[str]]:

@@ -28,7 +28,7 @@ HORIZON = "2026-01-10T00:00:00Z"
 
 
 def event(run: str, day: int, kind: str = "COMPLETE", **more: Any) -> bytes:
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "eventTime": f"2026-01-{day:02}T00:00:00Z",
         "eventType": kind,
         "run": {"runId": run},
@@ -36,12 +36,12 @@ def event(run: str, day: int, kind: str = "COMPLETE", **more: Any) -> bytes:
         "inputs": [{"namespace": "n", "name": "in"}],
         "outputs": [{"namespace": "n", "name": f"out{day // 5}"}],
     }
-    return json.dumps(told | more).encode()
+    return json.dumps(answer | more).encode()
 
 
-def headwater(room: Room, *words: str, code: int = 0) -> str:
+def headwater(room: Room, *arguments: str, code: int = 0) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "headwater_cli", *words],
+        [sys.executable, "-m", "headwater_cli", *arguments],
         env=room.environment(),
         capture_output=True,
         text=True,
@@ -75,10 +75,10 @@ def test_runs_before_the_horizon_are_removed_and_their_later_events_are_dead_let
     shown = headwater(room, "graph", "retain", "--older-than", HORIZON)
     assert "nothing is changed" in shown
     assert dumped(graph) == model_dump(FIRST)
-    told = json.loads(headwater(room, "graph", "retain", "--older-than", HORIZON, "--apply", "--json"))
-    assert told["horizon"] == "2026-01-10T00:00:00.000000Z"
-    assert told["removed"]["runs"] == told["going"]["runs"]["count"] == 9
-    assert told["going"]["runs"]["oldest"] == "2026-01-01T00:00:00.000000Z"
+    answer = json.loads(headwater(room, "graph", "retain", "--older-than", HORIZON, "--apply", "--json"))
+    assert answer["horizon"] == "2026-01-10T00:00:00.000000Z"
+    assert answer["removed"]["runs"] == answer["going"]["runs"]["count"] == 9
+    assert answer["going"]["runs"]["oldest"] == "2026-01-01T00:00:00.000000Z"
     assert "only moves forward" in headwater(room, "graph", "retain", "--older-than", "2026-01-09", "--apply", code=2)
     room.publish([*TAKEN, *REFUSED, *TAKEN])
     room.consume()

@@ -65,7 +65,7 @@ def names(lineage: FieldLineage, dataset: Key, *columns: str) -> list[str]:
     ((_, facets),) = [recorded_run(lineage).attached[dataset]]
     operations = operations_in(json.loads(json.dumps(facets)))
     assert operations is not None
-    return [one.name for one in derivation_of(operations, dataset, frozenset(columns)).operations]
+    return [item.name for item in derivation_of(operations, dataset, frozenset(columns)).operations]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_operations_in_the_facet_of_the_run_are_read_and_truncated_sets_are_retu
     whole = {"fingerprint": "f", "cut": "too many", "operations": [{"id": "1", "type": "read", "name": "r"}]}
     found = operations_in({"headwater_fieldOperations": whole})
     assert found is not None
-    assert [one.name for one in derivation_of(found, ("n", "mid"), frozenset({"a"})).operations] == ["r"]
+    assert [item.name for item in derivation_of(found, ("n", "mid"), frozenset({"a"})).operations] == ["r"]
 
 
 @pytest.mark.parametrize("facet", [None, [], {"fingerprint": 1}, {"fingerprint": "f", "operations": [{"id": "x"}]}])

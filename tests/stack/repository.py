@@ -23,10 +23,10 @@ class Repository:
     files: dict[str, bytes] = field(default_factory=dict)
     ranges: bool = True
     cut: dict[str, list[int]] = field(default_factory=dict)
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
     address: str = ""
 
-    def put(self, artifact: str, content: bytes) -> Jar:
+    def publish(self, artifact: str, content: bytes) -> Jar:
         jar = make_jar(artifact, content)
         self.files[f"/{jar.repository_path}"] = content
         return jar
@@ -39,7 +39,7 @@ def serving() -> Iterator[Repository]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             wanted = self.headers.get("Range")
-            repository.asked.append((self.path, wanted))
+            repository.requests.append((self.path, wanted))
             content = repository.files.get(self.path)
             if content is None:
                 self.send_error(404)

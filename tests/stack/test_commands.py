@@ -35,8 +35,8 @@ made_for: list[headwater_stack.Addresses] = []
 """For which addresses the graph's schema was asked for."""
 
 
-def run(command: object, *words: object) -> Result:
-    return CliRunner().invoke(command, [str(word) for word in words], standalone_mode=False)  # type: ignore[arg-type]
+def run(command: object, *arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(word) for word in arguments], standalone_mode=False)  # type: ignore[arg-type]
 
 
 def test_up_prints_the_addresses_and_where_the_password_is(home: Path) -> None:
@@ -69,7 +69,7 @@ def test_up_takes_ports_and_reset(home: Path) -> None:
     assert not (home / "stack" / "kafka" / "data").exists()
 
 
-def test_status_tells_and_its_exit_code_too(home: Path) -> None:
+def test_status_is_printed_and_is_the_exit_code(home: Path) -> None:
     before = run(status, "--home", home)
     assert before.return_value == 1
     assert before.stdout.splitlines()[0] == "Fake kafka  is not running: `headwater up` starts it"

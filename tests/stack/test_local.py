@@ -255,7 +255,7 @@ def test_the_password_is_its_owners_alone(stack: Stack) -> None:
     assert addresses.neo4j_password not in repr(addresses)
 
 
-def test_data_without_their_password_are_told_and_reset_helps(stack: Stack) -> None:
+def test_data_without_their_password_are_reported_and_reset_helps(stack: Stack) -> None:
     up(stack).neo4j_password_file.unlink()
     stack.down(SILENT)
     with pytest.raises(ConfigError, match=r"is gone, .*--reset"):
@@ -263,7 +263,7 @@ def test_data_without_their_password_are_told_and_reset_helps(stack: Stack) -> N
     assert up(stack, reset=True)
 
 
-def test_a_damaged_state_file_is_told_and_reset_helps(stack: Stack) -> None:
+def test_a_damaged_state_file_is_reported_and_reset_helps(stack: Stack) -> None:
     stack.home.folder.mkdir(parents=True)
     (stack.home.folder / "state.json").write_text("{")
     with pytest.raises(ConfigError, match=r"state\.json is damaged .*--reset"):
@@ -285,7 +285,7 @@ def test_a_home_that_can_not_be_made_is_one_clear_line(tmp_path: Path) -> None:
         up(fake_stack(tmp_path / "file"))
 
 
-def test_the_log_before_is_kept(stack: Stack) -> None:
+def test_the_earlier_log_remains(stack: Stack) -> None:
     up(stack)
     stack.home.log("kafka").write_text("first life")
     stack.down(SILENT)

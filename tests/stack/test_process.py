@@ -39,7 +39,7 @@ def test_a_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
     assert not is_alive(child)
 
 
-def test_a_killed_child_is_dead_though_its_number_is_still_kept(tmp_path: Path) -> None:
+def test_a_killed_child_is_dead_although_its_id_is_still_in_use(tmp_path: Path) -> None:
     child = spawn(SLEEP, tmp_path / "x.log", os.environ)
     os.kill(child.pid, signal.SIGKILL)
     deadline = time.monotonic() + 10
@@ -72,8 +72,8 @@ def test_another_birth_is_another_process() -> None:
 
 def test_both_ways_to_ask_for_a_birth_know_the_living_and_the_dead(tmp_path: Path) -> None:
     child = spawn(SLEEP, tmp_path / "x.log", os.environ)
-    for ask in (process._born_by_proc, process._born_by_ps):
-        assert ask(child.pid) == ask(child.pid) is not None
+    for get in (process._born_by_proc, process._born_by_ps):
+        assert get(child.pid) == get(child.pid) is not None
     stop([child], 10)
-    for ask in (process._born_by_proc, process._born_by_ps):
-        assert ask(child.pid) is None
+    for get in (process._born_by_proc, process._born_by_ps):
+        assert get(child.pid) is None

@@ -39,7 +39,7 @@ def pids(home: Path) -> tuple[int, int]:
     return kafka.pid, neo4j.pid
 
 
-def ask(addresses: Addresses, cypher: str, password: str | None = None) -> list[object]:
+def get(addresses: Addresses, cypher: str, password: str | None = None) -> list[object]:
     auth = (addresses.neo4j_user, password or addresses.neo4j_password)
     with neo4j.GraphDatabase.driver(addresses.neo4j_uri, auth=auth) as driver:
         return [record[0] for record in driver.execute_query(cypher).records]
@@ -116,9 +116,9 @@ def test_nothing_listens_beyond_the_loopback_address(home: Path) -> None:
 
 def test_neo4j_takes_its_generated_password_and_no_other(home: Path) -> None:
     addresses = headwater_stack.up(home)
-    assert ask(addresses, "RETURN 1") == [1]
+    assert get(addresses, "RETURN 1") == [1]
     with pytest.raises(AuthError):
-        ask(addresses, "RETURN 1", password="neo4j")
+        get(addresses, "RETURN 1", password="neo4j")
 
 
 def test_no_list_of_processes_shows_the_password(home: Path) -> None:
@@ -131,7 +131,7 @@ def test_no_list_of_processes_shows_the_password(home: Path) -> None:
 def test_data_survive_kill_9_and_down_and_up_until_they_are_reset(home: Path) -> None:
     first = headwater_stack.up(home)
     send(first, b"before the kill")
-    ask(first, "CREATE (:Kept {name: 'before'})")
+    get(first, "CREATE (:Kept {name: 'before'})")
     kafka, neo4j = pids(home)
 
     os.kill(kafka, signal.SIGKILL)
@@ -144,9 +144,9 @@ def test_data_survive_kill_9_and_down_and_up_until_they_are_reset(home: Path) ->
     assert headwater_stack.addresses(home) is None
     assert headwater_stack.up(home) == first
     assert received(first, 2) == {b"before the kill", b"after the kill"}
-    assert ask(first, "MATCH (n:Kept) RETURN n.name") == ["before"]
+    assert get(first, "MATCH (n:Kept) RETURN n.name") == ["before"]
 
     anew = headwater_stack.up(home, reset=True)
     assert anew.neo4j_password != first.neo4j_password
-    assert ask(anew, "MATCH (n) RETURN count(n)") == [0]
+    assert get(anew, "MATCH (n) RETURN count(n)") == [0]
     assert admin(anew.kafka_bootstrap_servers).list_topics(timeout=10).topics.keys() >= {"lineage.events"}

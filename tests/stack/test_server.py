@@ -10,7 +10,7 @@ from headwater_stack.server import choose_ports, last_error
 
 
 @pytest.mark.parametrize(
-    ("log", "told"),
+    ("log", "error"),
     [
         ("INFO a\nERROR first\nERROR second\nINFO bye\n", "ERROR second"),
         (
@@ -25,9 +25,9 @@ from headwater_stack.server import choose_ports, last_error
         ("", "it ended without a message"),
     ],
 )
-def test_the_last_error_of_a_log_is_shown_else_its_last_line(tmp_path: Path, log: str, told: str) -> None:
+def test_the_last_error_of_a_log_is_shown_else_its_last_line(tmp_path: Path, log: str, error: str) -> None:
     (tmp_path / "log").write_text(log)
-    assert last_error(tmp_path / "log") == told
+    assert last_error(tmp_path / "log") == error
 
 
 def test_a_log_that_was_never_written_is_no_fault(tmp_path: Path) -> None:
