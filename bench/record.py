@@ -11,8 +11,8 @@ RESULTS = Path(__file__).parent / "results"
 
 def show(result: dict[str, Any], name: str | None) -> None:
     """Print a result, one value per line, and append it to ``results/<name>.jsonl`` unless ``name`` is None."""
-    for name, value in result.items():
-        print(f"{name:28} {value}")
+    for key, value in result.items():
+        print(f"{key:28} {value}")
     if name is not None:
         append(result, name)
 

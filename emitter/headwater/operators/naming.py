@@ -3,6 +3,9 @@
 ``dataset_name("postgres", "db.example.org:5432", "shop.public.orders")``. The authority is the platform's address (host
 and port, bucket, account, region); credentials in it are removed and a missing port is the platform's default, so that
 different spellings of an address are one namespace. The path is the full name of the table, or the key of the file.
+
+``openlineage.client.naming`` formats parts that are already separated. It neither removes credentials nor adds default
+ports, so the table below is not written with it.
 """
 
 from __future__ import annotations
