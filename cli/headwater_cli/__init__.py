@@ -1,1 +1,1 @@
-"""Placeholder docstring, replaced by the package."""
+"""The ``headwater`` command: one module per command; ``main`` lists them."""

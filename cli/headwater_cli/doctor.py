@@ -81,7 +81,7 @@ def _checked(name: str, step: Callable[[], str]) -> Check:
 
 
 def kafka_status(settings: ConsumerSettings, client: Client) -> str:
-    """Tell what Kafka says of the topics; raises ServerUnavailable, ConfigError where the topic is missing."""
+    """Return the state of the topics; raises ServerUnavailable, and ConfigError if the topic is missing."""
     if settings.kafka_bootstrap_servers == NOT_SET:
         raise _unknown("Kafka", "HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
     topics = (settings.kafka_topic, settings.dead_letter_topic)
@@ -105,7 +105,7 @@ def _registry_step(settings: ConsumerSettings) -> dict[str, Callable[[], str]]:
 
 
 def neo4j_status(settings: ConsumerSettings) -> str:
-    """Tell what is in the graph; raises ServerUnavailable, ConfigError where it has no schema."""
+    """Return a summary of the graph; raises ServerUnavailable, and ConfigError if it has no schema."""
     from headwater_graph.queries.reader import Neo4jReader
     from headwater_graph.settings import graph_settings
 
@@ -137,7 +137,7 @@ def _lost(recorded: str | None) -> str:
 
 
 def spark_status(settings: ConsumerSettings) -> str:
-    """Tell what `headwater consume` would run on; raises ConfigError where something is missing."""
+    """Return what `headwater consume` would run on; raises ConfigError if something is missing."""
     if find_spec("pyspark") is None:
         return "not installed; only `headwater consume` needs it: pip install 'headwater[consumer]'"
     from headwater_consumer.session import jars_of

@@ -2,9 +2,9 @@
 
 ::
 
-    addresses = up(default_home())      # starts what does not run; a second call finds the first
-    addresses(default_home())           # quick: None where nothing runs
-    status(default_home()).is_up        # asks the servers
+    addresses = up(default_home())      # starts the servers; a second call returns the same addresses
+    addresses(default_home())           # does not connect to the servers; None if they do not run
+    status(default_home()).is_up        # connects to the servers
     down(default_home())
 
 Environment: HEADWATER_HOME, HEADWATER_CACHE (jars, shared by all homes), HEADWATER_MAVEN_REPOSITORY (a mirror),
@@ -54,26 +54,26 @@ def up(
     progress: Progress = SILENT,
     prepare: Prepare | None = None,
 ) -> Addresses:
-    """Start the servers of ``home`` that do not run, wait until both answer, make the topics, and return the addresses.
+    """Start the servers of ``home`` that do not run, wait until both respond, create the topics, and return the addresses.
 
-    Ports are the last ones, or free ones, unless given. ``reset`` stops the servers and deletes their data first.
-    ``prepare`` is called once in the life of the data, after the topics are made.
-    Raises ConfigError (a port or the disk can't be had) or ServerUnavailable (no jars, or a server does not start).
+    Ports that are not given are those of the last start, or free ones. ``reset`` stops the servers and deletes their data first.
+    ``prepare`` is called once for the data of a home, after the topics are created.
+    Raises ConfigError (a port is in use, or the disk can't be written) or ServerUnavailable (no jars, or a server fails).
     """
     wanted = {"kafka": kafka_port, "neo4j": neo4j_port}
     return Stack(Home.at(home)).up(wanted, reset, progress, prepare)
 
 
 def down(home: Path, *, progress: Progress = SILENT) -> bool:
-    """Stop the servers of ``home`` and keep their data; return whether any ran."""
+    """Stop the servers of ``home`` and return whether any ran; their data stay."""
     return Stack(Home.at(home)).down(progress)
 
 
 def status(home: Path) -> Status:
-    """Ask the servers of ``home`` whether they answer."""
+    """Return which servers of ``home`` run and respond."""
     return Stack(Home.at(home)).status()
 
 
 def addresses(home: Path) -> Addresses | None:
-    """Tell the addresses of the servers of ``home`` if both processes are there; None if not. Asks no server."""
+    """Return the addresses of the servers of ``home`` if both processes run, else None; does not connect to them."""
     return Stack(Home.at(home)).addresses()

@@ -1,4 +1,4 @@
-"""Downloads of locked jars: parallel, resumable, verified, kept in a cache that all homes share."""
+"""Downloads of locked jars: parallel, resumable, verified, in a cache that all homes share."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ _MIRROR = "set HEADWATER_MAVEN_REPOSITORY to a mirror"
 
 
 class _Stopped(Exception):
-    """Another download has failed, so this one is given up."""
+    """Another download has failed, so this one ends."""
 
 
 def repository() -> str:
-    """Tell the Maven repository that jars come from: HEADWATER_MAVEN_REPOSITORY or Maven Central."""
+    """Return the address of the Maven repository: HEADWATER_MAVEN_REPOSITORY or Maven Central."""
     return (os.environ.get("HEADWATER_MAVEN_REPOSITORY") or DEFAULT_REPOSITORY).rstrip("/")
 
 
 def cache_folder() -> Path:
-    """Tell the folder of what can be fetched again: HEADWATER_CACHE or ``~/.cache/headwater``."""
+    """Return the folder of files that can be downloaded again: HEADWATER_CACHE or ``~/.cache/headwater``."""
     return Path(os.environ.get("HEADWATER_CACHE") or Path.home() / ".cache" / "headwater").expanduser().absolute()
 
 
 def fetch(groups: Iterable[str], *, progress: Progress = SILENT) -> list[Path]:
-    """Return the jars of some groups of the lock, downloading those that the cache lacks.
+    """Return the jars of some groups of the lock, downloading those that are not in the cache.
 
-    Raises ConfigError for an unknown group or a disk that is full or can't be written, ServerUnavailable where the
-    repository does not answer or does not serve the very bytes of the lock.
+    Raises ConfigError for an unknown group or a disk that is full or can't be written, ServerUnavailable if the
+    repository does not respond or its bytes are not those of the lock.
     """
     return fetch_jars(jars_of(tuple(groups)), cache_folder() / "jars", progress)
 
 
 def fetch_jars(jars: Sequence[Jar], folder: Path, progress: Progress) -> list[Path]:
-    """Return the paths of ``jars`` in ``folder``, in their order; otherwise as :func:`fetch`."""
+    """Return the paths of ``jars`` in ``folder``, in their order; otherwise as ``fetch``."""
     if any(not _is_there(jar, folder) for jar in jars):
         with disk_faults(folder, "HEADWATER_CACHE"), locked(folder / "lock", progress, "another download to end"):
             _download_missing(jars, folder, progress)
@@ -86,7 +86,7 @@ def _download_missing(jars: Sequence[Jar], folder: Path, progress: Progress) -> 
 
         download = _Download(session, repository(), folder, advance_safely, stop)
         with ThreadPoolExecutor(_THREADS) as pool:
-            # The biggest first, so that none is left alone at the end.
+            # The largest first, so that the last downloads are short.
             futures = [pool.submit(download.fetch, jar) for jar in sorted(missing, key=lambda jar: -jar.size)]
             _join(futures, stop)
 
@@ -102,7 +102,7 @@ def _join(futures: list[Future[None]], stop: threading.Event) -> None:
 
 
 def _session() -> requests.Session:
-    import requests  # slow to import, and needed only where something is missing
+    import requests  # slow to import, and needed only if a jar is missing
     from requests.adapters import HTTPAdapter
 
     session = requests.Session()
@@ -121,7 +121,7 @@ class _Download:
     stop: threading.Event
 
     def fetch(self, jar: Jar) -> None:
-        """Download one jar to its place, going on where an earlier try ended."""
+        """Download a jar, continuing where an earlier attempt ended."""
         import requests
 
         target = self.folder / jar.cache_path
@@ -168,11 +168,11 @@ class _Download:
         host = urlsplit(self.repository).netloc or self.repository
         match fault:
             case ValueError() if not isinstance(fault, requests.RequestException):
-                hint = f"{jar.file_name}: {fault}; something between serves another file, {_MIRROR}"
+                hint = f"{jar.file_name}: {fault}; a proxy serves another file, {_MIRROR}"
             case requests.HTTPError(response=answer) if answer is not None:
                 hint = f"{jar.file_name} was refused with HTTP {answer.status_code}; {_MIRROR}"
             case _:
-                hint = f"check the network (what came so far is kept) or {_MIRROR}"
+                hint = f"check the network (a later attempt continues the download) or {_MIRROR}"
         return ServerUnavailable("the Maven repository", host, hint)
 
 

@@ -1,4 +1,4 @@
-"""Files that survive a crash, locks between processes, and disk faults reported in one line."""
+"""Atomic writes of files, locks between processes, and disk faults as errors of one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PRIVATE = 0o600
 
 @contextmanager
 def disk_faults(place: Path, setting: str) -> Iterator[None]:
-    """Turn a full or forbidden disk under ``place`` into a ConfigError that names ``setting`` as the way out."""
+    """Raise ConfigError if the disk of ``place`` is full or can't be written; ``setting`` chooses another place."""
     try:
         yield
     except OSError as fault:
@@ -35,7 +35,7 @@ def disk_faults(place: Path, setting: str) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, progress: Progress, owner: str) -> Iterator[None]:
-    """Hold the lock file ``path``, waiting for another process that holds it; ``owner`` says what that one does."""
+    """Hold the lock file ``path``, waiting for another process that holds it; ``owner`` describes that process."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as lock:
         try:
@@ -47,7 +47,7 @@ def locked(path: Path, progress: Progress, owner: str) -> Iterator[None]:
 
 
 def replace_text(path: Path, text: str, mode: int = _PRIVATE) -> None:
-    """Write a file whole or not at all; unless ``mode`` says otherwise only its owner can read it."""
+    """Write a file atomically; only its owner can read it unless ``mode`` says otherwise."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)

@@ -1,4 +1,4 @@
-"""The home of a stack: where everything lies, and what the last command knew of the servers."""
+"""The home of a stack: its files, and the state of its servers as the last command recorded it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from headwater_avro.errors import ConfigError
 from .files import replace_text
 from .process import Process, is_alive
 
-_RESET = "`headwater up --reset` begins anew (and deletes the stack's data)"
+_RESET = "`headwater up --reset` starts without data (it deletes the stack's data)"
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server as it was last started: its ports (the clients' one first) and its process, None once it was stopped."""
+    """A server as it was last started: its ports (that of clients first) and its process, None if it was stopped."""
 
     ports: tuple[int, ...]
     process: Process | None
@@ -56,7 +56,7 @@ class Home:
         return self.folder / "logs" / f"{name}.log"
 
     def read_state(self) -> State:
-        """Read what the last command wrote; raise ConfigError if it can't be read as that."""
+        """Return the state that the last command recorded; raise ConfigError if the file is damaged."""
         path = self.folder / "state.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=State)
@@ -66,14 +66,14 @@ class Home:
             raise ConfigError(f"{path} is damaged ({fault}): {_RESET}") from fault
 
     def read_state_or_nothing(self) -> State:
-        """Read the state, taking a damaged one for none."""
+        """Return the recorded state, or an empty one if the file is damaged."""
         try:
             return self.read_state()
         except ConfigError:
             return {}
 
     def read_prepared(self) -> frozenset[str]:
-        """Tell which steps that follow the first start are done."""
+        """Return the names of the steps after the first start that are done."""
         path = self.folder / "prepared"
         return frozenset(path.read_text(encoding="ascii").split()) if path.exists() else frozenset()
 
@@ -85,17 +85,19 @@ class Home:
         replace_text(self.folder / "state.json", msgspec.json.encode(state).decode())
 
     def password(self) -> str:
-        """Read Neo4j's password, making one the first time; raise ConfigError if data are there but no password."""
+        """Return Neo4j's password, created at the first call; raise ConfigError if there are data but no password."""
         if not self.password_file.exists():
             if self.server("neo4j").exists():
-                raise ConfigError(f"{self.password_file} is gone, and Neo4j's data can't be read without it: {_RESET}")
+                raise ConfigError(
+                    f"{self.password_file} is missing, and Neo4j's data can't be read without it: {_RESET}"
+                )
             self.folder.mkdir(parents=True, exist_ok=True)
-            # Hexadecimal, so that no tool takes it for an option.
+            # Hexadecimal, so that no tool reads it as an option.
             replace_text(self.password_file, secrets.token_hex(16))
         return self.password_file.read_text(encoding="ascii").strip()
 
     def wipe(self) -> None:
-        """Delete everything but the lock, which the caller holds."""
+        """Delete everything except the lock, which the caller holds."""
         for path in self.folder.iterdir() if self.folder.exists() else ():
             if path == self.lock:
                 continue
@@ -106,10 +108,10 @@ class Home:
 
 
 def default_home() -> Path:
-    """Tell the home that commands use: HEADWATER_HOME or ``~/.local/share/headwater``."""
+    """Return the home that commands use: HEADWATER_HOME or ``~/.local/share/headwater``."""
     return Path(os.environ.get("HEADWATER_HOME") or Path.home() / ".local/share/headwater").expanduser().absolute()
 
 
 def runs(server: Running | None) -> bool:
-    """Tell whether the very process that was started still runs."""
+    """Return whether the process that was started still runs, not another one with its id."""
     return server is not None and server.process is not None and is_alive(server.process)

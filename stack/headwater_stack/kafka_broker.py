@@ -1,4 +1,4 @@
-"""Apache Kafka as one broker that is its own controller (KRaft)."""
+"""Apache Kafka as a single broker that is also its controller (KRaft)."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ logger.kafkaSettings.level = warn
 """
 
 SOURCE_BYTES = 1_048_588
-"""The biggest message that the event topic takes; Kafka's own default."""
+"""The largest message of the event topic in bytes; Kafka's default."""
 
 DEAD_LETTER_BYTES = 2 * SOURCE_BYTES
-"""The biggest dead letter: a message as it came, with the headers that say why it is there."""
+"""The largest dead letter in bytes: an unchanged message with additional headers."""
 
 LINEAGE_TOPICS: Mapping[str, int] = {"lineage.events": 4, "lineage.events.dead": 1}
 """The topics of a stack and their partitions."""
@@ -113,23 +113,23 @@ class KafkaBroker:
 
 
 def admin(bootstrap_servers: str) -> Any:
-    """Make a Kafka admin client that does not write to stderr while the broker is still starting."""
+    """Return a Kafka admin client that does not write to stderr while the broker is starting."""
     from confluent_kafka.admin import AdminClient
 
     return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
 
 def make_topics(bootstrap_servers: str, topics: Mapping[str, int] = LINEAGE_TOPICS) -> None:
-    """Make topics (name to partitions) that are not there yet; events are kept for ever, so that they can be replayed.
+    """Create the topics (name to partitions) that do not exist, without a retention time, so that events can be replayed.
 
-    A topic whose name ends in ``.dead`` takes bigger messages than the others. Comes back once the broker serves them all;
-    raises KafkaException, or ServerUnavailable if it never does.
+    A topic whose name ends in ``.dead`` accepts larger messages than the others. Returns when the broker serves them all;
+    raises KafkaException, or ServerUnavailable if it does not within 30 seconds.
     """
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
     new = [NewTopic(name, partitions, 1, config=_topic_settings(name)) for name, partitions in topics.items()]
-    client = admin(bootstrap_servers)  # its answers end with it
+    client = admin(bootstrap_servers)  # its futures end with it
     for made in client.create_topics(new, request_timeout=_TOPICS_MADE).values():
         try:
             made.result()
@@ -140,12 +140,12 @@ def make_topics(bootstrap_servers: str, topics: Mapping[str, int] = LINEAGE_TOPI
 
 
 def _await_topics(client: Any, bootstrap_servers: str, topics: Mapping[str, int]) -> None:
-    # The controller says that a topic is made before the broker knows it.
+    # The controller reports a topic as created before the broker knows it.
     end = time.monotonic() + _TOPICS_MADE
     while not _serves(client, topics):
         if time.monotonic() > end:
             raise ServerUnavailable(
-                "Kafka", bootstrap_servers, f"it has made {', '.join(topics)} but does not serve them"
+                "Kafka", bootstrap_servers, f"it has created {', '.join(topics)} but does not serve them"
             )
         time.sleep(_POLL)
 

@@ -1,4 +1,4 @@
-"""The local stack itself: up, down, status, addresses."""
+"""The local stack: start, stop, status, addresses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server: its process number if it runs, its address if it was ever started, and whether it answers."""
+    """A server: its process id and address if it runs, and whether it responds."""
 
     name: str
     title: str
@@ -58,19 +58,19 @@ class Status:
 
     @property
     def is_up(self) -> bool:
-        """Whether every server answers."""
+        """Whether every server responds."""
         return all(server.answers for server in self.servers)
 
 
 Prepare = Callable[[Addresses], None]
-"""What the caller does once both servers answer for the first time, such as making the graph schema."""
+"""Called when both servers respond for the first time; creates the graph schema, for example."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Kafka and Neo4j in one home; ``servers`` are those two, or their fakes.
+    """Kafka and Neo4j in one home; ``servers`` are these two, or fakes in tests.
 
-    A server may take ``start_timeout`` seconds until it answers, and ``stop_patience`` to end before it is killed.
+    A server has ``start_timeout`` seconds to respond, and ``stop_patience`` seconds to end before it is killed.
     """
 
     home: Home
@@ -82,7 +82,7 @@ class Stack:
     def up(
         self, wanted: Mapping[str, int | None], reset: bool, progress: Progress, prepare: Prepare | None
     ) -> Addresses:
-        """Start what does not run, wait until all answers, make topics, call ``prepare``; see :func:`up`."""
+        """Start the servers that do not run, wait until they respond, create topics, call ``prepare``."""
         with self._held(progress):
             if reset:
                 self._stop(self.home.read_state_or_nothing(), progress)
@@ -92,7 +92,7 @@ class Stack:
             try:
                 state = self._bring_up(before, wanted, progress)
             except BaseException:
-                # What this call has started and can't be used is not left behind.
+                # Servers that this call started are stopped, because they can't be used.
                 now = self.home.read_state()
                 self._stop({name: now[name] for name in now if now[name] != before.get(name)}, SILENT)
                 raise
@@ -106,13 +106,13 @@ class Stack:
             return self._stop(self.home.read_state(), progress)
 
     def status(self) -> Status:
-        """Ask the servers that run."""
+        """Return the status of each server; connects to those that run."""
         state = self.home.read_state()
         servers = tuple(self._status(server, state.get(server.name)) for server in self.servers)
         return Status(self.home.folder.parent, servers)
 
     def addresses(self) -> Addresses | None:
-        """Tell the addresses if the processes are there, without asking the servers."""
+        """Return the addresses if the processes run, without connecting to them."""
         state = self.home.read_state()
         if not all(runs(state.get(server.name)) for server in self.servers):
             return None
@@ -132,13 +132,13 @@ class Stack:
     def _bring_up(self, before: State, wanted: Mapping[str, int | None], progress: Progress) -> State:
         state = self._start(before, wanted, progress)
         while not self._await(state, before, progress):
-            # A server that ran before has ended since it was looked at, as one does that was just killed.
+            # A server that ran has ended meanwhile, as a server does that was just killed.
             state = self._start(state, wanted, progress)
         return state
 
     def _start(self, state: State, wanted: Mapping[str, int | None], progress: Progress) -> State:
         missing = [server for server in self.servers if not runs(state.get(server.name))]
-        # All of them before the first start: without its jars, no server is worth another one's start.
+        # Before the first start, so that no server is started in vain if the jars of another are not available.
         fetch([group for server in missing for group in server.groups], progress=progress)
         for server in missing:
             last = state[server.name].ports if server.name in state else ()
@@ -156,7 +156,7 @@ class Stack:
         return spawn(server.command(place, jars), self.home.log(server.name), os.environ)
 
     def _await(self, state: State, before: State, progress: Progress) -> bool:
-        """Wait until every server answers; return False as soon as a server has ended that this call did not start."""
+        """Wait until every server responds; return False if a server that this call did not start has ended."""
         began = time.monotonic()
         waiting = list(self.servers)
         with progress.waiting(" and ".join(server.title for server in waiting)):
@@ -177,13 +177,13 @@ class Stack:
         if runs(running) and seconds < self.start_timeout:
             return
         log = self.home.log(server.name)
-        what = f"says nothing after {seconds:.0f} s" if runs(running) else "ended"
+        what = f"does not respond after {seconds:.0f} s" if runs(running) else "ended"
         address = self._place(server, running.ports).address
         raise ServerUnavailable(server.title, address, f"it {what}: {last_error(log)} (log: {log})")
 
     def _prepare(self, state: State, prepare: Prepare | None, progress: Progress) -> Addresses:
         addresses = self._addresses(state)
-        # Each step is recorded by itself: the next `up` may come with a `prepare` where this one had none.
+        # Each step is recorded separately: the next `up` may have a `prepare` that this one does not have.
         steps: dict[str, Callable[[], None]] = {"topics": lambda: self.topics(addresses.kafka_bootstrap_servers)}
         if prepare is not None:
             steps["graph"] = lambda: prepare(addresses)

@@ -1,7 +1,7 @@
-"""The jar lock: which jars the stack and the Spark jobs need, by name, version, size and SHA-256.
+"""The jar lock: the jars that the stack and Spark jobs need, with version, size and SHA-256.
 
-``jars.lock`` holds one section per group; each line is ``group:artifact:version[:classifier] size sha256``. It names
-no address: where jars come from is the reader's setting. ``python -m headwater_stack.resolve`` writes it.
+``jars.lock`` holds one section per group; each line is ``group:artifact:version[:classifier] size sha256``. It contains
+no address: a setting says where jars come from. ``python -m headwater_stack.resolve`` writes it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Jar:
 
     @property
     def repository_path(self) -> str:
-        """Where a repository of the Maven layout keeps it, relative to the repository's address."""
+        """The path in a repository with Maven's layout, relative to its address."""
         return "/".join((*self.group.split("."), self.artifact, self.version, self.file_name))
 
     @property
     def cache_path(self) -> str:
-        """Where the jar cache keeps it, relative to the cache's folder."""
+        """The path in the jar cache, relative to its folder."""
         return f"{self.group}/{self.file_name}"
 
 
@@ -47,7 +47,7 @@ Lock: TypeAlias = dict[str, tuple[Jar, ...]]
 
 
 def parse_lock(text: str) -> Lock:
-    """Read the text of a lock file; ``#`` begins a comment line."""
+    """Return the content of a lock file; lines that begin with ``#`` are comments."""
     lock: dict[str, list[Jar]] = {}
     jars: list[Jar] = []
     for line in text.splitlines():
@@ -59,19 +59,19 @@ def parse_lock(text: str) -> Lock:
 
 
 def format_lock(lock: Lock, head: str) -> str:
-    """Write what :func:`parse_lock` reads; ``head`` becomes a comment."""
+    """Return the text of a lock file, as ``parse_lock`` reads it; ``head`` becomes a comment."""
     sections = [f"[{group}]\n" + "".join(map(_format_jar, jars)) for group, jars in lock.items()]
     return "\n".join([f"# {head}\n", *sections])
 
 
 @cache
 def shipped_lock() -> Lock:
-    """Read the lock that this package ships."""
+    """Return the lock of this package."""
     return parse_lock(files(__package__).joinpath("jars.lock").read_text(encoding="utf-8"))
 
 
 def jars_of(groups: Iterable[str]) -> tuple[Jar, ...]:
-    """List the shipped lock's jars of some groups, each once; raise ConfigError for a group that it doesn't have."""
+    """Return the jars of some groups of the lock of this package, each once; raise ConfigError for an unknown group."""
     lock = shipped_lock()
     unknown = [group for group in groups if group not in lock]
     if unknown:

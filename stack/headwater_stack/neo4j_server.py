@@ -1,4 +1,4 @@
-"""Neo4j, community edition, serving Bolt alone."""
+"""Neo4j community edition, with Bolt as its only connector."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _FLAGS = (
     "-Djava.awt.headless=true",
     "-Dfile.encoding=UTF-8",
     "-Dio.netty.tryReflectionSetAccessible=true",
-    # Measured under load on two cores: G1's concurrent threads took more than half as much CPU as the queries themselves.
+    # Measured under load on two cores: G1's concurrent threads take more than half as much CPU as the queries.
     "-XX:+UseParallelGC",
-    # What a transaction holds is young until its end. In a third of the heap it was copied again and again, and moved to the
-    # old values before it died: a fifth of the time of a large one was collection.
+    # The objects of a transaction live until it ends. With a young generation of a third of the heap they are copied
+    # repeatedly and then moved to the old one: garbage collection takes a fifth of the time of a large transaction.
     "-XX:NewRatio=1",
-    # In its first minutes the optimising compiler takes as much CPU as all queries. Inlining less deeply halves that, and the
-    # queries themselves are no slower afterwards.
+    # In the first minutes the optimising compiler takes as much CPU as all queries. Less inlining halves that, and the
+    # queries are as fast afterwards.
     "-XX:MaxInlineLevel=7",
     "-XX:FreqInlineSize=120",
     "-XX:InlineSmallCode=1200",
@@ -58,7 +58,7 @@ _FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class Neo4jServer:
-    """The Neo4j of a stack; HEADWATER_NEO4J_HEAP (:func:`usual_heap`) and HEADWATER_NEO4J_PAGECACHE (256m) set its memory."""
+    """The Neo4j of a stack; HEADWATER_NEO4J_HEAP (``usual_heap``) and HEADWATER_NEO4J_PAGECACHE (256m) set its memory."""
 
     name: str = "neo4j"
     title: str = "Neo4j"
@@ -82,7 +82,7 @@ class Neo4jServer:
     def answers(self, place: Place) -> bool:
         if not is_open(place.ports[0]):
             return False
-        import neo4j  # takes a quarter of a second
+        import neo4j  # its import takes a quarter of a second
         from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
         auth = (USER, place.password)
@@ -90,14 +90,14 @@ class Neo4jServer:
             with neo4j.GraphDatabase.driver(uri(place), auth=auth, connection_timeout=_ANSWER) as driver:
                 driver.execute_query("RETURN 1")
         except AuthError as refused:
-            message = f"Neo4j at {place.address} refuses the password of this home: `headwater up --reset` begins anew"
+            message = f"Neo4j at {place.address} refuses the password of this home: `headwater up --reset` starts without data"
             raise ConfigError(message) from refused
         except (DriverError, Neo4jError):
             return False
         return True
 
     def _set_password(self, place: Place, jars: Sequence[Path]) -> None:
-        # In a file of the tool's arguments, so that no list of processes shows it.
+        # In a file with the tool's arguments, so that lists of processes do not show it.
         secret = place.folder / "initial-password"
         replace_text(secret, place.password)
         arguments = ["dbms", "set-initial-password", f"@{secret}"]
@@ -110,10 +110,10 @@ class Neo4jServer:
 
 
 def usual_heap(memory: int) -> str:
-    """Return the heap where ``memory`` bytes are there: a sixth, but 2 GB for large transactions, and no more than 4."""
+    """Return the heap for a machine with ``memory`` bytes: a sixth, at least 2 GB for large transactions, at most 4 GB."""
     return f"{min(max(memory // 6, 2 << 30), 4 << 30) >> 20}m"
 
 
 def uri(place: Place) -> str:
-    """Tell the Bolt address of a server."""
+    """Return the Bolt address of a server."""
     return f"bolt://{place.address}"

@@ -1,4 +1,4 @@
-"""Processes that outlive the command that started them, distinguished from others that got their number later."""
+"""Processes that outlive the command that started them, distinguished from later processes with the same id."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _KILLED = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process: its number, and when it was born as the system it runs on writes it."""
+    """A process: its id, and the time of its start in the form of the operating system."""
 
     pid: int
-    born: str
+    born: str  # the name in state files of running stacks
 
 
 def spawn(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> Process:
-    """Start ``command`` in a session of its own, with what it prints in ``log``; an earlier log is renamed to ``.1``."""
+    """Start ``command`` in a separate session with its output in ``log``; an earlier log is renamed to ``.1``."""
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists():
         log.replace(log.with_name(log.name + ".1"))
@@ -36,15 +36,15 @@ def spawn(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> 
         (os.POSIX_SPAWN_OPEN, 1, str(log), output, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     )
-    # Not subprocess.Popen: that complains about a child which is meant to live on.
+    # Not subprocess.Popen, which warns about a child that outlives this process.
     pid = os.posix_spawn(command[0], list(command), environment, file_actions=redirections, setsid=True)
-    return Process(pid, _born(pid) or "")
+    return Process(pid, _start_of(pid) or "")
 
 
 def is_alive(process: Process) -> bool:
-    """Tell whether this very process still runs."""
+    """Return whether this process still runs, not another one with its id."""
     _reap(process.pid)
-    return bool(process.born) and _born(process.pid) == process.born
+    return bool(process.born) and _start_of(process.pid) == process.born
 
 
 def stop(processes: Sequence[Process], patience: float) -> None:
@@ -69,17 +69,17 @@ def _wait(processes: Sequence[Process], patience: float) -> list[Process]:
 
 
 def _reap(pid: int) -> None:
-    # A dead child of this process keeps its number until it is waited for; children of others cannot be waited for.
+    # A dead child of this process keeps its id until it is waited for; only its parent can wait for it.
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 
 
-def _born(pid: int) -> str | None:
-    """Tell when the process with this number was born, None if there is none or only its dead shell."""
-    return _born_by_proc(pid) if (_PROC / "self" / "stat").exists() else _born_by_ps(pid)
+def _start_of(pid: int) -> str | None:
+    """Return the time of the start of a process, None if it does not exist or is a zombie."""
+    return _start_by_proc(pid) if (_PROC / "self" / "stat").exists() else _start_by_ps(pid)
 
 
-def _born_by_proc(pid: int) -> str | None:
+def _start_by_proc(pid: int) -> str | None:
     folder = _PROC / str(pid)
     try:
         stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
@@ -89,11 +89,13 @@ def _born_by_proc(pid: int) -> str | None:
     # The name, in parentheses, may hold spaces; what follows it is numbered from 3.
     fields = stat.rpartition(")")[2].split()
     boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    # A dead main thread is a dead process only once the others are gone: until then they hold its ports and files.
+    # A process whose main thread is dead still holds its ports and files until its other threads end.
     return None if fields[0] in "ZX" and threads <= 1 else f"{boot}/{fields[_START_TIME]}"
 
 
-def _born_by_ps(pid: int) -> str | None:
+def _start_by_ps(pid: int) -> str | None:
     command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
-    state, _, born = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip().partition(" ")
-    return None if not born or state.startswith("Z") else born.strip()
+    state, _, started = (
+        subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip().partition(" ")
+    )
+    return None if not started or state.startswith("Z") else started.strip()

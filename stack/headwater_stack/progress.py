@@ -1,4 +1,4 @@
-"""How the stack reports what it is doing: one port with three implementations, for a terminal, for a log and for none."""
+"""Progress reports of the stack: an interface with implementations for a terminal, for a log and for silence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TextIO, TypeAlias
 
 Advance: TypeAlias = Callable[[int], None]
-"""Called with how many more bytes have come; less than zero when a piece is thrown away."""
+"""Called with the number of bytes received since the last call; negative if bytes are discarded."""
 
 _TENTHS = 10
 
@@ -17,17 +17,17 @@ class Progress(Protocol):
     """Where progress is reported."""
 
     def say(self, line: str) -> None:
-        """Report one thing that is done."""
+        """Report a completed step."""
 
     def downloading(self, files: int, total: int) -> AbstractContextManager[Advance]:
-        """Tell of a download of ``total`` bytes in ``files`` files while the block runs."""
+        """Report a download of ``total`` bytes in ``files`` files while the block runs."""
 
     def waiting(self, what: str) -> AbstractContextManager[None]:
-        """Tell that ``what`` is being waited for while the block runs."""
+        """Report that the process waits for ``what`` while the block runs."""
 
 
 class Silent:
-    """Progress that is not shown."""
+    """Progress that is not reported."""
 
     def say(self, line: str) -> None:
         pass
@@ -72,7 +72,7 @@ class Lines:
 
 
 class Terminal:
-    """Progress as bars and spinners that vanish when they are done."""
+    """Progress as bars and spinners, which are removed when they are complete."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console  # belongs to an extra, and is slow to import
@@ -108,10 +108,10 @@ SILENT: Progress = Silent()
 
 
 def progress_on(stream: TextIO) -> Progress:
-    """Choose bars where ``stream`` is a terminal, plain lines where it is not."""
+    """Return bars if ``stream`` is a terminal, else plain lines."""
     return Terminal(stream) if stream.isatty() else Lines(stream)
 
 
 def megabytes(count: int) -> str:
-    """Write a number of bytes for people."""
+    """Return a number of bytes as text in megabytes."""
     return f"{count / 1_000_000:.1f} MB"

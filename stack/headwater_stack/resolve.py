@@ -1,7 +1,7 @@
 """Rewrite ``jars.lock``: ``python -m headwater_stack.resolve`` (needs the package jgo, pyspark and a network).
 
-Every root is resolved ``raw`` (the ``!``): a root that is read as a bill of materials would force the versions that
-*its* parent manages on all others.
+Every root is resolved ``raw`` (the ``!``): a root that is read as a bill of materials would force the versions of
+*its* parent on all others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLOSED: dict[str, tuple[str, ...]] = {
     "kafka": ("org.apache.kafka:kafka_2.13:4.3.1!", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4!"),
     "neo4j": ("org.neo4j:neo4j:2026.08.1!",),
 }
-"""Groups that are locked with all that they depend on."""
+"""Groups that are locked with all their dependencies."""
 
 ON_SPARK: dict[str, tuple[str, ...]] = {
     "openlineage-spark": ("io.openlineage:openlineage-spark_2.13:1.53.0!",),
@@ -31,7 +31,7 @@ ON_SPARK: dict[str, tuple[str, ...]] = {
     "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0!",),
     "spark-avro": ("org.apache.spark:spark-avro_2.13:4.1.1!",),
 }
-"""Groups that are locked with what they depend on and pyspark's wheel does not bring."""
+"""Groups that are locked with those dependencies that pyspark's wheel does not contain."""
 
 EXACT: dict[str, tuple[str, ...]] = {
     "spark-kafka": (
@@ -41,11 +41,11 @@ EXACT: dict[str, tuple[str, ...]] = {
         "org.apache.commons:commons-pool2:2.13.1!",
     ),
 }
-"""Groups that are locked as they are listed, without what they depend on."""
+"""Groups that are locked as listed, without dependencies."""
 
 
 def resolve(cache: Path) -> Lock:
-    """Resolve all groups, downloading to ``cache`` what has to be hashed."""
+    """Return the lock of all groups; downloads the jars to ``cache`` to hash them."""
     context = _maven(cache)
     lock: Lock = {}
     for group, roots in CLOSED.items():
@@ -59,15 +59,15 @@ def resolve(cache: Path) -> Lock:
 
 
 def jars_of(root: str, cache: Path) -> list[Path]:
-    """Return the jars of a root, such as ``org.neo4j:neo4j:5.26.25!``, and of all that it depends on; downloads what is missing.
+    """Return the jars of a root, such as ``org.neo4j:neo4j:5.26.25!``, and of its dependencies; downloads missing ones.
 
-    For trials of other versions: nothing is held against a lock.
+    This is for tests of other versions: no lock is checked.
     """
     return [Path(found.artifact.resolve()) for found in _closure(_maven(cache), (root,))]
 
 
 def _maven(cache: Path) -> Any:
-    from jgo.maven import MavenContext  # a tool of development, absent where headwater is used
+    from jgo.maven import MavenContext  # a development tool, not installed with headwater
 
     return MavenContext(repo_cache=cache, remote_repos={"repository": repository()})
 

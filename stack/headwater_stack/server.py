@@ -1,4 +1,4 @@
-"""The port for the servers of the stack, and the two small things that each of them needs."""
+"""The interface of the servers of a stack, and functions for their ports and logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|[Ee]rror:)|Exception\b|No space left|C
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one server lives: its folder, its ports (the clients' one first), Neo4j's password."""
+    """A server's folder, its ports (that of clients first) and Neo4j's password."""
 
     folder: Path
     ports: tuple[int, ...]
@@ -48,20 +48,20 @@ class Server(Protocol):
 
     @property
     def port_count(self) -> int:
-        """How many ports it listens on."""
+        """The number of ports that it listens on."""
 
     def install(self, place: Place, jars: Sequence[Path]) -> None:
-        """Write its settings, and the first time whatever else it needs before it starts."""
+        """Write its settings, and at the first call the other files that it needs to start."""
 
     def command(self, place: Place, jars: Sequence[Path]) -> Sequence[str]:
-        """Tell the command that runs it."""
+        """Return the command that runs it."""
 
     def answers(self, place: Place) -> bool:
-        """Tell whether it serves clients."""
+        """Return whether it serves clients."""
 
 
 def is_open(port: int) -> bool:
-    """Tell whether anything listens on a port of the loopback address."""
+    """Return whether a program listens on a port of the loopback address."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=_CONNECT):
             return True
@@ -70,12 +70,14 @@ def is_open(port: int) -> bool:
 
 
 def choose_ports(title: str, count: int, wanted: int | None, last: tuple[int, ...], option: str) -> tuple[int, ...]:
-    """Choose ``count`` ports: the ``wanted`` one first, else the ``last`` ones where they are free, else free ones.
+    """Return ``count`` ports: the ``wanted`` one first, then those of the ``last`` start that are free, then other free ones.
 
-    Raises ConfigError where the wanted one is taken.
+    Raises ConfigError if the wanted one is in use.
     """
     if wanted is not None and not _is_free(wanted):
-        message = f"port {wanted} is in use by another program: give {title} another one with {option}, or leave it out"
+        message = (
+            f"port {wanted} is in use by another program: give {title} another one with {option}, or omit the option"
+        )
         raise ConfigError(message)
     ports = [wanted] if wanted is not None else []
     ports += [port for port in last[len(ports) : count] if port != wanted and _is_free(port)]
@@ -84,7 +86,7 @@ def choose_ports(title: str, count: int, wanted: int | None, last: tuple[int, ..
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As servers do it: connections of an earlier one that are still closing don't count.
+        # As servers do: closing connections of an earlier server do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -105,7 +107,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 def run_tool(title: str, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
-    """Run a server's own tool to its end; raise ServerUnavailable with its last error line if it fails."""
+    """Run a tool of a server; raise ServerUnavailable with its last error line if it fails."""
     with log.open("wb") as output:
         done = subprocess.run(command, stdout=output, stderr=output, env=environment, timeout=_TOOL, check=False)
     if done.returncode != 0:

@@ -206,7 +206,7 @@ def test_a_failed_start_leaves_the_server_that_ran_before(stack: Stack) -> None:
 
 def test_a_server_that_never_answers_is_given_up_with_its_last_line(tmp_path: Path) -> None:
     stack = replace(fake_stack(tmp_path, FakeServer("kafka", NEVER_LISTEN)), start_timeout=0.5)
-    with pytest.raises(ServerUnavailable, match=r"says nothing after \d+ s: WARN still recovering \(log: "):
+    with pytest.raises(ServerUnavailable, match=r"does not respond after \d+ s: WARN still recovering \(log: "):
         up(stack)
     assert not any(server.pid for server in stack.status().servers)
 
@@ -258,7 +258,7 @@ def test_the_password_is_its_owners_alone(stack: Stack) -> None:
 def test_data_without_their_password_are_reported_and_reset_helps(stack: Stack) -> None:
     up(stack).neo4j_password_file.unlink()
     stack.down(SILENT)
-    with pytest.raises(ConfigError, match=r"is gone, .*--reset"):
+    with pytest.raises(ConfigError, match=r"is missing, .*--reset"):
         up(stack)
     assert up(stack, reset=True)
 
