@@ -18,8 +18,8 @@ from headwater_consumer.config import NOT_SET
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings, graph_settings
 
-from .consume import settings_of
 from .formats import FORMATS, Paint, plain
+from .operations.consume import settings_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

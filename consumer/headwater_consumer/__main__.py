@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headwater_avro.errors import HeadwaterError
 from headwater_consumer.config import load, read_file
-from headwater_consumer.log import configure
+from headwater_consumer.monitoring.log import configure
 
 
 def main() -> int:

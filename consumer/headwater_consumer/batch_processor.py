@@ -26,11 +26,11 @@ import pyarrow.compute as pc
 from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression
 from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted
 from headwater_avro.registry import NO_REGISTRY, Schemas
-from headwater_consumer.health import Status
 from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterSink, now
 from headwater_consumer.kafka.messages import Messages, Position
-from headwater_consumer.lock_watch import HeldBy, reporting_lock_holder
-from headwater_consumer.metrics import BatchSummary
+from headwater_consumer.monitoring.health import Status
+from headwater_consumer.monitoring.lock_watch import HeldBy, reporting_lock_holder
+from headwater_consumer.monitoring.metrics import BatchSummary
 from headwater_consumer.partition import DEAD, STATISTICS, UNREAD, PartitionStatistics, Rejected
 from headwater_graph.rules.coalesce import MergedRow, unpack_sources
 

@@ -17,14 +17,14 @@ from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_avro.registry import NO_REGISTRY, Schemas, schemas_of
 from headwater_consumer.batch_processor import BatchProcessor, Writer
 from headwater_consumer.faults import spark_faults_in_one_line
-from headwater_consumer.health import HealthServer, Status
 from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, prepare_topics
 from headwater_consumer.kafka.dead_letters import KafkaDeadLetters
 from headwater_consumer.kafka.messages import KafkaMessages
-from headwater_consumer.metrics import Metrics
+from headwater_consumer.monitoring.health import HealthServer, Status
+from headwater_consumer.monitoring.metrics import Metrics
+from headwater_consumer.monitoring.watchdog import Watchdog
 from headwater_consumer.session import jars_of, spark_session
 from headwater_consumer.stream import Stream
-from headwater_consumer.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from headwater_consumer.config import ConsumerSettings

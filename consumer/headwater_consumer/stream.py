@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 from headwater_avro.errors import HeadwaterError, ServerUnavailable
 from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchProcessor, Draining
 from headwater_consumer.faults import StreamFailed, cause_of, end_of_java, is_of_spark
-from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import Client, first_offsets, partitions_of
 from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.losses import lost_messages, refusal
+from headwater_consumer.monitoring.health import Status
+from headwater_consumer.monitoring.progress import ProgressLog
 from headwater_consumer.partition import READ_DDL, TAGGED_DDL, PartitionLimits, tag_partition, tag_partition_with
 from headwater_consumer.parts import Parts, Planned, share_of
-from headwater_consumer.progress import ProgressLog
 from headwater_consumer.recovery import Checkpoint, OffsetRanges, planned_ranges, portions
 from headwater_consumer.starting import SameTopic, Start, find_start
 from headwater_consumer.write_behind import WriteBehind

@@ -14,11 +14,11 @@ from confluent_kafka import Producer
 
 from headwater_consumer.batch_processor import BatchProcessor
 from headwater_consumer.config import ConsumerSettings, load
-from headwater_consumer.health import Status
 from headwater_consumer.kafka.brokers import kafka_client
 from headwater_consumer.kafka.dead_letters import DeadLetter, KafkaDeadLetters, letters_on, send_message, writing
 from headwater_consumer.kafka.messages import KafkaMessages
-from headwater_consumer.metrics import Metrics
+from headwater_consumer.monitoring.health import Status
+from headwater_consumer.monitoring.metrics import Metrics
 from headwater_consumer.stream import Stream
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, batch_identity
 from headwater_graph.apply.merged import Portion

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headwater_avro.errors import HeadwaterError
 from headwater_consumer.config import load
-from headwater_consumer.log import configure
+from headwater_consumer.monitoring.log import configure
 from headwater_consumer.service import Spark, consume
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport
 from headwater_graph.apply.merged import Portion

@@ -12,10 +12,10 @@ import pytest
 
 from headwater_avro.errors import ServerUnavailable
 from headwater_consumer.batch_processor import BatchProcessor, Draining, Tagged
-from headwater_consumer.health import Status
 from headwater_consumer.kafka.dead_letters import DeadLetter
 from headwater_consumer.kafka.messages import Message
-from headwater_consumer.metrics import Metrics
+from headwater_consumer.monitoring.health import Status
+from headwater_consumer.monitoring.metrics import Metrics
 from headwater_consumer.partition import TAGGED, tag_partition
 from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused
 from headwater_graph.apply.merged import Portion

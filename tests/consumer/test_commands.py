@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from confluent_kafka import Producer
 
 from headwater_avro.errors import ConfigError
-from headwater_cli.dlq import dlq, identity_of
-from headwater_cli.doctor import doctor
+from headwater_cli.operations.dlq import dlq, identity_of
+from headwater_cli.operations.doctor import doctor
 from headwater_consumer.kafka.brokers import kafka_client, partitions_of, prepare_topics
 from headwater_consumer.kafka.dead_letter_report import letter_report
 from headwater_consumer.kafka.dead_letters import NAMES, REDRIVEN, DeadLetter, KafkaDeadLetters, writing

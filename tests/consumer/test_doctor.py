@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from headwater_cli.doctor import doctor
+from headwater_cli.operations.doctor import doctor
 
 CONF = "spark.hadoop.fs.s3a.secret.key=hunter2,spark.executorEnv.PGPASS=hunter2,spark.sql.shuffle.partitions=8"
 JAVA = ",spark.driver.extraJavaOptions=-Djavax.net.ssl.keyStorePassword=hunter2 -Dx=1"

@@ -11,9 +11,9 @@ from urllib.request import urlopen
 import pytest
 
 from headwater_avro.errors import REJECTION_CODES, ConfigError
-from headwater_consumer.health import PROGRESS_TIMEOUT, STALLED, HealthServer, Lag, Status
-from headwater_consumer.metrics import BatchSummary, Metrics
-from headwater_consumer.progress import lag_of
+from headwater_consumer.monitoring.health import PROGRESS_TIMEOUT, STALLED, HealthServer, Lag, Status
+from headwater_consumer.monitoring.metrics import BatchSummary, Metrics
+from headwater_consumer.monitoring.progress import lag_of
 
 
 class Clock:

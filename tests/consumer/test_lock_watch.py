@@ -13,9 +13,9 @@ from urllib.request import urlopen
 import pytest
 
 from headwater_avro.errors import ServerUnavailable
-from headwater_consumer.health import HealthServer, Status
-from headwater_consumer.lock_watch import reporting_lock_holder
-from headwater_consumer.metrics import Metrics
+from headwater_consumer.monitoring.health import HealthServer, Status
+from headwater_consumer.monitoring.lock_watch import reporting_lock_holder
+from headwater_consumer.monitoring.metrics import Metrics
 from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
 from headwater_graph.store.neo4j_store import Neo4jStore
 

@@ -11,9 +11,9 @@ import pytest
 
 from headwater_consumer.batch_processor import BatchProcessor
 from headwater_consumer.faults import StreamFailed
-from headwater_consumer.health import Status
 from headwater_consumer.kafka.messages import Message
-from headwater_consumer.metrics import Metrics
+from headwater_consumer.monitoring.health import Status
+from headwater_consumer.monitoring.metrics import Metrics
 from headwater_consumer.partition import TAGGED, PartitionLimits, PartitionStatistics, tag_partition
 from headwater_consumer.parts import LEAST, ONE_MESSAGE, Parts, Planned, first_part, left, share_of
 from headwater_consumer.recovery import OffsetRanges

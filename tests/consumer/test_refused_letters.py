@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from confluent_kafka import KafkaError
 
 from headwater_avro.errors import ConfigError, ServerUnavailable
-from headwater_cli.dlq import dlq
+from headwater_cli.operations.dlq import dlq
 from headwater_consumer.kafka.dead_letters import REDRIVEN, KafkaDeadLetters
 from headwater_consumer.kafka.messages import Message, messages_on
 

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from headwater_consumer.watchdog import ABANDONED
+from headwater_consumer.monitoring.watchdog import ABANDONED
 
 from .kafka_room import Room, run_event
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from headwater_consumer.health import Status
-from headwater_consumer.metrics import Metrics
-from headwater_consumer.watchdog import Watchdog
+from headwater_consumer.monitoring.health import Status
+from headwater_consumer.monitoring.metrics import Metrics
+from headwater_consumer.monitoring.watchdog import Watchdog
 
 SOON = 20.0
 

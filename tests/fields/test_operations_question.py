@@ -24,7 +24,7 @@ from headwater.fields import (
 )
 from headwater.fields.shapes import drop, generate, influence
 from headwater_avro.names import Key
-from headwater_cli.field_operations import operations_text
+from headwater_cli.queries.field_operations import operations_text
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.fields.field_operations_facet import derivation_of, operations_in

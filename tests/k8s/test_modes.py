@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from headwater_consumer.config import load
-from headwater_consumer.metrics import Metrics
+from headwater_consumer.monitoring.metrics import Metrics
 from headwater_consumer.session import spark_conf
 
 from .charts import CHART, SERVERS, Object, merged, object_of, render

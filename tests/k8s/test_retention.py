@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater_cli.graph_retain import retain
+from headwater_cli.operations.graph_retain import retain
 
 from .charts import SERVERS, merged, object_of, render
 

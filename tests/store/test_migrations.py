@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from headwater_avro.errors import ConfigError
-from headwater_cli.graph import graph as command
+from headwater_cli.operations.graph import graph as command
 from headwater_graph.model.values import Statement
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings
@@ -129,7 +129,7 @@ def test_the_command_shows_the_steps_and_applies_them_with_an_option(
         return migrate(settings, STEPS)
 
     pending, migrate = schema.pending, schema.migrate
-    monkeypatch.setattr("headwater_cli.graph_migrate.graph_location", lambda: graph.settings)
+    monkeypatch.setattr("headwater_cli.operations.graph_migrate.graph_location", lambda: graph.settings)
     monkeypatch.setattr(schema, "pending", of_steps)
     monkeypatch.setattr(schema, "migrate", by_steps)
     shown = CliRunner().invoke(command, ["migrate"], catch_exceptions=False)

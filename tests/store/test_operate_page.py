@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from headwater_cli.graph import graph
+from headwater_cli.operations.graph import graph
 
 PAGE = Path(__file__).parents[2] / "docs" / "operate.md"
 LINES = re.findall(r"^headwater graph ([^#\n]+)", PAGE.read_text(), re.MULTILINE)

@@ -13,8 +13,8 @@ from headwater_graph.queries.fields.field_operations_facet import INFLUENCES, Fi
 from headwater_graph.queries.fields.operations import OperationsAnswer, Step, field_operations, find_field
 from headwater_graph.queries.lineage.scope import TraversalLimits
 
-from .formats import STATE_COLOURS, Paint, json_text, plain
-from .querying import paint, say, the_graph
+from ..formats import STATE_COLOURS, Paint, json_text, plain
+from ..querying import paint, say, the_graph
 
 _NOT_WITH_OPERATIONS = ("as_of", "past", "active_since", "all_columns")
 

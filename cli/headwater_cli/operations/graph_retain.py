@@ -12,7 +12,7 @@ import click
 from headwater_avro.errors import ConfigError
 from headwater_avro.times import format_time, micros_of
 
-from .querying import graph_location, now, read_time
+from ..querying import graph_location, now, read_time
 
 if TYPE_CHECKING:
     from headwater_graph.retention.retain import Removal

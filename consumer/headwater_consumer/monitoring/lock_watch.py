@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from headwater_avro.errors import HeadwaterError
-from headwater_consumer.health import Status
+from headwater_consumer.monitoring.health import Status
 
 HeldBy: TypeAlias = Callable[[], "str | None"]
 """Returns the other writer that holds the graph's lock; None if there is none."""

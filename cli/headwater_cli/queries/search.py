@@ -12,8 +12,8 @@ from headwater_graph.queries.catalog.search import KINDS
 from headwater_graph.queries.catalog.search import search as search_for
 from headwater_graph.queries.values import reference
 
-from .formats import COLOURS, csv_text, json_text
-from .querying import active_since_option, format_options, paint, say, the_graph
+from ..formats import COLOURS, csv_text, json_text
+from ..querying import active_since_option, format_options, paint, say, the_graph
 
 
 @click.command()

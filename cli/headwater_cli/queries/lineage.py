@@ -20,10 +20,10 @@ from headwater_graph.queries.lineage.path import path
 from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 
-from .completion import names_of
+from ..completion import names_of
+from ..formats import impact_text, render
+from ..querying import Command, Depth, Time, format_options, now, paint, say, the_graph
 from .field_operations import with_operations
-from .formats import impact_text, render
-from .querying import Command, Depth, Time, format_options, now, paint, say, the_graph
 
 
 @click.group()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from headwater_consumer.health import Lag
+from headwater_consumer.monitoring.health import Lag
 
 if TYPE_CHECKING:
-    from headwater_consumer.health import Status
+    from headwater_consumer.monitoring.health import Status
 
 logger = logging.getLogger("headwater.progress")
 

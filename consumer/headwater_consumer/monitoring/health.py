@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal, TypeAlias
 
 from headwater_avro.errors import ConfigError
-from headwater_consumer.metrics import BatchSummary, Metrics
+from headwater_consumer.monitoring.metrics import BatchSummary, Metrics
 
 Phase: TypeAlias = Literal["starting", "running", "waiting", "stuck", "stopping", "failed"]
 

@@ -12,7 +12,6 @@ from datetime import datetime
 import click
 
 from headwater_avro.errors import ConfigError
-from headwater_consumer import log
 from headwater_consumer.archive.reader import ArchiveCheck, check_archive, messages_in
 from headwater_consumer.archive.replay import messages_since
 from headwater_consumer.archive.replay import replay as send_again
@@ -21,9 +20,10 @@ from headwater_consumer.archive.topic import KafkaTopic
 from headwater_consumer.archive.writer import GROUP, ArchiveResult, Rolling, archive_topic
 from headwater_consumer.config import ConsumerSettings
 from headwater_consumer.kafka.brokers import Client, kafka_client, partitions_of, prepare_topics
+from headwater_consumer.monitoring import log
 
+from ..querying import Time, milliseconds
 from .consume import settings_of
-from .querying import Time, milliseconds
 
 _KAFKA = frozenset(("kafka",))
 

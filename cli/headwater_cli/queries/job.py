@@ -21,11 +21,11 @@ from headwater_graph.queries.runs.history import (
 )
 from headwater_graph.queries.values import time_text
 
-from .completion import names_of
+from ..completion import names_of
+from ..emit import bootstrap_option, connected, json_option, settings, topic_option
+from ..formats import json_text, listing, short_time
+from ..querying import active_since_option, format_options, now, paint, say, the_graph
 from .dataset import entity_lines
-from .emit import bootstrap_option, connected, json_option, settings, topic_option
-from .formats import json_text, listing, short_time
-from .querying import active_since_option, format_options, now, paint, say, the_graph
 
 MOST = 10_000
 PRODUCER = "urn:headwater:cli"

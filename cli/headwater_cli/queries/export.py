@@ -16,7 +16,7 @@ from headwater_graph.audit.export.whole import ExportTotals
 from headwater_graph.audit.export.whole import export as exported
 from headwater_graph.queries.catalog.finding import find
 
-from .querying import Time, the_graph
+from ..querying import Time, the_graph
 
 
 @click.command()

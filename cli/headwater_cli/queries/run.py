@@ -16,10 +16,10 @@ from headwater_graph.queries.runs.run_diff import RunChange, RunDiff, last_compl
 from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import Child, RunDetails, RunFilter, RunLine, VersionUse, list_runs, show_run
 
-from .completion import names_of, runs
-from .formats import STATE_COLOURS, Paint, json_text, listing, render, short_time
+from ..completion import names_of, runs
+from ..formats import STATE_COLOURS, Paint, json_text, listing, render, short_time
+from ..querying import Time, format_options, now, paint, say, the_graph
 from .lineage import limit_options, limits_of
-from .querying import Time, format_options, now, paint, say, the_graph
 
 STATES = ("NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL")
 BAR = 24

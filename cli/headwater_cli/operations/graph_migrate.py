@@ -6,7 +6,7 @@ import json
 
 import click
 
-from .querying import graph_location
+from ..querying import graph_location
 
 
 @click.command()

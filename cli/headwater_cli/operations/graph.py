@@ -11,9 +11,9 @@ import click
 
 from headwater_avro.errors import HeadwaterError
 
+from ..querying import graph_location
 from .graph_migrate import migrate
 from .graph_retain import retain
-from .querying import graph_location
 
 if TYPE_CHECKING:
     from headwater_graph.store.neo4j_store import Neo4jStore

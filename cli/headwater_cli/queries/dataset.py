@@ -11,9 +11,9 @@ from headwater_graph.queries.catalog.entity import Entity, entity
 from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.runs.history import DatasetVersionLine, dataset_versions
 
-from .completion import names_of
-from .formats import Paint, json_text, label, listing, short_time
-from .querying import active_since_option, format_options, now, paint, say, the_graph
+from ..completion import names_of
+from ..formats import Paint, json_text, label, listing, short_time
+from ..querying import active_since_option, format_options, now, paint, say, the_graph
 
 
 @click.group()

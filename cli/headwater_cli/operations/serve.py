@@ -14,8 +14,8 @@ from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.queries.reports.reports import Report
 
+from ..querying import graph_location
 from .consume import settings_of
-from .querying import graph_location
 
 if TYPE_CHECKING:
     from headwater_web import EventSink, WebSettings

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 from headwater_consumer.faults import end_of_java, java_process
 
 if TYPE_CHECKING:
-    from headwater_consumer.health import Status
+    from headwater_consumer.monitoring.health import Status
 
 logger = logging.getLogger("headwater.consumer")
 

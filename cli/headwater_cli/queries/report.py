@@ -15,8 +15,8 @@ from headwater_graph.queries.reports.coverage import coverage
 from headwater_graph.queries.reports.reports import MISSING, REPORTS, Report
 from headwater_graph.queries.reports.reports import report as report_of
 
-from .formats import csv_text, json_text, table
-from .querying import active_since_option, format_options, now, paint, say, the_graph
+from ..formats import csv_text, json_text, table
+from ..querying import active_since_option, format_options, now, paint, say, the_graph
 
 NAMES = ("missing", "all", *REPORTS, COVERAGE, DEAD_LETTERS)
 
@@ -54,7 +54,7 @@ def _report(graph: GraphReader, name: str, limit: int, active_since: datetime | 
 
 
 def _dead_letters() -> Report:
-    from .dlq import where
+    from ..operations.dlq import where
 
     return letter_report(*where())
 

@@ -35,7 +35,8 @@ def consume(available_now: bool, **flags: Any) -> None:
     in headwater.toml; `headwater doctor` lists them all. Without any, the local servers of `headwater up` are used.
     """
     settings = settings_of(flags).settings
-    from headwater_consumer import log, service
+    from headwater_consumer import service
+    from headwater_consumer.monitoring import log
 
     log.configure(settings.log_format)
     service.consume(settings, available_now=available_now, spark=spark_of(settings))

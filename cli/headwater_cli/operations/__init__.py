@@ -1,0 +1,1 @@
+"""Commands that operate the consumer, the graph, archives and the HTTP server."""
