@@ -206,7 +206,7 @@ REFUSED = frozenset(
         KafkaError._INVALID_DIFFERENT_RECORD,
     )
 )
-"""Errors by which a topic refuses a message permanently."""
+"""Errors by which a topic refuses a dead letter permanently; of other messages see the emitter's ``kafka_errors``."""
 
 
 class DeadLetterSink(Protocol):

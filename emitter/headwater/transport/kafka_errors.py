@@ -8,7 +8,11 @@ DeliveryStatus: TypeAlias = Literal["delivered", "unavailable", "refused"]
 """``unavailable``: the same message may succeed later; ``refused``: Kafka never accepts it as it is."""
 
 PERMANENT_ERRORS = frozenset(("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_MSG"))
-"""Names of the ``KafkaError`` codes that the same message causes at every attempt."""
+"""Names of the ``KafkaError`` codes that the same message causes at every attempt.
+
+A dead letter, which is sent unchanged with its headers and time, has more of them: ``REFUSED`` in the consumer's
+``kafka/dead_letters.py``.
+"""
 
 
 def delivery_status(error: Any) -> DeliveryStatus:
