@@ -2,7 +2,7 @@
 
 A setting ``neo4j_uri`` is given as the flag of a command, as HEADWATER_NEO4J_URI in the environment, or in
 ``headwater.toml`` as ``neo4j_uri = …`` or under ``[neo4j]`` as ``uri = …``. The first of these that has a value applies,
-followed by the addresses of a running local stack, and by the defaults. An empty variable counts as not set.
+followed by the defaults. A server without an address is that of a running local stack. An empty variable counts as not set.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ Layer: TypeAlias = tuple[str, Mapping[str, Any]]
 """The origin of values, as a text, and the values by setting."""
 
 HIDDEN = "(hidden)"
+
+LOCAL_STACK = "local stack"
+"""The origin of settings of servers that `headwater up` has started."""
 
 NOT_SET = "-"
 """The address of a server that is neither needed nor given."""
@@ -232,13 +235,12 @@ def load(
 ) -> Loaded:
     """Return the settings that these sources give together; raise ConfigError that names every fault.
 
-    ``file`` is a path and the result of ``read_file``; ``stack`` are the addresses of a running local stack. They are used
-    only if no address is set otherwise, so that settings of two installations are never mixed. Without "kafka" or "neo4j"
-    in ``needs``, its address may be absent.
+    ``file`` is a path and the result of ``read_file``; ``stack`` has the settings of a running local stack. Those of Kafka
+    are used if no address of Kafka is set otherwise, and those of Neo4j if no address of Neo4j is. Without "kafka" or
+    "neo4j" in ``needs``, its address may be absent.
     """
     layers = [layer for layer in _layers(flags or {}, environ or {}, file) if layer[1]]
-    if stack and not any(name in values for _, values in layers for name in ("kafka_bootstrap_servers", "neo4j_uri")):
-        layers.append(("local stack", stack))
+    layers.append((LOCAL_STACK, _of_unset_servers(stack or {}, layers)))
     values: dict[str, Any] = {}
     origins = dict.fromkeys(ConsumerSettings.model_fields, "default")
     for origin, given in reversed(layers):
@@ -253,6 +255,15 @@ def load(
 
 
 _ADDRESSES = {"kafka": "kafka_bootstrap_servers", "neo4j": "neo4j_uri"}
+
+
+def _of_unset_servers(stack: Mapping[str, Any], layers: list[Layer]) -> dict[str, Any]:
+    """Return the settings of the servers of a stack whose addresses no layer has.
+
+    The account of a stack belongs to its address: it is never used with an address that is set.
+    """
+    unset = [part for part, address in _ADDRESSES.items() if not any(address in values for _, values in layers)]
+    return {name: value for name, value in stack.items() if name.partition("_")[0] in unset}
 
 
 def read_file(environ: Mapping[str, str], folder: Path) -> tuple[str, Mapping[str, Any]] | None:
@@ -302,9 +313,9 @@ def _fault(error: Any, origins: Mapping[str, str]) -> str:
         return f"{variable} is not set (or start the local servers: `headwater up`)"
     if error["type"] == "extra_forbidden":
         return f"{origins.get(name, 'the file')} has no setting {name}"
-    # A secret's value is not repeated.
-    given = "" if "password" in name else f", not {error['input']!r}"
-    return f"{variable} ({origin}): {error['msg'][0].lower()}{error['msg'][1:]}{given}"
+    # Not the value itself: errors are logged, and any value may be a password that was given to the wrong setting.
+    expected = "be a path" if error["type"] == "path_type" else re.sub("^(Input|String) should ", "", error["msg"])
+    return f"{variable} ({origin}): the value should {expected}"
 
 
 def _open(secret: SecretStr | None) -> str | None:

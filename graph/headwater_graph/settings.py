@@ -21,13 +21,11 @@ _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 def _bolt_address(uri: str) -> str:
     if "@" in uri:
-        # Not repeated: errors are logged, and what stands before the @ may be a password.
+        # Not repeated here and below: errors are logged, and the value may have a password, or be one.
         raise ValueError("an address holds no account: write it without, and set HEADWATER_NEO4J_USER and _PASSWORD")
     scheme, separator, host = uri.partition("://")
     if not separator or scheme not in _SCHEMES or not host:
-        raise ValueError(
-            f"{uri!r} is not an address of Neo4j: write {_SCHEMES[0]}://host:7687 (or {', '.join(_SCHEMES[1:])})"
-        )
+        raise ValueError(f"not an address of Neo4j: write {_SCHEMES[0]}://host:7687 (or {', '.join(_SCHEMES[1:])})")
     return uri
 
 

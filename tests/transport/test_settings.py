@@ -83,6 +83,7 @@ def test_all_faults_at_once_and_defaults_in_their_place(caplog: pytest.LogCaptur
     }
     config = HeadwaterConfig.from_dict(wrong)
     assert (config.format, config.queue_events, config.close_timeout) == ("json", 10_000, 5.0)
+    assert "many" not in caplog.text, "any value may be a password that was given to the wrong setting"
     (record,) = caplog.records
     for name in ("format", "queue_events", "close_timeout", "redact_patterns", "nonsense", "kafka"):
         assert name in record.getMessage()

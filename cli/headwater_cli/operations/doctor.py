@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -17,10 +17,11 @@ import click
 from headwater.transport.redaction import Redaction
 from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
 from headwater_avro.registry import HttpSchemas
-from headwater_consumer.config import NOT_SET, ConsumerSettings, Loaded, Setting
+from headwater_consumer.config import NOT_SET, ConsumerSettings
 from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, partitions_of
 
 from .consume import settings_of
+from .doctor_settings import Part, emitter_part, redacted, web_part
 
 State: TypeAlias = Literal["yes", "no", "away"]
 _SYMBOLS: dict[State, tuple[str, str]] = {"yes": ("ok", "green"), "no": ("--", "yellow"), "away": ("!!", "red")}
@@ -41,19 +42,27 @@ class Check:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(as_json: bool) -> int:
-    """Show every setting with its source, and check Kafka, Neo4j and Spark.
+    """Show every setting of consumer, emitter and HTTP server with its source, and check Kafka, Neo4j and Spark.
 
     Exit code 0 if everything is in order, 1 if something must be corrected, 3 if a server does not answer.
     """
     loaded = settings_of({}, needs=frozenset())
-    checks = list(checks_of(loaded.settings))
+    parts = [Part("consumer", tuple(loaded.shown())), emitter_part(), web_part()]
+    shown = [dataclasses.replace(part, settings=tuple(redacted(part.settings))) for part in parts if part is not None]
+    checks = [*checks_of(loaded.settings), *_checks_of_parts(shown)]
     if as_json:
-        settings = [dataclasses.asdict(setting) for setting in _shown(loaded)]
+        settings = [dataclasses.asdict(setting) for part in shown for setting in part.settings]
         click.echo(json.dumps({"settings": settings, "checks": [dataclasses.asdict(check) for check in checks]}))
     else:
-        _print(loaded, checks)
+        _print(shown, checks)
     states = {check.state for check in checks}
     return 3 if "away" in states else int("no" in states)
+
+
+def _checks_of_parts(parts: Iterable[Part]) -> Iterator[Check]:
+    for part in parts:
+        if text := part.faults or part.status:
+            yield Check(part.title, "no" if part.faults else "yes", Redaction().text(text))
 
 
 def checks_of(settings: ConsumerSettings) -> Iterator[Check]:
@@ -154,26 +163,15 @@ def _unknown(server: str, variable: str) -> ServerUnavailable:
     )
 
 
-def _shown(loaded: Loaded) -> Iterator[Setting]:
-    """Yield the settings without the secrets in addresses, and in settings that are passed on to Spark."""
-    redaction = Redaction()
-    for setting in loaded.shown():
-        value = setting.value
-        if isinstance(value, dict):
-            value, _ = redaction.redact(value)
-        elif isinstance(value, str):
-            value = redaction.text(value)
-        yield dataclasses.replace(setting, value=value)
-
-
-def _print(loaded: Loaded, checks: list[Check]) -> None:
-    settings = list(_shown(loaded))
-    width = max(len(setting.variable) for setting in settings)
-    for setting in settings:
-        value = "" if setting.value is None else str(setting.value)
-        origin = "" if setting.origin == "default" else f"  ({setting.origin})"
-        click.echo(f"{setting.variable:{width}}  {value}" + click.style(origin, fg="cyan"))
-    click.echo()
+def _print(parts: list[Part], checks: list[Check]) -> None:
+    width = max(len(setting.variable) for part in parts for setting in part.settings)
+    for part in parts:
+        click.echo(click.style(part.title, bold=True))
+        for setting in part.settings:
+            value = "" if setting.value is None else str(setting.value)
+            origin = "" if setting.origin == "default" else f"  ({setting.origin})"
+            click.echo(f"{setting.variable:{width}}  {value}" + click.style(origin, fg="cyan"))
+        click.echo()
     for check in checks:
         symbol, colour = _SYMBOLS[check.state]
-        click.echo(f"{click.style(symbol, fg=colour)}  {check.name:8} {check.text}")
+        click.echo(f"{click.style(symbol, fg=colour)}  {check.name:11} {check.text}")

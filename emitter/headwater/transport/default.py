@@ -11,8 +11,9 @@ import os
 import threading
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from .client import ClientTransport, client_settings
 from .counters import Counters
@@ -54,7 +55,7 @@ def default_transport() -> DefaultTransport:
     if _shared is None:
         with _lock:
             if _shared is None:
-                _shared = build(os.environ, (Path.cwd(), Path("~/.openlineage").expanduser()))
+                _shared = build(os.environ)
     return _shared
 
 
@@ -66,17 +67,39 @@ def forget_default_transport(timeout: float = -1) -> bool:
     return True if shared is None else shared.close(timeout)
 
 
-def build(environ: Mapping[str, str], folders: tuple[Path, ...]) -> DefaultTransport:
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The transport for an environment: headwater's ``own`` with ``settings``, an ``other`` of openlineage-python, or ``off``."""
+
+    kind: Literal["own", "other", "off"]
+    name: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def choose(environ: Mapping[str, str], folders: tuple[Path, ...] | None = None) -> Choice:
     """Return the transport for this environment; openlineage-python searches ``folders`` for ``openlineage.yml``."""
     if environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
-        return SilentTransport()
-    settings = _client_settings() if _mentions_openlineage(environ, folders) else None
+        return Choice("off")
+    searched = (Path.cwd(), Path("~/.openlineage").expanduser()) if folders is None else folders
+    settings = _client_settings() if _mentions_openlineage(environ, searched) else None
     if settings is None:
-        return HeadwaterTransport()
+        return Choice("own")
     if settings.get("type") in OWN_TYPES and "filters" not in settings:
         own = {key: value for key, value in settings.items() if key not in ("type", "name", "priority")}
-        return HeadwaterTransport(HeadwaterConfig.from_dict(own))
-    return ClientTransport()
+        return Choice("own", settings=own)
+    return Choice("other", str(settings.get("type") or "http"))
+
+
+def build(environ: Mapping[str, str], folders: tuple[Path, ...] | None = None) -> DefaultTransport:
+    """Return the transport that is chosen for this environment."""
+    choice = choose(environ, folders)
+    match choice.kind:
+        case "off":
+            return SilentTransport()
+        case "other":
+            return ClientTransport()
+        case "own":
+            return HeadwaterTransport(HeadwaterConfig.from_dict(dict(choice.settings)) if choice.settings else None)
 
 
 def _mentions_openlineage(environ: Mapping[str, str], folders: tuple[Path, ...]) -> bool:

@@ -92,13 +92,33 @@ def read_settings(params: Mapping[str, Any], environ: Mapping[str, str]) -> tupl
         try:
             values[name] = read(merged[name])
         except (TypeError, ValueError) as fault:
-            faults.append(_fault(name, merged[name], fault))
+            # Not the value itself: faults are logged, and any value may be a password that was given to the wrong setting.
+            faults.append(f"{name}: {fault}")
     if "kafka" not in given and (security := _security({key: value for key, value in environ.items() if value})):
         values["kafka"] = security | dict(values.get("kafka", {}))
     config = HeadwaterConfig(**values)
     if not config.spool_dir:
         config = replace(config, spool_dir=str(home(environ) / "spool"))
     return config, faults
+
+
+def origins_of(params: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+    """Return where ``read_settings`` takes each setting from."""
+    given = {"kafka" if key.lower() == "config" else key.lower() for key, value in params.items() if value is not None}
+    return {
+        f.name: "openlineage-python" if f.name in given else _origin(f.name, environ) for f in fields(HeadwaterConfig)
+    }
+
+
+def _origin(name: str, environ: Mapping[str, str]) -> str:
+    if environ.get(EMITTER_PREFIX + name.upper()):
+        return "environment"
+    shared = {"bootstrap_servers", "topic"} & {name}
+    variables = [KAFKA_PREFIX + one.upper() for one in shared]
+    variables += ["HEADWATER_HOME"] if name == "spool_dir" else []
+    variables += [key for key in environ if key.startswith(_SECURITY)] if name == "kafka" else []
+    used = [key for key in variables if environ.get(key)]
+    return f"environment: {', '.join(sorted(used))}" if used else "default"
 
 
 def home(environ: Mapping[str, str]) -> Path:
@@ -119,22 +139,18 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def _fault(name: str, value: Any, fault: Exception) -> str:
-    # Settings of the Kafka client contain passwords: of such a value only the place of the fault is logged.
-    shown = "" if name in _MAY_HOLD_SECRETS else f"={value!r}"
-    return f"{name}{shown}: {fault}"
-
-
 def _security(environ: Mapping[str, str]) -> dict[str, str]:
     """Return librdkafka's settings: ``HEADWATER_KAFKA_SASL_MECHANISM`` is ``sasl.mechanism``; also the consumer's names."""
     security: dict[str, str] = {}
     for key, value in environ.items():
-        if key.startswith(tuple(KAFKA_PREFIX + part for part in ("SECURITY_", "SASL_", "SSL_"))):
+        if key.startswith(_SECURITY):
             name = key.removeprefix(KAFKA_PREFIX).lower().replace("_", ".")
             security |= dict.fromkeys(_FILES.get(name, (name,)), value)
     return security
 
 
+_SECURITY = tuple(KAFKA_PREFIX + part for part in ("SECURITY_", "SASL_", "SSL_"))
+"""What the variables begin with that are settings of librdkafka."""
 _FILES = {"ssl.ca": ("ssl.ca.location",), "ssl.keystore": ("ssl.certificate.location", "ssl.key.location")}
 
 
@@ -173,21 +189,25 @@ def _flag(value: Any) -> bool:
 
 
 def _count(value: Any) -> int:
-    if int(value) < 1:
-        raise ValueError("must be 1 or more")
-    return int(value)
+    return int(_number(int, value, 1, float("inf"), "must be a whole number, 1 or more"))
 
 
 def _schema_id(value: Any) -> int:
-    if not 0 <= int(value) < 1 << 31:
-        raise ValueError("must be an id of a schema registry, or 0")
-    return int(value)
+    return int(_number(int, value, 0, (1 << 31) - 1, "must be an id of a schema registry, or 0"))
 
 
 def _seconds(value: Any) -> float:
-    if not 0 <= float(value) <= 86_400:
-        raise ValueError("must be from 0 to 86400 seconds")
-    return float(value)
+    return _number(float, value, 0, 86_400, "must be from 0 to 86400 seconds")
+
+
+def _number(kind: type[int] | type[float], value: Any, least: float, most: float, expected: str) -> float:
+    try:
+        number = kind(value)
+    except (TypeError, ValueError):
+        raise ValueError(expected) from None
+    if not least <= number <= most:
+        raise ValueError(expected)
+    return number
 
 
 def _patterns(value: Any) -> tuple[str, ...]:
@@ -212,7 +232,6 @@ _BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "tuple[str, ...]": _patterns,
 }
 _BY_NAME: dict[str, Callable[[Any], Any]] = {"format": _format, "schema_id": _schema_id}
-_MAY_HOLD_SECRETS = frozenset({"kafka", "redact_patterns"})
 _READERS: dict[str, Callable[[Any], Any]] = {
     f.name: _BY_NAME.get(f.name) or _BY_TYPE[str(f.type)] for f in fields(HeadwaterConfig)
 }
