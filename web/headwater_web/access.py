@@ -56,16 +56,23 @@ def local_refusal(request: HTTPConnection, settings: WebSettings) -> Response | 
     Any page in a browser of this machine can send requests to loopback, under its own name or under a name that it resolves
     to 127.0.0.1. Programs send neither an Origin nor Sec-Fetch-Site.
     """
-    host = request.headers.get("host", "")
-    if not _is_own_host(host, settings):
-        hint = "send Host: localhost, or add the name to HEADWATER_WEB_ALLOWED_HOSTS"
-        return problem(403, f"{_LOCAL_ONLY}, and {host[:200]!r} is not its name: {hint}")
-    if _is_foreign_page(request, host, settings.cors_origins):
+    if refusal := host_refusal(request, settings):
+        return refusal
+    if _is_foreign_page(request, request.headers.get("host", ""), settings.cors_origins):
         hint = "add its origin to HEADWATER_WEB_CORS_ORIGINS"
         return problem(403, f"{_LOCAL_ONLY}, and this comes from a page of another origin: {hint}")
     if request.scope["method"] == "POST" and not is_sendable(request.headers.get("content-type")):
         return problem(415, "send `Content-Type: application/json` (curl: -H 'Content-Type: application/json')")
     return None
+
+
+def host_refusal(request: HTTPConnection, settings: WebSettings) -> Response | None:
+    """Return the refusal of a request under a foreign name to a server without tokens, None if the name is its own."""
+    host = request.headers.get("host", "")
+    if _is_own_host(host, settings):
+        return None
+    hint = "send Host: localhost, or add the name to HEADWATER_WEB_ALLOWED_HOSTS"
+    return problem(403, f"{_LOCAL_ONLY}, and {host[:200]!r} is not its name: {hint}")
 
 
 def is_sendable(content_type: str | None) -> bool:

@@ -17,6 +17,7 @@ from . import cypher_api, graph_api, marquez, marquez_columns, marquez_runs, mar
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import EventSink, ingest_routes
+from .page_files import page_files
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
 from .readiness import Readiness, health
 from .settings import WebSettings
@@ -78,7 +79,9 @@ def create_app(
         app.include_router(part.routes)
     app.include_router(ingest_routes(sink, settings))
     readiness = Readiness({"questions": lambda: reader.rows("catalog/answers"), "ingest": sink.check})
-    app.add_middleware(Guard, settings=settings, open_paths={"/healthz": health, "/readyz": readiness})
+    app.add_middleware(
+        Guard, settings=settings, open_paths={"/healthz": health, "/readyz": readiness}, page=page_files()
+    )
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])
     add_handlers(app)

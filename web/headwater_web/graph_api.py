@@ -33,7 +33,7 @@ from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
 from headwater_graph.queries.values import answer_value, impact_value, reference
 
-from .guard import answered
+from .etags import answered
 from .paging import Cursor, cursor_of, position_of, skipped, unknown_cursor
 from .problems import Problem
 from .settings import WebSettings
