@@ -39,7 +39,7 @@ check: $(VENV)/.ready ## style, types and layers; the types of the page where no
 	@$(MAKE) --no-print-directory check-page
 
 check-page: ## the types of the page; does nothing without node and npm
-	@if command -v node > /dev/null && command -v npm > /dev/null; then $(MAKE) --no-print-directory $(TSC) && $(TSC) --project jsconfig.json; \
+	@if command -v node > /dev/null && command -v npm > /dev/null; then $(MAKE) --silent $(TSC) && $(TSC) --project jsconfig.json; \
 	else echo "no node or npm: the types of the page are not checked"; fi
 
 $(TSC):
