@@ -3,10 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# The page is plain JavaScript; TypeScript only checks the types in its comments.
+TYPESCRIPT := 5.9.3
+TSC := $(VENV)/typescript-$(TYPESCRIPT)/node_modules/.bin/tsc
+
 BENCHES := $(addprefix bench-,ingest growth freshness questions emit fields spark)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock jars chaos test-airflow test-dbt test-spark-reference test-pyspark test-neo4j bench $(BENCHES) clean
+.PHONY: help setup demo test check check-page format lock jars chaos test-airflow test-dbt test-spark-reference test-pyspark test-neo4j bench $(BENCHES) clean
 
 help: ## list these commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-22s %s\n", $$1, $$2}'
@@ -27,11 +31,19 @@ demo: $(VENV)/.ready ## real Kafka, Spark and Neo4j, real jobs, and the lineage 
 test: $(VENV)/.ready check ## all tests, with the end-to-end ones on real servers
 	@$(BIN)/python -m pytest
 
-check: $(VENV)/.ready ## style, types and layers
+check: $(VENV)/.ready ## style, types and layers; the types of the page where node is
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory check-page
+
+check-page: ## the types of the page; does nothing without node and npm
+	@if command -v node > /dev/null && command -v npm > /dev/null; then $(MAKE) --silent $(TSC) && $(TSC) --project jsconfig.json; \
+	else echo "no node or npm: the types of the page are not checked"; fi
+
+$(TSC):
+	@npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(VENV)/typescript-$(TYPESCRIPT) typescript@$(TYPESCRIPT)
 
 format: $(VENV)/.ready ## put the code in its form
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .

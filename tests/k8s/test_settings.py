@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_network
 from typing import Any
 
 import click
@@ -170,6 +171,8 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
         {
             "web": {
                 "port": 9000,
+                "sessionHours": 1.5,
+                "streams": 6,
                 "maxBody": 1,
                 "maxBatch": 2,
                 "maxDepth": 3,
@@ -195,6 +198,10 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
         "port": 9000,
         "allowed_hosts": ("lineage.example.org",),
         "cors_origins": ("https://a.example.org",),
+        "session_hours": 1.5,
+        "trusted_header": "X-Forwarded-User",
+        "trusted_proxies": (ip_network("10.0.0.0/8"),),
+        "streams": 6,
         "max_body": 1,
         "max_batch": 2,
         "max_depth": 3,

@@ -60,6 +60,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no memory limit": ({"consumer": {"resources": {"limits": {"memory": None}}}}, "memory"),
     "a web server that lets everybody in": ({"web": {"enabled": True}}, "needs web.tokens.secret"),
+    "a user's name from any client": (
+        {"web": {"enabled": True, "tokens": {"secret": "t"}, "trustedHeader": "X-User"}},
+        "needs web.trustedProxies",
+    ),
     "an ingress to nowhere": ({"web": {"ingress": {"enabled": True}}}, "web.ingress needs hosts"),
     "two Kafkas": ({"trial": {"kafka": {"enabled": True}}}, "exclude one another"),
     "two Neo4js": ({"trial": {"neo4j": {"enabled": True}}}, "exclude one another"),

@@ -67,6 +67,8 @@ WEB: dict[str, Any] = {
         "tokens": {"secret": "tokens"},
         "allowedHosts": ["lineage.example.org"],
         "corsOrigins": ["https://a.example.org"],
+        "trustedHeader": "X-Forwarded-User",
+        "trustedProxies": ["10.0.0.0/8"],
         "autoscaling": {"enabled": True},
         "ingress": {"enabled": True, "hosts": ["lineage.example.org"], "tls": [{"secretName": "tls"}]},
         "httpRoute": {"enabled": True, "parentRefs": [{"name": "gateway"}], "hostnames": ["lineage.example.org"]},

@@ -86,7 +86,9 @@ SCANS = {
     "reports/unread",
     "find/columns",
     "find/datasets",
+    "find/datasets_by_parts",
     "find/jobs",
+    "find/jobs_by_parts",
     "stats/namespaces",
 }
 """Questions that look through all nodes of a label, because they are about all of them."""

@@ -11,11 +11,13 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Scope
 
+from .peers import own_origin
 from .problems import problem
 from .settings import WebSettings, is_loopback
 
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[0-9a-z._-]+))(?::[0-9]*)?")
 _SENDABLE = re.compile(r"application/(?:json|[a-z0-9.-]+\+json|x-ndjson|gzip|x-gzip|zstd|avro|octet-stream)")
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _LOCAL_ONLY = "without HEADWATER_WEB_TOKENS only this machine may send requests"
 
 
@@ -33,8 +35,12 @@ class Tokens:
     def accepts(self, authorization: str) -> bool:
         """Return whether an ``Authorization`` header contains one of the tokens."""
         scheme, _, token = authorization.partition(" ")
-        is_valid = self._digest(token.strip().encode("latin-1")) in self._digests
-        return is_valid and scheme.lower() == "bearer"
+        # A header that is not ASCII has the bytes of Latin-1.
+        return self.contains(token.strip(), "latin-1") and scheme.lower() == "bearer"
+
+    def contains(self, token: str, encoding: str = "utf-8") -> bool:
+        """Return whether this is one of the tokens."""
+        return self._digest(token.encode(encoding, "surrogatepass")) in self._digests
 
     def _digest(self, token: bytes) -> bytes:
         return hmac.digest(self._key, token, "sha256")
@@ -56,16 +62,49 @@ def local_refusal(request: HTTPConnection, settings: WebSettings) -> Response | 
     Any page in a browser of this machine can send requests to loopback, under its own name or under a name that it resolves
     to 127.0.0.1. Programs send neither an Origin nor Sec-Fetch-Site.
     """
-    host = request.headers.get("host", "")
-    if not _is_own_host(host, settings):
-        hint = "send Host: localhost, or add the name to HEADWATER_WEB_ALLOWED_HOSTS"
-        return problem(403, f"{_LOCAL_ONLY}, and {host[:200]!r} is not its name: {hint}")
-    if _is_foreign_page(request, host, settings.cors_origins):
+    if refusal := host_refusal(request, settings):
+        return refusal
+    if _is_foreign_page(request, settings):
         hint = "add its origin to HEADWATER_WEB_CORS_ORIGINS"
         return problem(403, f"{_LOCAL_ONLY}, and this comes from a page of another origin: {hint}")
     if request.scope["method"] == "POST" and not is_sendable(request.headers.get("content-type")):
         return problem(415, "send `Content-Type: application/json` (curl: -H 'Content-Type: application/json')")
     return None
+
+
+def host_refusal(request: HTTPConnection, settings: WebSettings) -> Response | None:
+    """Return the refusal of a request under a foreign name to a server without tokens, None if the name is its own."""
+    host = request.headers.get("host", "")
+    if _is_own_host(host, settings):
+        return None
+    hint = "send Host: localhost, or add the name to HEADWATER_WEB_ALLOWED_HOSTS"
+    return problem(403, f"{_LOCAL_ONLY}, and {host[:200]!r} is not its name: {hint}")
+
+
+def forgery_refusal(request: HTTPConnection, settings: WebSettings, is_ambient: bool) -> Response | None:
+    """Return the refusal of a request that changes something and that a page of another origin may have sent, else None.
+
+    ``is_ambient``: the browser adds the proof of who sends it by itself, so the request must state that it comes from a page of
+    this server. Otherwise a client that is not a browser may leave that out.
+    """
+    if request.scope["method"] in _SAFE_METHODS:
+        return None
+    is_own = _is_own_page(request, settings)
+    if is_own is False or (is_own is None and is_ambient):
+        return problem(403, "with a session, only a page of this server may send this: programs send a token")
+    has_body = request.scope["method"] != "DELETE"
+    content_type = request.headers.get("content-type")
+    if has_body and (content_type is None or not is_sendable(content_type)):
+        return problem(415, "send `Content-Type: application/json`")
+    return None
+
+
+def _is_own_page(request: HTTPConnection, settings: WebSettings) -> bool | None:
+    """Return whether a page of this server sent a request; None if it states no origin."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None:
+        return site == "same-origin"
+    return None if origin is None else origin.lower() == own_origin(request, settings)
 
 
 def is_sendable(content_type: str | None) -> bool:
@@ -86,9 +125,8 @@ def _is_own_host(host: str, settings: WebSettings) -> bool:
     return is_loopback(name) or name in (settings.host.lower(), *settings.allowed_hosts)
 
 
-def _is_foreign_page(request: HTTPConnection, host: str, known: tuple[str, ...]) -> bool:
-    origin = request.headers.get("origin")
+def _is_foreign_page(request: HTTPConnection, settings: WebSettings) -> bool:
+    origin, known = request.headers.get("origin"), settings.cors_origins
     if origin is None:
         return request.headers.get("sec-fetch-site") == "cross-site"
-    own = f"{request.scope['scheme']}://{host}"
-    return "*" not in known and origin not in known and origin.lower() != own.lower()
+    return "*" not in known and origin not in known and origin.lower() != own_origin(request, settings)

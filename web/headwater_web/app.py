@@ -8,15 +8,27 @@ from datetime import UTC, datetime
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.reports.reports import Report
 
-from . import cypher_api, graph_api, marquez, marquez_columns, marquez_runs, marquez_stats, marquez_versions
+from . import (
+    cypher_api,
+    graph_api,
+    marquez,
+    marquez_columns,
+    marquez_runs,
+    marquez_stats,
+    marquez_versions,
+    session_api,
+)
+from .callers import Callers
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import EventSink, ingest_routes
+from .page_files import page_files
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
 from .readiness import Readiness, health
 from .settings import WebSettings
@@ -74,11 +86,14 @@ def create_app(
     app.state.letters, app.state.cypher = _exclusive(letters or _no_letters), cypher
     app.include_router(graph_api.routes)
     app.include_router(cypher_api.routes)
+    app.include_router(session_api.routes)
     for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):
         app.include_router(part.routes)
     app.include_router(ingest_routes(sink, settings))
     readiness = Readiness({"questions": lambda: reader.rows("catalog/answers"), "ingest": sink.check})
-    app.add_middleware(Guard, settings=settings, open_paths={"/healthz": health, "/readyz": readiness})
+    probes: dict[str, ASGIApp] = {"/healthz": health, "/readyz": readiness}
+    app.state.callers = callers = Callers(settings)
+    app.add_middleware(Guard, settings=settings, callers=callers, open_paths=probes, page=page_files())
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])
     add_handlers(app)

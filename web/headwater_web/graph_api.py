@@ -15,7 +15,7 @@ from headwater_consumer.kafka.dead_letter_report import NAME as DEAD_LETTERS
 from headwater_graph.queries.answers import Direction, Node
 from headwater_graph.queries.catalog.entity import entity
 from headwater_graph.queries.catalog.finding import Wanted, find, find_run
-from headwater_graph.queries.catalog.search import KINDS, search
+from headwater_graph.queries.catalog.search import KINDS, search, search_similar
 from headwater_graph.queries.fields.operations import field_operations, find_field
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.component import component
@@ -33,7 +33,7 @@ from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
 from headwater_graph.queries.values import answer_value, impact_value, reference
 
-from .guard import answered
+from .etags import answered
 from .paging import Cursor, cursor_of, position_of, skipped, unknown_cursor
 from .problems import Problem
 from .settings import WebSettings
@@ -212,11 +212,18 @@ def get_search(
     limit: Rows = 20,
     cursor: Cursor = None,
 ) -> Response:
-    """Return datasets, jobs and columns whose name contains a text, and runs whose id begins with it."""
-    skip = skipped(cursor)
-    found = search(context.reader, text, tuple(kind) or KINDS, skip + limit + 1)[skip:]
-    page = {"nodes": [reference(node) for node in found[:limit]]}
-    return answered(request, page | _next_if(len(found) > limit, skip + limit))
+    """Return datasets, jobs and columns whose name contains a text, and runs whose id begins with it.
+
+    If there are none, datasets and jobs whose name contains it with one typing error; `similar` is then true.
+    """
+    skip, kinds = skipped(cursor), tuple(kind) or KINDS
+    found = search(context.reader, text, kinds, skip + limit + 1)
+    is_similar = not found
+    if is_similar:
+        found = search_similar(context.reader, text, kinds, skip + limit + 1)
+    page: dict[str, Any] = {"nodes": [reference(node) for node in found[skip : skip + limit]]}
+    similar = {"similar": True} if is_similar and found else {}
+    return answered(request, page | similar | _next_if(len(found) > skip + limit, skip + limit))
 
 
 @routes.get("/runs")

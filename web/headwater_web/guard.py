@@ -1,52 +1,74 @@
-"""Middleware for access control and body limits; JSON responses with ETags."""
+"""Middleware for access control and body limits."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from hashlib import sha256
-from typing import Any
 
-import msgspec
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .access import Tokens, local_refusal, path_of
+from .access import forgery_refusal, host_refusal, local_refusal, path_of
+from .callers import SCOPE_KEY, Callers
 from .problems import Problem, problem
+from .session_api import PATH as SESSION
 from .settings import WebSettings
 
 
 class Guard:
-    """ASGI middleware: requires a token if tokens are set, else a request of this machine; limits the bytes of bodies.
+    """ASGI middleware: requires a known caller if tokens or a proxy are set, else a request of this machine; limits bodies.
 
-    ``open_paths`` need no token: an application of its own answers each path here, so that they give access to nothing else.
+    ``open_paths`` need no token and no name of this host: an application of its own answers each path here, so that they give
+    access to nothing else. ``page`` has the files of the page, which need no token.
     """
 
-    def __init__(self, app: ASGIApp, settings: WebSettings, open_paths: Mapping[str, ASGIApp]) -> None:
-        self.app, self.settings, self.open_paths = app, settings, open_paths
-        self.tokens = Tokens(token.get_secret_value() for token in settings.tokens)
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: WebSettings,
+        callers: Callers,
+        open_paths: Mapping[str, ASGIApp],
+        page: Mapping[str, ASGIApp],
+    ) -> None:
+        self.app, self.settings, self.open_paths, self.page = app, settings, open_paths, page
+        self.callers = callers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        answer = self.open_paths.get(path_of(scope)) or self._refusal(Request(scope))
+        path = path_of(scope)
+        answer = self.open_paths.get(path) or self._page_answer(scope, path) or self._refusal(Request(scope))
         if answer is not None:
             await answer(scope, receive, send)
             return
         await self.app(scope, self._counted(receive), send)
 
+    def _page_answer(self, scope: Scope, path: str) -> ASGIApp | None:
+        """Return the answer to a request for a file of the page, which a link of any other page may lead to."""
+        file = self.page.get(path)
+        if file is None or self.callers.needs_sign_in:
+            return file
+        return host_refusal(Request(scope), self.settings) or file
+
     def _refusal(self, request: Request) -> Response | None:
-        if not self.tokens:
-            refusal = local_refusal(request, self.settings)
-            if refusal is not None:
-                return refusal
-        elif not self.tokens.accepts(request.headers.get("authorization", "")):
-            return problem(401, "send `Authorization: Bearer TOKEN`", {"WWW-Authenticate": "Bearer"})
+        if refusal := self._access_refusal(request):
+            return refusal
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self.settings.max_body:
             return problem(413, f"a body has at most {self.settings.max_body} bytes")
         return None
+
+    def _access_refusal(self, request: Request) -> Response | None:
+        caller = request.scope[SCOPE_KEY] = self.callers.caller_of(request)
+        if not self.callers.needs_sign_in:
+            return local_refusal(request, self.settings)
+        if path_of(request.scope) == SESSION:
+            # Signing in is what an unknown caller may do; it replaces a session, so it needs no proof of the present one.
+            return forgery_refusal(request, self.settings, is_ambient=request.method != "POST" and caller is not None)
+        if caller is None:
+            return problem(401, "send `Authorization: Bearer TOKEN`, or sign in", {"WWW-Authenticate": "Bearer"})
+        return forgery_refusal(request, self.settings, is_ambient=True) if caller.is_ambient else None
 
     def _counted(self, receive: Receive) -> Receive:
         """Limit the bytes and the time of a body: a chunked body has no length in advance, and may never end."""
@@ -69,13 +91,3 @@ class Guard:
             return message
 
         return counted
-
-
-def answered(request: Request, value: Any) -> Response:
-    """Return a value as JSON with its ETag, or 304 if the client has this version."""
-    body = msgspec.json.encode(value)
-    tag = f'"{sha256(body).hexdigest()[:32]}"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache"}
-    if tag in [known.strip().removeprefix("W/") for known in request.headers.get("if-none-match", "").split(",")]:
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type="application/json")

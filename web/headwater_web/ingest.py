@@ -17,7 +17,7 @@ from headwater_avro.codec import read_message
 from headwater_avro.errors import EventRejected, ServerUnavailable
 
 from .capacity import Capacity
-from .guard import answered
+from .etags import answered
 from .problems import RETRY_SECONDS, Problem
 from .settings import WebSettings
 

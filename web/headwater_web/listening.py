@@ -21,7 +21,9 @@ def uvicorn_options(settings: WebSettings) -> dict[str, Any]:
         head_timeout = settings.receive_timeout
 
     address = {"host": settings.host, "port": settings.port}
-    return address | {"log_level": "warning", "http": Protocol, "ws": "none", "timeout_keep_alive": KEEP_ALIVE_SECONDS}
+    options = {"log_level": "warning", "http": Protocol, "ws": "none", "timeout_keep_alive": KEEP_ALIVE_SECONDS}
+    # The address of a connection is that of its other end: who may name users depends on it, and X-Forwarded-For on the client.
+    return address | options | {"proxy_headers": False}
 
 
 class TimedProtocol(H11Protocol):

@@ -29,8 +29,8 @@ from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.runs.runs import RunFilter, RunLine, list_runs
 from headwater_graph.queries.values import time_text
 
+from .etags import answered
 from .graph_api import Context
-from .guard import answered
 from .problems import Problem
 
 Value: TypeAlias = dict[str, Any]

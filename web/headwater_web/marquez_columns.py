@@ -18,8 +18,8 @@ from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 
+from .etags import answered
 from .graph_api import Context
-from .guard import answered
 from .marquez import Value, node_named, node_names
 from .problems import Problem
 

@@ -20,8 +20,8 @@ from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.runs.run_view import RunView
 from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 
+from .etags import answered
 from .graph_api import Context, Time, read_time
-from .guard import answered
 from .marquez import Limit, PathName, Value, listed_run_value
 
 PAGE = 100

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query, Request, Response
 from headwater_avro.times import format_time, micros_of
 from headwater_graph.queries.catalog.stats import Asset, Interval, asset_stats, last_days, last_hours, run_stats
 
+from .etags import answered
 from .graph_api import Context, RequestContext
-from .guard import answered
 from .marquez import Value
 from .problems import Problem
 

@@ -23,8 +23,8 @@ from headwater_graph.queries.runs.history import (
 )
 from headwater_graph.queries.runs.runs import show_run
 
+from .etags import answered
 from .graph_api import MOST_VERSIONS, Context
-from .guard import answered
 from .marquez import Limit, Offset, PathName, Value, facet_member, field_values, run_value
 
 VersionOffset: TypeAlias = Annotated[int, Query(ge=0, le=MOST_VERSIONS)]

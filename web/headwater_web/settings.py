@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, IPvAnyNetwork, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from headwater_avro.errors import ConfigError
@@ -27,6 +27,13 @@ def _host_name(value: str) -> str:
     return value.strip("[]").lower()
 
 
+def _header(value: str) -> str:
+    if re.fullmatch(r"[0-9A-Za-z-]+", value) is None or value.lower() in ("authorization", "cookie", "host", "origin"):
+        raise ValueError("the name of a header with which a proxy names the user, as X-Forwarded-User")
+    return value
+
+
+Header: TypeAlias = Annotated[str, AfterValidator(_header)]
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_token)]
 HostName: TypeAlias = Annotated[str, AfterValidator(_host_name)]
 
@@ -35,8 +42,8 @@ class WebSettings(BaseSettings):
     """Address, tokens and limits; without a token the server listens on loopback only.
 
     ``cors_origins`` are the origins whose pages may send requests (none by default); ``allowed_hosts`` are names beside those of
-    loopback under which a server without tokens responds; a ``cypher_timeout`` of 0 disables free Cypher. Sizes are
-    in bytes, times in seconds.
+    loopback under which a server without tokens responds; ``trusted_proxies`` are the addresses whose ``trusted_header`` names
+    the user; a ``cypher_timeout`` of 0 disables free Cypher. Sizes are in bytes, times in seconds unless the name says otherwise.
     """
 
     model_config = SettingsConfigDict(env_prefix="HEADWATER_WEB_", env_ignore_empty=True, extra="forbid", frozen=True)
@@ -46,6 +53,10 @@ class WebSettings(BaseSettings):
     tokens: tuple[Token, ...] = ()
     allowed_hosts: tuple[HostName, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    session_hours: float = Field(default=12.0, gt=0, le=8_760)
+    trusted_header: Header | None = None
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = ()
+    streams: int = Field(default=100, gt=0)
     max_body: int = Field(default=16 * MEGABYTE, gt=0)
     max_batch: int = Field(default=10_000, gt=0)
     max_depth: int = Field(default=100, gt=0)
@@ -69,7 +80,11 @@ def web_settings(**given: object) -> WebSettings:
         ) from None
     except SettingsError as fault:
         raise ConfigError(f'HEADWATER_WEB_*: {fault}: a list is written as JSON, ["a", "b"]') from None
-    if not settings.tokens and not is_loopback(settings.host):
+    if settings.trusted_header is not None and not settings.trusted_proxies:
+        raise ConfigError(
+            "HEADWATER_WEB_TRUSTED_HEADER: set HEADWATER_WEB_TRUSTED_PROXIES to the addresses of the proxies that set it"
+        )
+    if not settings.tokens and settings.trusted_header is None and not is_loopback(settings.host):
         raise ConfigError(f"HEADWATER_WEB_TOKENS: {settings.host} is not a loopback address: set at least one token")
     return settings
 

@@ -77,6 +77,14 @@ HEADWATER_WEB_ALLOWED_HOSTS: {{ toJson . | quote }}
 {{- with $web.corsOrigins }}
 HEADWATER_WEB_CORS_ORIGINS: {{ toJson . | quote }}
 {{- end }}
+HEADWATER_WEB_SESSION_HOURS: {{ $web.sessionHours | quote }}
+{{- with $web.trustedHeader }}
+HEADWATER_WEB_TRUSTED_HEADER: {{ . | quote }}
+{{- end }}
+{{- with $web.trustedProxies }}
+HEADWATER_WEB_TRUSTED_PROXIES: {{ toJson . | quote }}
+{{- end }}
+HEADWATER_WEB_STREAMS: {{ $web.streams | int64 | quote }}
 HEADWATER_WEB_MAX_BODY: {{ $web.maxBody | int64 | quote }}
 HEADWATER_WEB_MAX_BATCH: {{ $web.maxBatch | int64 | quote }}
 HEADWATER_WEB_MAX_DEPTH: {{ $web.maxDepth | int64 | quote }}

@@ -60,6 +60,9 @@ includes this, so that nothing is rendered from values that can't work.
 {{- if and $v.web.enabled (not $v.web.tokens.secret) -}}
 {{- $faults = append $faults "web needs web.tokens.secret: it lets nobody in without a token" -}}
 {{- end -}}
+{{- if and $v.web.trustedHeader (not $v.web.trustedProxies) -}}
+{{- $faults = append $faults "web.trustedHeader needs web.trustedProxies: the addresses of the proxies that set it" -}}
+{{- end -}}
 {{- if and $v.web.ingress.enabled (not $v.web.ingress.hosts) -}}
 {{- $faults = append $faults "web.ingress needs hosts" -}}
 {{- end -}}

@@ -3,26 +3,63 @@
 from __future__ import annotations
 
 from headwater_graph.queries.answers import Kind, Node
+from headwater_graph.queries.catalog.ranking import (
+    LAST_PART,
+    LONGEST,
+    SEPARATORS,
+    SHORTEST,
+    intact_parts,
+    match_rank,
+    one_error_pattern,
+)
 from headwater_graph.queries.reader import GraphReader, Row
 
 KINDS: tuple[Kind, ...] = ("dataset", "job", "column", "run")
+MOST_SIMILAR = 1_000
+"""How many names of each kind are compared with a text that no name contains."""
 
 
 def search(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limit: int = 20) -> list[Node]:
     """Return at most ``limit`` nodes of each kind whose name contains a text in any case; of runs, those whose id begins with it.
 
-    Whole names come before beginnings, those before ends, and these before the rest; shorter names come first.
+    The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest.
     """
-    found = [_node(kind, row) for kind in kinds for row in _rows(reader, kind, text, limit)]
-    return sorted(
-        found, key=lambda node: (_closeness(node.name[-1].lower(), text.lower()), len(node.name[-1]), node.name[::-1])
-    )
+    lower = text.lower()
+    return _sorted([(kind, row) for kind in kinds for row in _rows(reader, kind, text, limit)], lower)
+
+
+def search_similar(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limit: int = 20) -> list[Node]:
+    """Return at most ``limit`` datasets and as many jobs whose name contains a text with one typing error, ordered as by ``search``.
+
+    For a text that no name contains; nothing for a very short or long one. Of names that have most of the text in common with it,
+    only the ``MOST_SIMILAR`` with the most edges are compared.
+    """
+    lower = text.lower()
+    if not SHORTEST <= len(lower) <= LONGEST:
+        return []
+    pattern = one_error_pattern(lower)
+    found = []
+    for kind in (each for each in kinds if each in ("dataset", "job")):
+        rows = reader.rows(f"find/{kind}s_by_parts", choices=intact_parts(lower), limit=MOST_SIMILAR)
+        found += [(kind, row) for row in rows if pattern.search(row["name"].lower())][:limit]
+    return _sorted(found, lower)
 
 
 def _rows(reader: GraphReader, kind: Kind, text: str, limit: int) -> list[Row]:
     if kind == "run":
         return reader.rows("runs/by_prefix", prefix=text, limit=limit)
-    return reader.rows(f"find/{kind}s", text=text.lower(), limit=limit)
+    return reader.rows(f"find/{kind}s", text=text.lower(), separators=list(SEPARATORS), limit=limit)
+
+
+def _sorted(found: list[tuple[Kind, Row]], text: str) -> list[Node]:
+    return [_node(kind, row) for kind, row in sorted(found, key=lambda each: _position(*each, text))]
+
+
+def _position(kind: Kind, row: Row, text: str) -> tuple[int, int, int, int, tuple[str, ...]]:
+    """Return the position of a match among others; that of ``find/….cypher``, so that a limit removes the last ones."""
+    name = _node(kind, row).name
+    rank = LAST_PART if kind == "run" else match_rank(name[-1].lower(), text)
+    return rank, -row.get("edges", 0), -row.get("at", 0), len(name[-1]), name[::-1]
 
 
 def _node(kind: Kind, row: Row) -> Node:
@@ -33,9 +70,3 @@ def _node(kind: Kind, row: Row) -> Node:
             return Node(row["key"], kind, (row["namespace"], row["dataset"], row["name"]))
         case _:
             return Node(row["key"], kind, (row["namespace"], row["name"]))
-
-
-def _closeness(name: str, text: str) -> int:
-    if name == text:
-        return 0
-    return 1 if name.startswith(text) else 2 if name.endswith(text) else 3

@@ -1,7 +1,15 @@
-// Columns whose name contains a text in lower case, the closest matches first: the whole name, its beginning, its end, anywhere;
-// of equally close ones the shortest first.
-// parameters: text, limit
+// Columns whose name contains a text in lower case, the closest matches first (`match_rank` in queries/catalog/ranking.py), of equally
+// close ones those with the most edges, then the latest ones.
+// parameters: text, separators, limit
 MATCH (n:Field) WHERE toLower(n.name) CONTAINS $text
-RETURN n.key AS key, n.namespace AS namespace, n.dataset AS dataset, n.name AS name
-ORDER BY CASE WHEN toLower(n.name) = $text THEN 0 WHEN toLower(n.name) STARTS WITH $text THEN 1
-  WHEN toLower(n.name) ENDS WITH $text THEN 2 ELSE 3 END, size(n.name), n.name, n.dataset, n.namespace LIMIT $limit
+WITH n, toLower(n.name) AS name
+WITH n,
+  CASE
+    WHEN name = $text THEN 0
+    WHEN any(s IN ['.', '/'] WHERE s + name CONTAINS s + $text AND none(part IN ['.', '/'] WHERE split(s + name, s + $text)[-1] CONTAINS part)) THEN 1
+    WHEN name STARTS WITH $text OR any(s IN $separators WHERE name CONTAINS s + $text) THEN 2
+    ELSE 3
+  END AS rank
+WITH n, rank, COUNT { (n)-[:DERIVES]-() } AS edges, 0 AS at
+RETURN n.key AS key, n.namespace AS namespace, n.dataset AS dataset, n.name AS name, rank, edges, at
+ORDER BY rank, edges DESC, at DESC, size(n.name), n.name, n.dataset, n.namespace LIMIT $limit
