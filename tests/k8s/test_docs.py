@@ -22,7 +22,8 @@ ROOT = CHART.parents[1]
 PAGE = (ROOT / "docs" / "deploy.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 VALUES = [text for kind, text in BLOCKS if kind == "yaml" and "execution." not in text]
-SETTINGS = [dict(line.split("=", 1) for line in text.split("\n") if line) for kind, text in BLOCKS if kind == "ini"]
+INI = [dict(line.split("=", 1) for line in text.split("\n") if line) for kind, text in BLOCKS if kind == "ini"]
+SETTINGS = [settings for settings in INI if "OPENLINEAGE__TRANSPORT__TYPE" in settings]
 
 
 def commands() -> list[list[str]]:

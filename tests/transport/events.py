@@ -51,6 +51,30 @@ def arrived(bootstrap_servers: str, topic: str, count: int, seconds: float = 15.
         consumer.close()
 
 
+def ends(bootstrap_servers: str, topic: str) -> dict[int, int]:
+    """Return the offset at which each partition of the topic ends."""
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "none", "enable.auto.commit": False})
+    try:
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        return {n: consumer.get_watermark_offsets(TopicPartition(topic, n), timeout=10)[1] for n in partitions}
+    finally:
+        consumer.close()
+
+
+def arrived_since(bootstrap_servers: str, topic: str, before: dict[int, int]) -> list[bytes]:
+    """Return the values of the messages that are in the topic now and were not ``before``; does not wait for others."""
+    now = ends(bootstrap_servers, topic)
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "none", "enable.auto.commit": False})
+    try:
+        consumer.assign([TopicPartition(topic, n, offset) for n, offset in before.items()])
+        found: list[bytes] = []
+        while len(found) < sum(now[n] - before[n] for n in before):
+            found += [message.value() or b"" for message in consumer.consume(1000, timeout=10) if not message.error()]
+        return found
+    finally:
+        consumer.close()
+
+
 def run_ids(messages: list[tuple[bytes | None, bytes]]) -> set[str]:
     return {json.loads(value)["run"]["runId"] for _, value in messages}
 

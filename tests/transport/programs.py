@@ -34,6 +34,8 @@ class Ended:
 
 def environment(spool_dir: Path, bootstrap_servers: str, topic: str, **settings: object) -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("HEADWATER_", "OPENLINEAGE"))}
+    # No process of its own outlives a test, unless the test is about that.
+    settings = {"sender_lifetime": 0} | settings
     own = {f"HEADWATER_EMITTER_{key.upper()}": str(value) for key, value in settings.items()}
     return (
         inherited

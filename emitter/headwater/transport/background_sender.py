@@ -16,7 +16,8 @@ processing when the process ends has no such outcome.
   could send them.
 
 With ``journal``, an event is on disk before ``emit`` returns (about a millisecond), and the thread sends what is there.
-This is for processes that may end without notice, by ``os._exit``, as forked children do.
+This is for processes that may end without notice, as forked children do. ``send_from_disk`` starts the thread without an
+event, for what other processes left.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class BackgroundSender:
         self._late_sink: Sink | None = None
         self._lost = 0
         self._faults = 0
+        self._journal_is_awaited = False
         self.journal = False
 
     def emit(self, event: Any) -> None:
@@ -83,6 +85,11 @@ class BackgroundSender:
         elif not self.queue.offer(event):
             self.counters.add_dropped("queue_full")
         elif self._thread is None:
+            self._start()
+
+    def send_from_disk(self) -> None:
+        """Start the thread, which sends what is on disk, although this process has not emitted an event."""
+        if self._thread is None:
             self._start()
 
     def _start(self) -> None:
@@ -108,8 +115,14 @@ class BackgroundSender:
         return _wait(request.completed.is_set, timeout) and request.delivered
 
     def _flush_journal(self, timeout: float) -> bool:
-        assert self._late_sink is not None
-        return _wait(self._late_sink.all_delivered, timeout)
+        if self._late_sink is None:
+            return True
+        self._journal_is_awaited = True
+        self.queue.add_control(CHECK_SPOOL)
+        try:
+            return _wait(self._late_sink.all_delivered, timeout)
+        finally:
+            self._journal_is_awaited = False
 
     def begin_close(self, timeout: float) -> None:
         """Accept no more events into the queue and give the thread ``timeout`` seconds; does not wait for it."""
@@ -167,7 +180,8 @@ class BackgroundSender:
 
     def _step(self, sink: Sink) -> None:
         urgent = bool(self._flush_requests) or self._deadline is not None
-        item = self.queue.take(0 if urgent else min(5.0, max(0.05, sink.idle_seconds())))
+        is_awaited = urgent or self._journal_is_awaited
+        item = self.queue.take(0 if urgent else self._idle_seconds(sink))
         for _ in range(BATCH):
             if item is EMPTY:
                 break
@@ -175,10 +189,15 @@ class BackgroundSender:
             item = self.queue.take(0)
         if item is not EMPTY:
             self._process(item, sink.accept, sink)
-        sink.work(0.05 if urgent and sink.pending() else 0.0, urgent)
+        sink.work(0.05 if is_awaited and sink.pending() else 0.0, urgent)
         # While closing, events on disk may still be delivered: ``_finish`` completes the requests.
         if self._deadline is None and not sink.pending() and not len(self.queue):
             self._complete_flushes(sink)
+
+    def _idle_seconds(self, sink: Sink) -> float:
+        if self._journal_is_awaited:
+            return 0.0 if sink.pending() else 0.01
+        return min(5.0, max(0.05, sink.idle_seconds()))
 
     def _process(self, item: Any, handle: Callable[[Any], None], sink: Sink) -> None:
         if isinstance(item, FlushRequest):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from openlineage.client.transport.transport import Transport
 
@@ -10,6 +11,7 @@ from .broker import Broker, KafkaBroker
 from .kafka_sink import KafkaSink
 from .process.lifecycle import Lifecycle
 from .settings import HeadwaterConfig
+from .spool import PENDING, segments
 
 
 class HeadwaterTransport(Lifecycle, Transport):
@@ -28,9 +30,11 @@ class HeadwaterTransport(Lifecycle, Transport):
     ) -> None:
         config = config or HeadwaterConfig.from_dict({})
         super().__init__(lambda counters: KafkaSink(config, counters, connect or _connect), config, has_spool=True)
+        if config.replay and config.names_servers and segments(Path(config.spool_dir), PENDING):
+            self.send_from_disk()
 
 
 def _connect(config: HeadwaterConfig) -> Broker:
-    if not config.bootstrap_servers and "bootstrap.servers" not in config.kafka:
+    if not config.names_servers:
         raise ValueError("set HEADWATER_KAFKA_BOOTSTRAP_SERVERS to Kafka's addresses")
     return KafkaBroker(config)

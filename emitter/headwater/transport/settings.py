@@ -66,8 +66,15 @@ class HeadwaterConfig(Config):
     """How long Kafka may not respond before waiting events are written to disk, and from then on each new one at once."""
     close_timeout: float = 5.0
     """The most that the interpreter's exit is delayed."""
-    fork_wait: float = 0.0
-    """How long ``emit`` waits for the delivery in a forked child, for hosts that end such a child by ``os._exit``."""
+    fork_wait: float = 2.0
+    """How long the end of a forked child is delayed, at most, until Kafka has acknowledged its events."""
+    sender_lifetime: float = 600.0
+    """How long the process lives, at most, that sends what forked children could not deliver; 0: there is none."""
+
+    @property
+    def names_servers(self) -> bool:
+        """Return whether there is an address to connect to."""
+        return bool(self.bootstrap_servers or self.kafka.get("bootstrap.servers"))
 
     @classmethod
     def from_dict(cls, params: dict[str, Any]) -> HeadwaterConfig:

@@ -16,6 +16,7 @@ from ..collect import CustomFacets
 from ..contract.extractors import ExtractorRegistry
 from ..listener import TaskLineageListener
 from ..policy import EmissionPolicy
+from .sqlite import SqliteExtractor
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class AirflowSettings:
         """Return a listener with these settings; functions that cannot be imported are left out with a warning."""
         functions = [_imported(path) for path in self.custom_facets]
         return TaskLineageListener(
-            registry=ExtractorRegistry(paths=self.extractors),
+            registry=ExtractorRegistry([SqliteExtractor], paths=self.extractors),
             policy=self.policy,
             custom_facets=[function for function in functions if function is not None],
             timeout=self.timeout,

@@ -1,4 +1,9 @@
-"""The life of a transport in its process: a new sender in each forked child and after a close, one bounded end at exit."""
+"""The life of a transport in its process: a new sender in each forked child and after a close, one bounded end.
+
+The end is the interpreter's exit, SIGTERM (``termination``) or ``os._exit``, which is replaced by a function that delivers
+before it ends the process. Forked children mostly end by ``os._exit``: their events are on disk already, so they wait for
+``fork_wait`` only, and leave what is not delivered then to the process of ``spool_sender``.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +12,27 @@ import ctypes
 import logging
 import os
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ..background_sender import DELIVERY_SHARE, BackgroundSender
 from ..counters import Counters, TransportCounters
 from ..settings import HeadwaterConfig
 from ..sink import Sink
+from ..spool import Spool
+from . import spool_sender
 from .termination import close_at_sigterm
 
 logger = logging.getLogger("headwater.transport")
+
+
+JOURNAL_CLOSE_SECONDS = 0.5
+"""How long a thread whose events are on disk is given to end."""
+ABANDONED_SECONDS = 10.0
 
 
 class Lifecycle:
@@ -38,6 +51,7 @@ class Lifecycle:
         self._is_forked = _is_fork_without_exec()
         self._is_prepared = False
         self._closes_at_sigterm = False
+        self._has_left_events = False
         self._sender = self._new_sender()
         _lifecycles.add(self)
 
@@ -52,8 +66,6 @@ class Lifecycle:
             self._sender.emit(event)
             if not self._closes_at_sigterm:
                 self._closes_at_sigterm = close_at_sigterm(_close_all, _restart_all)
-            if self._is_forked and self.config.fork_wait:
-                self._sender.flush(self.config.fork_wait)
         except Exception:  # the host continues, whatever happens to its lineage
             logger.exception("a lineage event could not be queued")
 
@@ -61,11 +73,18 @@ class Lifecycle:
         """Find out how this process will end; called once in each process."""
         self._is_prepared = True
         _in_use.add(self)
+        _hook_os_exit()
         if _is_multiprocessing_child():
             _hook_multiprocessing()
         elif self._is_forked and self._has_spool:
             # Such children mostly end by os._exit, which runs no exit function.
             self._sender.journal = True
+
+    def send_from_disk(self) -> None:
+        """Send what other processes left on disk, without an event of this process; not in a forked child, which may end soon."""
+        if not self._is_forked:
+            _in_use.add(self)
+            self._sender.send_from_disk()
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Return whether all events so far are delivered (acknowledged by Kafka) within ``timeout`` seconds."""
@@ -84,6 +103,8 @@ class Lifecycle:
             sender.flush(limit * DELIVERY_SHARE)
         sender.begin_close(limit)
         delivered = sender.wait_closed(limit)
+        if not delivered:
+            self.note_left_events()
         self._earlier_counters += sender.counters.snapshot()
         return delivered
 
@@ -96,6 +117,7 @@ class Lifecycle:
         _never_free(self._sender)
         self._earlier_counters = Counters()
         self._is_forked, self._is_prepared, self._closes_at_sigterm = True, False, False
+        self._has_left_events = False
         self._sender = self._new_sender()
 
     def restart(self) -> None:
@@ -105,8 +127,35 @@ class Lifecycle:
         self._sender = self._new_sender()
 
     def begin_close(self) -> tuple[BackgroundSender, float]:
-        self._sender.begin_close(self.config.close_timeout)
-        return self._sender, self.config.close_timeout
+        limit = JOURNAL_CLOSE_SECONDS if self.has_journal else self.config.close_timeout
+        self._sender.begin_close(limit)
+        return self._sender, limit
+
+    @property
+    def has_journal(self) -> bool:
+        return self._sender.journal
+
+    @property
+    def may_hand_over(self) -> bool:
+        """Return whether another process may send what this one, a forked child, leaves on disk."""
+        return self._is_forked and self._has_spool and self.config.replay and self.config.names_servers
+
+    def note_left_events(self) -> None:
+        """Note that events are on disk that this process does not send any more."""
+        self._has_left_events = True
+
+    def deliver_or_hand_over(self, begun: float) -> None:
+        """Wait for the delivery of a journal, at most ``fork_wait`` after ``begun``; another process sends what is left."""
+        limit = 0.0 if spool_sender.waits_for_kafka(self.config) else self.config.fork_wait
+        remaining = max(0.0, begun + limit - time.monotonic())
+        delivered = not self.has_journal or self._sender.flush(remaining)
+        if not delivered or self._has_left_events or self._finds_abandoned_events():
+            spool_sender.start(self.config)
+
+    def _finds_abandoned_events(self) -> bool:
+        # Younger ones may be about to be sent by their own process.
+        spool = Spool(Path(self.config.spool_dir), self.config.topic, self.config.spool_max_bytes)
+        return spool.has_unclaimed(ABANDONED_SECONDS + self.config.fork_wait)
 
 
 _PF_FORKNOEXEC = 0x40
@@ -165,9 +214,49 @@ def _at_exit() -> None:
 
 def _close_all() -> None:
     """Close all transports at the same time: the time limit holds for all together."""
+    _deliver_or_hand_over()
+    _close(list(_lifecycles))
+
+
+def _close(lifecycles: list[Lifecycle]) -> None:
     begun = time.monotonic()
-    for sender, limit in [lifecycle.begin_close() for lifecycle in list(_lifecycles)]:
-        sender.wait_closed(max(0.0, begun + limit - time.monotonic()))
+    for lifecycle, (sender, limit) in [(lifecycle, lifecycle.begin_close()) for lifecycle in lifecycles]:
+        if not sender.wait_closed(max(0.0, begun + limit - time.monotonic())):
+            lifecycle.note_left_events()
+
+
+def _deliver_or_hand_over() -> None:
+    begun = time.monotonic()
+    for lifecycle in list(_lifecycles):
+        if lifecycle.may_hand_over:
+            try:
+                lifecycle.deliver_or_hand_over(begun)
+            except Exception:  # the process ends, whatever happens to its lineage; the events are on disk
+                logger.exception("lineage events stay on disk")
+
+
+_end_process = os._exit
+_is_exit_hooked = False
+_leaving = threading.local()
+
+
+def _hook_os_exit() -> None:
+    """Replace ``os._exit``, which runs no exit function, for hosts that call it by this name."""
+    global _is_exit_hooked  # a process, and what is forked from it, has one
+    if not _is_exit_hooked:
+        _is_exit_hooked = True
+        setattr(os, "_exit", _exit_after_delivery)  # noqa: B010 - a function is replaced on purpose
+
+
+def _exit_after_delivery(status: int) -> NoReturn:
+    """Deliver within the usual limits and end the process; what a journal has is on disk and needs no closing."""
+    try:
+        if not _leaving.__dict__.get("is_leaving"):
+            _leaving.is_leaving = True
+            _deliver_or_hand_over()
+            _close([lifecycle for lifecycle in list(_lifecycles) if not lifecycle.has_journal])
+    finally:
+        _end_process(status)
 
 
 def _restart_all() -> None:

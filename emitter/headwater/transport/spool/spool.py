@@ -134,9 +134,13 @@ class Spool:
         return sizes
 
     def claim(self) -> Segment | None:
-        """Return the oldest segment of this topic that no process holds; this process's own is closed first."""
+        """Return a segment of this topic that no process holds, or None.
+
+        The oldest of this process is first: a forked child ends soon, and others can send what they left. The segment that
+        this process writes is closed before.
+        """
         self.close()
-        for path in segments(self.directory, self._suffix):
+        for path in sorted(segments(self.directory, self._suffix), key=_is_of_another_process):
             segment = claim(path)
             if segment is None:
                 continue
@@ -144,6 +148,17 @@ class Spool:
                 return segment
             segment.release()
         return None
+
+    def has_unclaimed(self, older_than: float = 0.0) -> bool:
+        """Return whether no process holds a segment of this topic that was written more than so many seconds ago."""
+        for path in segments(self.directory, self._suffix):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime >= older_than and (segment := claim(path)) is not None:
+                    is_of_topic = segment.topic() == self._topic
+                    segment.release()
+                    if is_of_topic:
+                        return True
+        return False
 
     def has_own_segments(self) -> bool:
         """Return whether a segment that this process wrote still exists."""
@@ -154,6 +169,10 @@ class Spool:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = self._path = None
+
+
+def _is_of_another_process(path: Path) -> bool:
+    return path.name.split("-")[1:2] != [str(os.getpid())]
 
 
 def _prepare(directory: Path) -> None:
