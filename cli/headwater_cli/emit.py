@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -30,54 +32,85 @@ from headwater.transport.spool import (
     describe_segments,
     segments,
 )
-from headwater.transport.validation import Schemas, faults_of_line
+from headwater.transport.validation import Fault, Schemas, faults_of_line
 from headwater.transport.wire import NotSerialisable
-from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_avro.errors import ConfigError, EventRejected, ServerUnavailable
+from headwater_avro.json_codec import read_event
+
+from .json_documents import Document, Place, documents
 
 bootstrap_option = click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
 topic_option = click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
+MAX_FAULTS = 100
+"""The number of faults after which a file is not checked any further."""
+
+
 @dataclass(slots=True)
-class _LineReader:
-    """Turns lines into messages, and collects the faults of those that are invalid."""
+class _Reader:
+    """Turns documents into messages, and collects the faults of those that are invalid."""
 
     validate: bool
     schemas: Schemas | None
     preparation: Preparation | None
-    faults: list[dict[str, object]]
-    lines: int = 0
+    faults: list[dict[str, object]] = field(default_factory=list)
+    documents: int = 0
 
-    def messages(self, file: BinaryIO) -> Iterator[tuple[int, Message]]:
-        for number, line in enumerate(file, 1):
-            text = line.rstrip(b"\r\n")
-            if not text:
-                continue
-            self.lines += 1
-            if not self.validate or self._is_valid(number, text):
-                yield from ((number, message) for message in self._messages_of(number, text))
+    def check(self, file: BinaryIO) -> None:
+        """Collect the faults of the documents of a file that are not events, or not valid ones."""
+        for document in documents(file):
+            self.documents = document.number
+            self.faults += _faults(document.place, self._faults_of_event(document))
+            if len(self.faults) > MAX_FAULTS:
+                break
 
-    def _is_valid(self, number: int, text: bytes) -> bool:
-        faults = faults_of_line(text, self.schemas)
-        self.faults += [{"line": number, "pointer": fault.pointer, "fault": fault.what} for fault in faults]
-        return not faults
+    def messages(self, file: BinaryIO) -> Iterator[tuple[Place, Message]]:
+        """Yield the messages of the documents of a file, with their places."""
+        for document in documents(file):
+            self.documents = document.number
+            if not self.validate or self._is_valid(document):
+                yield from ((document.place, message) for message in self._messages_of(document))
 
-    def _messages_of(self, number: int, text: bytes) -> list[Message]:
-        if self.preparation is None:
-            return [message_of_line(text)]
-        try:
-            return self.preparation.messages(json.loads(text), 0.0)
-        except (NotSerialisable, ValueError) as fault:
-            self.faults.append({"line": number, "pointer": "", "fault": str(fault)})
+    def _is_valid(self, document: Document) -> bool:
+        faults = _faults(document.place, self._faults_of_event(document))
+        self.faults += faults
+        return not faults and not document.continues
+
+    def _faults_of_event(self, document: Document) -> list[Fault]:
+        if document.continues:
             return []
+        if document.fault:
+            return [Fault("", f"not JSON: {document.fault}")]
+        faults = faults_of_line(document.text, self.schemas) if self.validate else []
+        try:
+            read_event(document.text)
+        except EventRejected as fault:
+            return faults or [Fault("", str(fault))]
+        return faults
+
+    def _messages_of(self, document: Document) -> list[Message]:
+        if self.preparation is None:
+            return [message_of_line(document.text)]
+        try:
+            return self.preparation.messages(json.loads(document.text), 0.0)
+        except (NotSerialisable, ValueError, RecursionError) as fault:
+            self.faults += _faults(document.place, [Fault("", str(fault))])
+            return []
+
+
+def _faults(place: Place, faults: list[Fault]) -> list[dict[str, object]]:
+    number, line = place
+    return [{"document": number, "line": line, "pointer": fault.pointer, "fault": fault.what} for fault in faults]
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @bootstrap_option
 @topic_option
-@click.option("--validate", is_flag=True, help="Check each event first; invalid ones are reported and not sent.")
+@click.option("--force", is_flag=True, help="Send at once, without checking everything first.")
+@click.option("--validate", is_flag=True, help="Check each event by OpenLineage's classes, too.")
 @click.option(
     "--schemas", type=click.Path(path_type=Path), help="Validate with the OpenLineage JSON schemas in this folder."
 )
@@ -90,29 +123,36 @@ def emit(
     file: str,
     kafka_bootstrap_servers: str | None,
     kafka_topic: str | None,
+    force: bool,
     validate: bool,
     schemas: Path | None,
     prepare: bool,
     form: str | None,
     as_json: bool,
 ) -> int:
-    """Send the events in FILE (- is standard input), one per line, and wait until Kafka has acknowledged all.
+    """Send the events in FILE (- is standard input), and wait until Kafka has acknowledged all.
 
-    The bytes of each line are sent unchanged, even if they are invalid, unless --validate or --prepare is given. Exit code
-    1 if a line was invalid or refused, 3 if Kafka is unavailable.
+    FILE has JSON documents: one per line, pretty-printed, one after the other, or in lists. All are checked before the first
+    is sent; if one is not an event, nothing is sent. The bytes of each document are sent unchanged, unless --prepare is given.
+
+    With --force each document is sent as soon as it is read, even if it is not an event, and text that is not JSON is sent
+    line by line. With --force and --validate the invalid events are reported and not sent, and the others are sent.
+
+    Exit code 1 if a document was not an event or Kafka refused one, 3 if Kafka is unavailable.
     """
     if form and not prepare:
         raise ConfigError("--format needs --prepare: without it the bytes are sent unchanged")
     config = settings(kafka_bootstrap_servers, kafka_topic)
-    broker = connected(config)
     preparation = (
         Preparation(replace(config, format=form or "json", running_interval=0.0), TransportCounters())
         if prepare
         else None
     )
-    reader = _LineReader(validate or schemas is not None, _schemas(schemas), preparation, [])
-    with _opened(file) as lines:
-        outcome = send_all(broker, reader.messages(lines))
+    reader = _Reader(validate or schemas is not None, _schemas(schemas), preparation)
+    with _opened(file) as given, nullcontext(given) if force else _seekable(given) as source:
+        if not force and not _all_are_events(reader, source):
+            return _report_refusal(reader, as_json)
+        outcome = send_all(connected(config), reader.messages(source))
     return _report(reader, outcome, config, as_json)
 
 
@@ -123,6 +163,48 @@ def _opened(file: str) -> AbstractContextManager[BinaryIO]:
         return Path(file).open("rb")
     except OSError as fault:
         raise ConfigError(f"{file}: {fault.strerror}") from fault
+
+
+@contextmanager
+def _seekable(file: BinaryIO) -> Iterator[BinaryIO]:
+    """Yield a file that can be read twice: a temporary one if the given one is a pipe."""
+    if file.seekable():
+        yield file
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(file, copy)
+        copy.seek(0)
+        yield copy
+
+
+def _all_are_events(reader: _Reader, file: BinaryIO) -> bool:
+    begin = file.tell()
+    reader.check(file)
+    file.seek(begin)
+    return not reader.faults
+
+
+def _report_refusal(reader: _Reader, as_json: bool) -> int:
+    shown = reader.faults[:MAX_FAULTS]
+    if as_json:
+        click.echo(json.dumps({"documents": reader.documents, "delivered": 0, "faults": shown}))
+        return 1
+    _print_faults(shown)
+    count = len({fault["document"] for fault in shown})
+    more = " or more" if len(reader.faults) > MAX_FAULTS else ""
+    hint = "nothing was sent (--force sends without this check)"
+    click.echo(
+        f"{count}{more} of the documents {'is not an event' if count == 1 else 'are not events'}: {hint}", err=True
+    )
+    return 1
+
+
+def _print_faults(faults: list[dict[str, object]]) -> None:
+    for fault in faults:
+        at = " ".join(
+            str(part) for part in (f"document {fault['document']} (line {fault['line']})", fault["pointer"]) if part
+        )
+        click.echo(f"{at}: {fault['fault']}", err=True)
 
 
 def _schemas(folder: Path | None) -> Schemas | None:
@@ -136,17 +218,19 @@ def _schemas(folder: Path | None) -> Schemas | None:
         raise ConfigError(f"--schemas {folder}: {fault}") from fault
 
 
-def _report(reader: _LineReader, outcome: Outcome, config: HeadwaterConfig, as_json: bool) -> int:
-    reader.faults += [{"line": n, "pointer": "", "fault": f"refused: {why}"} for n, why in outcome.refused]
+def _report(reader: _Reader, outcome: Outcome[Place], config: HeadwaterConfig, as_json: bool) -> int:
+    for place, why in outcome.refused:
+        reader.faults += _faults(place, [Fault("", f"refused: {why}")])
     if as_json:
-        click.echo(json.dumps({"lines": reader.lines, "delivered": outcome.delivered, "faults": reader.faults}))
+        shown = {"documents": reader.documents, "delivered": outcome.delivered, "faults": reader.faults}
+        click.echo(json.dumps(shown))
     else:
-        for fault in reader.faults:
-            click.echo(f"line {fault['line']} {fault['pointer']}: {fault['fault']}", err=True)
-        click.echo(f"{outcome.delivered} of {reader.lines} events are in {config.topic}")
+        _print_faults(reader.faults)
+        click.echo(f"{outcome.delivered} of {reader.documents} events are in {config.topic}")
     if outcome.unavailable:
-        number, why = outcome.unavailable[0]
-        raise ServerUnavailable("Kafka", config.bootstrap_servers, f"{why}; line {number} and later ones were not sent")
+        (number, line), why = outcome.unavailable[0]
+        later = f"{why}; document {number} (line {line}) and later ones were not sent"
+        raise ServerUnavailable("Kafka", config.bootstrap_servers, later)
     return 1 if reader.faults else 0
 
 
@@ -266,7 +350,7 @@ def _suffixes(refused: bool) -> tuple[str, ...]:
     return (PENDING, REFUSED) if refused else (PENDING,)
 
 
-def _replay(segment: Segment, config: HeadwaterConfig) -> Outcome:
+def _replay(segment: Segment, config: HeadwaterConfig) -> Outcome[int]:
     outcome = send_all(connected(config), enumerate(segment.messages(), 1))
     if outcome.unavailable:
         raise ServerUnavailable(

@@ -97,7 +97,7 @@ def _edge_notes(edge: Edge) -> list[str]:
     notes += ["in the past"] if edge.former else []
     types = [str(edge.facts[name]) for name in ("type", "subtype") if edge.facts.get(name)]
     notes += ["/".join(types)] if types else []
-    return notes + [name for name in ("masking", "undeclared") if edge.facts.get(name)]
+    return notes + [name for name in ("masking", "undeclared", "guess") if edge.facts.get(name)]
 
 
 def _spanning_tree(start: Iterable[str], below: Mapping[str, Sequence[tuple[str, str]]]) -> dict[str, str]:

@@ -144,6 +144,9 @@ def _set_added_runs(tables: Tables, row: Row) -> None:
 
 def _set_last_run(tables: Tables, row: Row) -> None:
     run = tables["Run"].get(node_key("run", row["lastRun"]), {}) if row["lastRun"] is not None else {}
+    if run.get("moment") != row["lastRunAt"]:
+        # It was removed, and what has its id now is another run.
+        run = {}
     state = {"lastRunState": run.get("state"), "lastRunStreaming": run.get("streaming")}
     change(tables, "JobVersion", row["id"], lastRun=row["lastRun"], lastRunAt=row["lastRunAt"], **state)
 

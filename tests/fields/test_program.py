@@ -37,6 +37,13 @@ CONCAT = (
 DROPS = [FieldOperation("Drop", [USERS["FirstName"]]), FieldOperation("Drop", [USERS["LastName"]])]
 
 
+def test_inputs_and_outputs_have_of_field_beside_of() -> None:
+    users = Source.of("crm", "Users")
+    assert Input.of_field("a.b") == Input.of("a.b")
+    assert Input.of_field(users, "a") == Input.of(users, "a") == users["a"]
+    assert Output.of_field("a") == Output.of("a")
+
+
 def test_the_concatenation() -> None:
     lineage = resolve([CONCAT, *DROPS], PROFILES)
     assert texts(lineage.incoming) == {"NormalizedUserProfiles#Name": ["Users#FirstName", "Users#LastName"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import sys
 import threading
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,6 +59,10 @@ def test_pandas_frames_are_all_to_all_and_the_operation_says_so(folder: Path) ->
     _, facets = run.attached["file", str(folder / "out.csv")]
     operations = facets["headwater_fieldOperations"]["operations"]
     assert operations[1]["name"] == "pandas: every column read so far feeds every column written"
+    assert [one.get("guess", False) for one in operations] == [False, True, False]
+    fields = run.outputs["file", str(folder / "out.csv")]["columnLineage"]["fields"]
+    descriptions = {one["transformations"][0]["description"] for made in fields.values() for one in made["inputFields"]}
+    assert descriptions == {"guess: pandas: every column read so far feeds every column written"}
     assert [item["name"] for item in run.inputs["file", str(folder / "in.parquet")]["schema"]["fields"]] == ["a", "b"]
 
 
@@ -80,6 +85,57 @@ def test_databases_by_pandas(folder: Path) -> None:
     assert (f"sqlite://{folder / 'some.db'}", "target") in run.inputs or find_spec("sqlglot") is None
     assert list(run.outputs) == [(f"sqlite://{folder / 'some.db'}", "target")]
     assert origins_in(run, "target") == {name: [("k", "TRANSFORMATION"), ("v", "TRANSFORMATION")] for name in "kv"}
+
+
+QUERIES = (
+    "SELECT k FROM Target",
+    'select k from "target"',
+    "SELECT k FROM main.Target WHERE k = 1",
+    "SELECT k FROM [Target]",
+    "WITH t AS (SELECT k FROM `Target`) SELECT * FROM t",
+    "SELECT a.k FROM Target a JOIN target b ON a.k = b.k",
+)
+
+
+@pytest.mark.parametrize("parser", [True, False])
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_table_of_sqlite_has_one_name_however_a_query_writes_it(
+    query: str, parser: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not parser:
+        monkeypatch.setitem(sys.modules, "sqlglot", None)
+    elif find_spec("sqlglot") is None:
+        pytest.skip("sqlglot is not installed: pip install sqlglot")
+    run = MemoryRun()
+    connection = sqlite3.connect("some.db")
+    with trace(run) as block:
+        pd.read_csv("in.csv").to_sql("Target", connection, index=False)
+        connection.row_factory = sqlite3.Row
+        pd.read_sql(query, connection)
+    connection.close()
+    written = (f"sqlite://{folder / 'some.db'}", "Target")
+    assert (list(run.outputs), block.unnamed) == ([written], 0)
+    assert list(run.inputs) == [("file", str(folder / "in.csv")), written]
+
+
+def test_a_wide_guess_is_marked_although_it_has_too_many_chains_to_describe_each(folder: Path) -> None:
+    pd.DataFrame({f"c{n}": [n] for n in range(150)}).to_parquet("wide.parquet")
+    run = MemoryRun()
+    with trace(run):
+        pd.read_parquet("wide.parquet").to_csv("out.csv")
+    lineage_facet = run.outputs["file", str(folder / "out.csv")]["columnLineage"]
+    listed = [
+        *lineage_facet["dataset"],
+        *(one for made in lineage_facet["fields"].values() for one in made["inputFields"]),
+    ]
+    assert len(listed) == 150
+    assert all(one["transformations"][0]["description"].startswith("guess: ") for one in listed)
+
+
+def test_the_text_of_a_trace_is_short(folder: Path) -> None:
+    with trace(MemoryRun()) as block:
+        pd.read_parquet("in.parquet").to_csv("out.csv")
+        assert repr(block) == "<Trace: 1 datasets read, 1 written, 0 reads and writes unnamed>"
 
 
 def test_outside_the_block_nothing_is_recorded_and_nothing_stays_wrapped(folder: Path) -> None:

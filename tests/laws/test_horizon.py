@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -13,7 +14,7 @@ from headwater_avro.errors import ConfigError
 from headwater_avro.times import parse_time
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
-from headwater_graph.audit.rebuild import rebuild
+from headwater_graph.audit.rebuild import RebuildableStore, rebuild
 from headwater_graph.retention.retain import retain, would_remove
 
 from ..fake_graph.store import FakeStore
@@ -155,6 +156,38 @@ def _current(lines: list[bytes]) -> set[str]:
     """What is current, without counts: it is the same before and after."""
     of_now = ("edge", "columnEdge", "dataset")
     return {_without_counts(line) for line in lines if _kind(line) in of_now}
+
+
+def run_event_line(run_id: str, second: int, **members: object) -> bytes:
+    event = {
+        "eventTime": f"2026-01-01T00:00:0{second}Z",
+        "run": {"runId": run_id},
+        "job": {"namespace": "j", "name": "a"},
+    }
+    return json.dumps(event | members).encode()
+
+
+def check_a_run_id_that_is_used_again(store: RebuildableStore) -> None:
+    """The last run of a retained version was removed, and an event begins another run of its id (10.5, 10.11)."""
+    first = [run_event_line("r2", 1, eventType="COMPLETE"), run_event_line("r4", 1, eventType="FAIL")]
+    again, other = run_event_line("r4", 2), run_event_line("r5", 2, eventType="COMPLETE", outputs=[OUTPUT])
+    horizon = "2026-01-01T00:00:01.5Z"
+    feed(store, first)
+    retain(store, parse_time(horizon))
+    for messages in ([again], [other]):
+        feed(store, messages)
+        assert list(check(store)) == []
+    rebuild(store)
+    assert list(check(store)) == []
+    expected = dump_behind(first, [(time_of(horizon), [again, other])])
+    assert dumped(store) == expected, differences(expected, dumped(store))
+
+
+OUTPUT = {"namespace": "d", "name": "x"}
+
+
+def test_a_removed_last_run_is_not_another_run_of_its_id() -> None:
+    check_a_run_id_that_is_used_again(FakeStore())
 
 
 def test_the_horizon_never_moves_back() -> None:

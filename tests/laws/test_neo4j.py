@@ -21,7 +21,7 @@ from ..store.empty import emptied, opened
 from .horizon import dump_behind
 from .model import dump as model_dump
 from .strategies import deliveries, event_sets
-from .test_horizon import HORIZONS, LIMITS, time_of
+from .test_horizon import HORIZONS, LIMITS, check_a_run_id_that_is_used_again, time_of
 
 pytestmark = pytest.mark.end_to_end
 
@@ -66,3 +66,8 @@ def test_events_after_horizons_give_one_dump_in_neo4j(data: st.DataObject, graph
         rebuild(graph)
         assert dumped(graph) == expected, differences(expected, dumped(graph))
         assert list(check(graph)) == []
+
+
+def test_a_removed_last_run_is_not_another_run_of_its_id_in_neo4j(graph: Neo4jStore) -> None:
+    emptied(graph)
+    check_a_run_id_that_is_used_again(graph)

@@ -81,11 +81,16 @@ def run_ids(messages: list[tuple[bytes | None, bytes]]) -> set[str]:
 
 def spooled_run_ids(directory: Path, *suffixes: str) -> list[str]:
     """Return the runIds on disk, oldest first."""
-    found = []
+    return [json.loads(value)["run"]["runId"] for _, value in spooled(directory, *suffixes)]
+
+
+def spooled(directory: Path, *suffixes: str) -> list[tuple[bytes | None, bytes]]:
+    """Return keys and values of the messages on disk, oldest first."""
+    found: list[tuple[bytes | None, bytes]] = []
     for path in segments(directory, *(suffixes or (".spool",))):
         segment = claim(path)
         assert segment is not None, f"{path} is locked"
-        found += [json.loads(message.value)["run"]["runId"] for message in segment.messages()]
+        found += [(message.key, message.value) for message in segment.messages()]
         segment.release()
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ..servers import Servers
-from .events import arrived, eventually, run_ids, spooled_run_ids
+from .events import arrived, eventually, run_ids, spooled, spooled_run_ids
 from .programs import HEAD, environment, run, start
 from .proxy import FaultyProxy
 
@@ -47,10 +48,81 @@ def test_a_terminated_run_delivers_what_it_emitted(servers: Servers, topic: str,
     program = RUNS.replace("1000", "200").replace('print("ready", flush=True)', "os.kill(os.getpid(), signal.SIGTERM)")
     ended = run(program, environment(spool_dir, servers.kafka_bootstrap_servers, topic))
     assert (ended.code, ended.errors) == (KILLED, "")
-    reached = run_ids(arrived(servers.kafka_bootstrap_servers, topic, 201))
+    reached = run_ids(arrived(servers.kafka_bootstrap_servers, topic, 202))
     assert {f"r{n}" for n in range(200)} < reached
     assert len(reached) == 201
     assert spooled_run_ids(spool_dir) == []
+
+
+def types_by_job(messages: list[tuple[bytes | None, bytes]]) -> dict[str, list[str]]:
+    """The event types of each job, in the order of their times."""
+    events = sorted(map(json.loads, (value for _, value in messages)), key=lambda event: str(event["eventTime"]))
+    found: dict[str, list[str]] = {}
+    for event in events:
+        found.setdefault(event["job"]["name"], []).append(event["eventType"])
+    return found
+
+
+NESTED = """
+from headwater import lineage
+with lineage.run("n", "done"):
+    pass
+with lineage.run("n", "outer") as outer:
+    outer.reads("d", "in")
+    with lineage.run("n", "inner"):
+        print("ready", flush=True)
+        {busy}
+"""
+BUSY = {
+    "in Python": "time.sleep(3600)",
+    # No Python handler runs before the call returns, in an hour or so.
+    "outside Python": "import hashlib; hashlib.pbkdf2_hmac('sha512', b'p', b's', 2_000_000_000)",
+}
+
+
+@pytest.mark.parametrize("busy", BUSY)
+def test_open_runs_of_a_terminated_process_fail(busy: str, servers: Servers, topic: str, spool_dir: Path) -> None:
+    program = NESTED.format(busy=BUSY[busy])
+    code, _, errors = terminated(program, environment(spool_dir, servers.kafka_bootstrap_servers, topic))
+    assert (code, errors) == (KILLED, "")
+    messages = arrived(servers.kafka_bootstrap_servers, topic, 6)
+    assert types_by_job(messages) == {
+        "done": ["START", "COMPLETE"],
+        "outer": ["START", "FAIL"],
+        "inner": ["START", "FAIL"],
+    }
+    failed = [event for event in map(json.loads, (value for _, value in messages)) if event["eventType"] == "FAIL"]
+    assert {event["run"]["facets"]["errorMessage"]["message"] for event in failed} == {
+        "the process was ended by SIGTERM"
+    }
+    assert {event["job"]["name"]: len(event["inputs"]) for event in failed} == {"outer": 1, "inner": 0}
+
+
+def test_a_run_in_a_process_that_handles_sigterm_ends_as_its_handler_decides(
+    servers: Servers, topic: str, spool_dir: Path
+) -> None:
+    program = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" + NESTED.format(busy=BUSY["in Python"])
+    code, _, errors = terminated(program, environment(spool_dir, servers.kafka_bootstrap_servers, topic))
+    assert (code, errors) == (0, "")
+    types = types_by_job(arrived(servers.kafka_bootstrap_servers, topic, 6))
+    assert types == {job: ["START", "COMPLETE"] for job in ("done", "outer", "inner")}
+
+
+def test_a_terminated_child_leaves_the_runs_of_its_parent_open(spool_dir: Path) -> None:
+    program = """
+    from headwater import lineage
+    with lineage.run("n", "parent"):
+        child = os.fork()
+        if child == 0:
+            with lineage.run("n", "child"):
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(60)
+        print(os.waitpid(child, 0)[1], flush=True)
+    """
+    ended = run(program, environment(spool_dir, NOBODY, "t", close_timeout=0.5))
+    assert (ended.code, ended.output) == (0, "15\n"), ended.errors
+    types = types_by_job(spooled(spool_dir))
+    assert types == {"parent": ["START", "COMPLETE"], "child": ["START", "FAIL"]}
 
 
 def test_a_terminated_run_without_kafka_leaves_its_events_to_the_next_process(
@@ -61,15 +133,16 @@ def test_a_terminated_run_without_kafka_leaves_its_events_to_the_next_process(
     expected = {f"r{n}" for n in range(1000)}
     left = spooled_run_ids(spool_dir)
     assert expected < set(left)
-    assert len(left) == 1001
+    # The run's own START and FAIL, too.
+    assert len(left) == 1002
     environ = environment(spool_dir, servers.kafka_bootstrap_servers, topic)
     program = """
     transport.emit(event("next"))
     deadline = time.monotonic() + 30
-    while counters().replayed < 1001 and time.monotonic() < deadline: time.sleep(0.05)
+    while counters().replayed < 1002 and time.monotonic() < deadline: time.sleep(0.05)
     """
     assert run(program, environ).code == 0
-    assert expected < run_ids(arrived(servers.kafka_bootstrap_servers, topic, 1002))
+    assert expected < run_ids(arrived(servers.kafka_bootstrap_servers, topic, 1003))
     assert spooled_run_ids(spool_dir) == []
 
 
@@ -79,7 +152,7 @@ def test_the_death_is_delayed_by_no_more_than_close_timeout(proxy: FaultyProxy, 
     code, _, _ = terminated(RUNS, environment(spool_dir, proxy.address, topic, close_timeout=1.0))
     assert code == KILLED
     assert time.monotonic() - begun < 30
-    assert len(spooled_run_ids(spool_dir)) == 1001
+    assert len(spooled_run_ids(spool_dir)) == 1002
 
 
 def test_a_second_signal_does_not_interrupt_the_delivery(spool_dir: Path) -> None:
@@ -90,7 +163,7 @@ def test_a_second_signal_does_not_interrupt_the_delivery(spool_dir: Path) -> Non
     program = "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()\n" + program
     ended = run(program, environment(spool_dir, NOBODY, "t", close_timeout=2.0))
     assert ended.code == KILLED
-    assert len(spooled_run_ids(spool_dir)) == 1001
+    assert len(spooled_run_ids(spool_dir)) == 1002
 
 
 def test_a_handler_that_the_host_has_set_before_stays(spool_dir: Path) -> None:

@@ -73,6 +73,10 @@ def _operation_line(operation: FieldOperation, width: int) -> str:
             inputs = " ".join(dataset.key)
         case "write", dataset if dataset:
             outputs = " ".join(dataset.key)
-    notes = [note for note in (operation.kind, operation.description, operation.masking and "masks") if note]
+    notes = [
+        note
+        for note in (operation.kind, operation.description, operation.masking and "masks", operation.guess and "guess")
+        if note
+    ]
     line = f"{operation.name.ljust(width)}  {inputs or 'nothing'} → {outputs or 'nothing'}"
     return line + (f"  ({'; '.join(notes)})" if notes else "")

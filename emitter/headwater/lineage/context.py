@@ -10,8 +10,11 @@ import contextvars
 import functools
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from ..transport.process.termination import before_sigterm_ends
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -21,6 +24,8 @@ R = TypeVar("R")
 
 _inside: contextvars.ContextVar[Run | None] = contextvars.ContextVar("headwater_run", default=None)
 _outermost: dict[int, Run] = {}
+# All started runs, in the order of their starts. Weakly: a run that a program drops without ending it is not retained.
+_open: dict[int, weakref.ref[Run]] = {}
 
 
 def current() -> Run | None:
@@ -63,19 +68,39 @@ def leave(token: contextvars.Token[Run | None]) -> None:
         return
 
 
-def opened(run: Run) -> None:
-    """Register an outermost run that has started."""
-    _outermost[id(run)] = run
+def opened(run: Run, *, outermost: bool) -> None:
+    """Register a run that has started."""
+    key = id(run)
+    _open[key] = weakref.ref(run, lambda _: _open.pop(key, None))
+    if outermost:
+        _outermost[key] = run
 
 
 def closed(run: Run) -> None:
     """Unregister a run that has ended."""
+    _open.pop(id(run), None)
     _outermost.pop(id(run), None)
+
+
+class Terminated(Exception):
+    """The process was ended by a signal during a run."""
+
+
+def _fail_open_runs() -> None:
+    """End the open runs with FAIL, the last started first."""
+    for reference in reversed(list(_open.values())):
+        run = reference()
+        if run is not None:
+            run.fail(Terminated("the process was ended by SIGTERM"))
+
+
+before_sigterm_ends(_fail_open_runs)
 
 
 def _reset_in_child() -> None:
     # The runs that were open at the fork belong to the parent; the child is still inside the current run.
     only = current()
+    _open.clear()
     _outermost.clear()
     if only is not None:
         _outermost[id(only)] = only

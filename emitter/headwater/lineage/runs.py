@@ -196,8 +196,7 @@ class Run:
     @guarded
     def start(self) -> None:
         """Start the run: send START."""
-        if not self._parents:
-            context.opened(self)
+        context.opened(self, outermost=not self._parents)
         self.emit("START")
 
     @guarded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -11,21 +12,24 @@ from .broker import Broker, Done, Message
 from .kafka_errors import DeliveryStatus
 from .wire import key_of
 
+Place = TypeVar("Place")
+"""What identifies a message in the input, such as its number."""
+
 
 @dataclass(slots=True)
-class Outcome:
-    """The number of acknowledged messages; for the others their number in the input and Kafka's reason."""
+class Outcome(Generic[Place]):
+    """The number of acknowledged messages; for the others their place in the input and Kafka's reason."""
 
     delivered: int = 0
-    unavailable: list[tuple[int, str]] = field(default_factory=list)
-    refused: list[tuple[int, str]] = field(default_factory=list)
+    unavailable: list[tuple[Place, str]] = field(default_factory=list)
+    refused: list[tuple[Place, str]] = field(default_factory=list)
 
 
-def send_all(broker: Broker, messages: Iterable[tuple[int, Message]], give_up_after: int = 1) -> Outcome:
-    """Send each numbered message and wait until all have a status; stop after ``give_up_after`` unavailable ones."""
-    outcome = Outcome()
-    for number, message in messages:
-        while not broker.send(message, _recorder(outcome, number)):
+def send_all(broker: Broker, messages: Iterable[tuple[Place, Message]], give_up_after: int = 1) -> Outcome[Place]:
+    """Send each message and wait until all have a status; stop after ``give_up_after`` unavailable ones."""
+    outcome: Outcome[Place] = Outcome()
+    for place, message in messages:
+        while not broker.send(message, _recorder(outcome, place)):
             broker.poll(0.1)
         broker.poll(0)
         if len(outcome.unavailable) >= give_up_after:
@@ -35,15 +39,15 @@ def send_all(broker: Broker, messages: Iterable[tuple[int, Message]], give_up_af
     return outcome
 
 
-def _recorder(outcome: Outcome, number: int) -> Done:
+def _recorder(outcome: Outcome[Place], place: Place) -> Done:
     def done(_: Message, status: DeliveryStatus, reason: str) -> None:
         match status:
             case "delivered":
                 outcome.delivered += 1
             case "refused":
-                outcome.refused.append((number, reason))
+                outcome.refused.append((place, reason))
             case "unavailable":
-                outcome.unavailable.append((number, reason))
+                outcome.unavailable.append((place, reason))
 
     return done
 

@@ -192,6 +192,8 @@ def _operation(operation: Operation, namespace: str, whole: bool) -> dict[str, A
         result["dataset"] = _dataset(operation.dataset, namespace)
     if operation.masking:
         result["masking"] = True
+    if operation.guess:
+        result["guess"] = True
     if operation.inputs and whole:
         result["inputs"] = [_present(origin=link.origin, field=link.field) for link in operation.inputs]
     if operation.outputs and whole:

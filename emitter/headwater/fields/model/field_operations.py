@@ -155,6 +155,8 @@ class Input:
             return cls(FieldPath.of(path), first)
         return cls(FieldPath.of(first))
 
+    of_field = of
+
     @property
     def sides(self) -> tuple[str, ...]:
         """The names by which ``value_from`` can refer to this input's side of a join."""
@@ -176,7 +178,10 @@ class Output:
 
     @classmethod
     def of(cls, path: PathLike) -> Output:
+        """Return the output with this path."""
         return cls(FieldPath.of(path))
+
+    of_field = of
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +190,8 @@ class FieldOperation:
 
     Without outputs, the inputs are dropped (unless ``kind`` is filter, sort or the like). Without inputs, the outputs
     are generated. Names need not be unique. ``removes_tags`` lists tags that the operation removes (masking).
-    ``value_from`` names the dataset or stage whose key a join outputs.
+    ``value_from`` names the dataset or stage whose key a join outputs. ``guess``: it is not known which inputs feed which
+    outputs, and answers say so.
     """
 
     name: str
@@ -197,6 +203,7 @@ class FieldOperation:
     propagate_metadata: bool = False
     removes_tags: tuple[str, ...] = ()
     value_from: str | None = None
+    guess: bool = False
 
     def __init__(
         self,
@@ -209,6 +216,7 @@ class FieldOperation:
         propagate_metadata: bool = False,
         removes_tags: Iterable[str] = (),
         value_from: str | None = None,
+        guess: bool = False,
     ) -> None:
         set_field = object.__setattr__  # the dataclass is frozen
         set_field(self, "name", name)
@@ -220,6 +228,7 @@ class FieldOperation:
         set_field(self, "propagate_metadata", propagate_metadata)
         set_field(self, "removes_tags", tuple(removes_tags))
         set_field(self, "value_from", value_from)
+        set_field(self, "guess", guess)
 
     @property
     def influences(self) -> bool:

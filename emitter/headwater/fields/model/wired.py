@@ -48,7 +48,7 @@ class Operation:
     ``id`` is unique, and origins refer to it; it differs from the name only where names repeat. ``direct`` maps an
     output to the inputs from which it takes its value, where these are not all inputs (the key of a join). ``reaches``
     has the datasets that the operation can influence as a whole (None: all). An ``implicit`` operation was not recorded:
-    the pipeline requires it.
+    the pipeline requires it. Of a ``guess`` it is not known which inputs feed which outputs.
     """
 
     type: OperationType
@@ -65,6 +65,7 @@ class Operation:
     direct: Mapping[str, tuple[InputField, ...]] = field(default_factory=dict, hash=False)
     reaches: frozenset[DatasetRef] | None = None
     implicit: bool = False
+    guess: bool = False
 
     @classmethod
     def read(cls, name: str, source: DatasetLike, outputs: Iterable[str], description: str | None = None) -> Operation:

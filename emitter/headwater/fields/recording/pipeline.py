@@ -170,6 +170,7 @@ class _Wiring:
             masking=operation.masking,
             propagate_metadata=operation.propagate_metadata or stage.propagate_metadata,
             removes_tags=operation.removes_tags,
+            guess=operation.guess,
             direct={output: tuple(links[item] for item in items) for output, items in operation.direct.items()},
             reaches=self._sinks[stage.name] if operation.kind in INFLUENCES else None,
         )

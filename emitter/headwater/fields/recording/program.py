@@ -82,6 +82,7 @@ class _Wiring:
             masking=operation.masking,
             propagate_metadata=operation.propagate_metadata,
             removes_tags=operation.removes_tags,
+            guess=operation.guess,
             direct={
                 output: tuple(link for item in items for link in links[item])
                 for output, items in operation.direct_inputs().items()

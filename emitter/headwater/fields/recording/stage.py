@@ -44,6 +44,7 @@ class StageOperation:
     removes_tags: tuple[str, ...] = ()
     direct: Mapping[str, tuple[StageField, ...]] = field(default_factory=dict, hash=False)
     marker: str | None = None
+    guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ def stage_operation(operation: FieldOperation) -> StageOperation:
         masking=operation.masking,
         propagate_metadata=operation.propagate_metadata,
         removes_tags=operation.removes_tags,
+        guess=operation.guess,
         direct={output: tuple(map(_stage_field, items)) for output, items in operation.direct_inputs().items()},
     )
 

@@ -11,6 +11,8 @@ all fields in one pass and descriptions only while there are few chains.
    source fields of their inputs. The key that a join outputs takes its value from its own side only.
 4. An identity that preserves the name adds no description. Above ``MAX_CHAINS`` chains nothing has a description: the
    facet with the operations themselves is complete.
+5. The description of a chain with a guess begins with ``guess: ``; above ``MAX_CHAINS`` chains, that of all chains if any
+   operation is a guess.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from headwater_avro.guesses import PREFIX, is_guess
 
 from ..model.field_operations import INFLUENCES, DatasetField, DatasetRef, OpKind
 from ..model.wired import TRANSFORM, WRITE, InputField, Operation, direct_links
@@ -123,6 +127,7 @@ class _Chains:
         self._positions: dict[DatasetField, int] = {}
         self._masks: dict[_OutputKey, list[int]] = {}
         self._counts: dict[_OutputKey, int] = {}
+        self._guess = next((_description([_label(one)]) for one in self._by_id.values() if one.guess), None)
         for operation in self._by_id.values():
             for part in parts_of(operation) if operation.type is TRANSFORM else ():
                 key = (operation.id, part)
@@ -172,7 +177,7 @@ class _Chains:
         for level, mask in enumerate(masks):
             for position in bits(mask):
                 source = fields[position]
-                for description in descriptions.get((source, level), {None: None}):
+                for description in descriptions.get((source, level), {self._guess: None}):
                     yield Influence(source, "DIRECT", _SUBTYPES[level // 2], bool(level % 2), description)
 
     def indirect(self, operation: Operation) -> Iterator[Influence]:
@@ -219,7 +224,8 @@ def _level(level: int, operation: Operation) -> int:
 
 
 def _label(operation: Operation) -> str:
-    return ": ".join(text for text in (operation.name, operation.description) if text)
+    text = ": ".join(text for text in (operation.name, operation.description) if text)
+    return PREFIX + text if operation.guess else text
 
 
 def _preserves_name(operation: Operation) -> bool:
@@ -228,10 +234,11 @@ def _preserves_name(operation: Operation) -> bool:
 
 
 def _description(steps: Iterable[str]) -> str | None:
-    """Return the steps in one line, truncated to ``MAX_DESCRIPTION`` characters."""
-    text = ""
-    for step in steps:
-        text = f"{text} -> {step}" if text else step
+    """Return the steps in one line, truncated to ``MAX_DESCRIPTION`` characters; of a guess it begins with ``guess: ``."""
+    listed = list(steps)
+    text = PREFIX if any(map(is_guess, listed)) else ""
+    for number, step in enumerate(listed):
+        text += (" -> " if number else "") + step.removeprefix(PREFIX)
         if len(text) > MAX_DESCRIPTION:
             return text[: MAX_DESCRIPTION - 1] + "…"
     return text or None

@@ -44,6 +44,8 @@ def _content(operation: Operation, digests: dict[str, str]) -> list[object]:
         sorted(operation.removes_tags),
         sorted([output, inputs(links)] for output, links in operation.direct.items()),
         operation.reaches and sorted([reached.namespace or "", reached.name] for reached in operation.reaches),
+        # Only if it is one: the fingerprints of all others are those of releases without guesses.
+        *(["guess"] if operation.guess else []),
     ]
 
 

@@ -6,7 +6,7 @@ datasets that they read and write to the run. The origins of columns are:
 - for SQL that DuckDB runs: exact, where sqlglot can resolve them (``sql``);
 - for lazy plans of polars that a sink writes: exact, where every step is known (``polars_hooks``);
 - otherwise unknown, because a frame doesn't know the origins of its columns: every column read so far in the block feeds
-  every column written, and the name of the operation says so.
+  every column written. Such an operation is marked as a guess, and its name says so.
 
 The functions are wrapped while any block is open; calls outside the context of a block are not recorded. A fault in
 recording is logged and never raised into the code that is traced.
@@ -39,7 +39,7 @@ logger = logging.getLogger("headwater.fields")
 NOT_DERIVED = "every column read so far feeds every column written"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Trace:
     """The reads and writes of a block; ``unnamed`` counts those whose dataset has no name (open files, buffers)."""
 
@@ -48,6 +48,10 @@ class Trace:
     columns_read: dict[Source, dict[str, None]] = field(default_factory=dict)
     written: dict[Destination, None] = field(default_factory=dict)
     unnamed: int = 0
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.columns_read)} datasets read, {len(self.written)} written"
+        return f"<Trace: {counts}, {self.unnamed} reads and writes unnamed>"
 
     def record_read(self, source: Source, columns: Iterable[str]) -> None:
         """Record that a dataset was read with these columns."""
@@ -68,7 +72,8 @@ class Trace:
             return
         schema = Schema.of(*columns) if columns else None
         inputs = [Input(FieldPath((column,)), source) for source, read in self.columns_read.items() for column in read]
-        operation = FieldOperation(f"{library}: {NOT_DERIVED}", inputs, [FieldPath((column,)) for column in columns])
+        outputs = [FieldPath((column,)) for column in columns]
+        operation = FieldOperation(f"{library}: {NOT_DERIVED}", inputs, outputs, guess=True)
         self.record_write(Destination.of(*name, schema=schema), [operation])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -74,13 +75,17 @@ def dataset_of(where: object) -> Name | None:
 
 def database_of(connection: Any) -> str | None:
     """Return the namespace of the tables of a sqlite3 connection, or of SQLAlchemy's engine, connection or URL."""
-    if type(connection).__module__ == "sqlite3":
-        (_, _, file), *_ = connection.execute("PRAGMA database_list").fetchall()
+    if _is_sqlite(connection):
+        (_, _, file), *_ = _rows(connection, "PRAGMA database_list")
         return f"sqlite://{file or ':memory:'}"
     engine = getattr(connection, "engine", connection)
     url = getattr(engine, "url", None)
     if url is None:
         return None
+    if url.get_backend_name() == "sqlite":
+        # As a connection of sqlite3 to the same file.
+        in_memory = url.database in (None, "", ":memory:")
+        return f"sqlite://{':memory:' if in_memory else Path(url.database).absolute()}"
     port = f":{url.port}" if url.port else ""
     return f"{url.get_backend_name()}://{url.host or ''}{port}/{url.database or ''}"
 
@@ -116,9 +121,11 @@ def record_write(trace: Trace, call: Call) -> None:
 
 def record_sql_read(trace: Trace, call: Call) -> None:
     """Record a reader of pandas whose first argument is a query or a table name and whose second is a connection."""
-    namespace = database_of(call.argument(1, "con"))
-    text = str(call.argument(0, "sql", "table_name"))
-    tables = [text] if " " not in text.strip() else _tables(text)
+    connection = call.argument(1, "con")
+    namespace = database_of(connection)
+    text = str(call.argument(0, "sql", "table_name")).strip()
+    schema = call.argument(2, "schema") if call.hook.path == "read_sql_table" else None
+    tables = _tables(text, connection, namespace or "") if " " in text else [table_name(connection, text, schema)]
     if namespace is None or not tables:
         trace.unnamed += 1
         return
@@ -129,15 +136,57 @@ def record_sql_read(trace: Trace, call: Call) -> None:
 
 def record_sql_write(trace: Trace, call: Call) -> None:
     """Record ``to_sql`` of pandas."""
-    namespace = database_of(call.argument(2, "con"))
-    schema = call.argument(3, "schema")
-    table = str(call.argument(1, "name"))
-    name = None if namespace is None else (namespace, f"{schema}.{table}" if schema else table)
+    connection = call.argument(2, "con")
+    namespace = database_of(connection)
+    table = table_name(connection, str(call.argument(1, "name")), call.argument(3, "schema"))
+    name = None if namespace is None else (namespace, table)
     trace.record_opaque_write(name, columns_of(call.args[0]), call.hook.library)
 
 
-def _tables(text: str) -> list[str]:
-    return [table.text for statement in statements_of(text, "", lambda _: None) or () for table in statement.reads]
+def _is_sqlite(connection: Any) -> bool:
+    return type(connection).__module__ == "sqlite3"
+
+
+def table_name(connection: Any, table: str, schema: str | None = None) -> str:
+    """Return the name of a table of a database; of one of SQLite, as the database spells it, without the schema ``main``."""
+    name = f"{schema}.{table}" if schema else table
+    if not _is_sqlite(connection):
+        return name
+    plain = name.removeprefix("main.")
+    return _spelled(connection, plain) or plain
+
+
+def _spelled(connection: Any, name: str) -> str | None:
+    """Return a table or view as a connection of sqlite3 spells it; None if there is none of that name."""
+    query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) = lower(?)"
+    return next((str(spelled) for (spelled,) in _rows(connection, query, name)), None)
+
+
+def _rows(connection: Any, query: str, *parameters: str) -> list[tuple[Any, ...]]:
+    cursor = connection.cursor()
+    # The program's connection may yield rows of another type.
+    cursor.row_factory = None
+    rows: list[tuple[Any, ...]] = cursor.execute(query, parameters).fetchall()
+    return rows
+
+
+_DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mssql": "tsql"}
+"""The names that sqlglot has for dialects that SQLAlchemy calls otherwise."""
+_AFTER_FROM = re.compile(r"""(?:\bFROM|\bJOIN|,)\s+("[^"]+"|`[^`]+`|\[[^\]]+\]|[^\s,();]+)""", re.IGNORECASE)
+
+
+def _tables(text: str, connection: Any, namespace: str) -> list[str]:
+    scheme = namespace.partition(":")[0]
+    statements = statements_of(text, _DIALECTS.get(scheme, scheme), lambda _: None)
+    if statements is not None:
+        found = [table_name(connection, *table.parts) for statement in statements for table in statement.reads]
+    elif _is_sqlite(connection):
+        # Without a parser, a word after FROM is a table if the database has one of that name.
+        words = [word.removeprefix("main.").strip('"`[]') for word in _AFTER_FROM.findall(text)]
+        found = [name for word in words if (name := _spelled(connection, word)) is not None]
+    else:
+        found = []
+    return list(dict.fromkeys(found))
 
 
 def statements_of(text: str, dialect: str, columns_of_table: ColumnsOf) -> list[Statement] | None:

@@ -30,6 +30,8 @@ class Table:
 
     text: str
     path: str | None = None
+    parts: tuple[str, str | None] = ("", None)
+    """Its name and its schema, without quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ def _table(table: Any, dialect: str) -> Table:
         return Table(plain.sql(dialect), first.name if isinstance(first, exp.Literal) and first.is_string else None)
     quoted = isinstance(plain.this, exp.Identifier) and plain.this.quoted
     path = plain.name if quoted and ("/" in plain.name or "." in plain.name) else None
-    return Table(plain.sql(dialect), path)
+    return Table(plain.sql(dialect), path, (plain.name, plain.db or None))
 
 
 def _columns(

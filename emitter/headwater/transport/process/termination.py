@@ -1,9 +1,9 @@
 """SIGTERM without a handler of the host: the events are delivered or spooled before the process dies.
 
 The default disposition ends a process without its exit functions, and the queue with it. ``close_at_sigterm`` sets a
-handler that closes the transports (bounded by ``close_timeout``), restores the default and sends the signal again, so that
-the exit status stays "killed by SIGTERM". A handler of the host is never replaced; one that the host sets later
-replaces this one. A forked child starts with the default again.
+handler that ends open runs (``before_sigterm_ends``), closes the transports (bounded by ``close_timeout``), restores the
+default and sends the signal again, so that the exit status stays "killed by SIGTERM". A handler of the host is never
+replaced; one that the host sets later replaces this one. A forked child starts with the default again.
 
 Python runs its handlers in the main thread, between two bytecode instructions: a main thread inside a long call of a C
 library delays SIGTERM until the end of that call. On Linux a thread therefore listens to the descriptor of
@@ -58,6 +58,8 @@ class _Termination:
         try:
             # A child forked by C code still has its parent's handler.
             if os.getpid() == self._process:
+                if self._process != 1:
+                    _call_before_end()
                 self._close()
         except Exception:  # the process must die, whatever happens to its lineage
             logger.exception("the lineage emitter's transports could not be closed")
@@ -121,6 +123,37 @@ class _Termination:
         sockets, self._sockets = self._sockets, None
         for end in sockets or ():
             end.close()
+
+
+_before_end: list[Callable[[], None]] = []
+
+ENDING_SECONDS = 1.0
+"""How long functions before the end may take if the main thread is busy: it may hold a lock that they need."""
+
+
+def before_sigterm_ends(function: Callable[[], None]) -> None:
+    """Call a function when SIGTERM ends this process, before the transports are closed; it must not wait.
+
+    It is not called for the first process of a container, which continues, nor if the host handles SIGTERM.
+    """
+    _before_end.append(function)
+
+
+def _call_before_end() -> None:
+    if threading.get_ident() == threading.main_thread().ident:
+        _call_all()
+        return
+    thread = threading.Thread(target=_call_all, name="headwater-emitter-ending", daemon=True)
+    thread.start()
+    thread.join(ENDING_SECONDS)
+
+
+def _call_all() -> None:
+    for function in _before_end:
+        try:
+            function()
+        except Exception:  # the events so far are still to be delivered
+            logger.exception("what precedes the end of the process failed")
 
 
 _current: _Termination | None = None

@@ -48,7 +48,10 @@ class InputField(Struct, frozen=True):
 
 
 class FieldOperation(Struct, frozen=True, omit_defaults=True):
-    """A ``read``, ``transform`` or ``write``; ``reaches`` are the datasets that it can influence, None for all."""
+    """A ``read``, ``transform`` or ``write``; ``reaches`` are the datasets that it can influence, None for all.
+
+    Of a ``guess`` it is not known which inputs feed which outputs.
+    """
 
     id: str
     type: str
@@ -56,6 +59,7 @@ class FieldOperation(Struct, frozen=True, omit_defaults=True):
     description: str | None = None
     kind: str | None = None
     masking: bool = False
+    guess: bool = False
     dataset: DatasetName | None = None
     inputs: tuple[InputField, ...] = ()
     outputs: tuple[str, ...] = ()

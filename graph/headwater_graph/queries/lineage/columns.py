@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from headwater_avro.guesses import is_guess
 from headwater_graph.queries.answers import Answer, Direction, Edge, Node
 from headwater_graph.queries.catalog.activity import active_keys
 from headwater_graph.queries.catalog.finding import NotFound
@@ -80,7 +81,8 @@ class ColumnTraversal(Traversal):
             return
         ends = (row["key"], row["at"]) if self.direction == "upstream" else (row["at"], row["key"])
         names = ("type", "subtype", "masking", "description", "undeclared")
-        facts = present({"job": json.loads(row["job"]), **{name: row[name] for name in names}})
+        guess = {"guess": is_guess(row["description"]) or None}
+        facts = present({"job": json.loads(row["job"]), **{name: row[name] for name in names}, **guess})
         # Two fields may have several edges: one for each job and transformation.
         self.connect(Edge(*ends, "derives", facts), json.dumps(facts, sort_keys=True))
 
