@@ -26,13 +26,13 @@ from .proxy import FaultyProxy
 
 NOBODY = "127.0.0.1:1"
 
-# The parent imports no transport: each child finds the client's configuration for itself, as those of the provider do.
+# The parent makes no client: each child reads the configuration for itself, as those of the provider do.
 FORKS = """
 import os, subprocess, sys, time
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
 def emit(run_id, kind="START"):
-    from openlineage.client import OpenLineageClient
-    from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
     event = RunEvent(eventType=RunState[kind], eventTime="2024-01-01T00:00:00Z", run=Run(run_id), job=Job("n", "j"))
     OpenLineageClient().emit(event)
 
