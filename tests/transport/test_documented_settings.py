@@ -46,9 +46,9 @@ def test_every_event_is_in_kafka(block: str, servers: Servers, spool_dir: Path) 
     before = ends(address, TOPIC)
     settings = {name: value.replace("kafka:9092", address) for name, value in blocks()[block].items()}
     clean = {name: value for name, value in provider(spool_dir, "", "", fork_wait=20).items() if name not in UNSET}
-    ended = run(f"for run_id in {RUNS}: emit_in_child(run_id)", clean | settings, FORKS)
+    ended = run(f"for run_id in {RUNS[:3]}: emit_in_child(run_id)", clean | settings, FORKS)
     assert (ended.code, ended.errors) == (0, "")
-    assert run_ids([(None, value) for value in arrived_since(address, TOPIC, before)]) == set(RUNS)
+    assert run_ids([(None, value) for value in arrived_since(address, TOPIC, before)]) == set(RUNS[:3])
 
 
 UNSET = ("OPENLINEAGE__TRANSPORT__TYPE", "HEADWATER_KAFKA_BOOTSTRAP_SERVERS", "HEADWATER_KAFKA_TOPIC")

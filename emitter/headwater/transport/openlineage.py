@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from openlineage.client.transport.transport import Transport
 
 from .broker import Broker, KafkaBroker
 from .kafka_sink import KafkaSink
+from .process.forking import is_fork_without_exec
 from .process.lifecycle import Lifecycle
 from .settings import HeadwaterConfig
 from .spool import PENDING, segments
+
+FORKED_CHILD = {"enable.idempotence": False}
+"""The Kafka client waits half a second before it asks for a producer id, longer than all else that a forked child does."""
 
 
 class HeadwaterTransport(Lifecycle, Transport):
@@ -37,4 +42,6 @@ class HeadwaterTransport(Lifecycle, Transport):
 def _connect(config: HeadwaterConfig) -> Broker:
     if not config.names_servers:
         raise ValueError("set HEADWATER_KAFKA_BOOTSTRAP_SERVERS to Kafka's addresses")
+    if is_fork_without_exec():
+        config = replace(config, kafka={**FORKED_CHILD, **config.kafka})
     return KafkaBroker(config)

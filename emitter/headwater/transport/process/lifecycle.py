@@ -25,6 +25,7 @@ from ..settings import HeadwaterConfig
 from ..sink import Sink
 from ..spool import Spool
 from . import spool_sender
+from .forking import is_fork_without_exec
 from .termination import close_at_sigterm
 
 logger = logging.getLogger("headwater.transport")
@@ -48,7 +49,7 @@ class Lifecycle:
         self._make_sink = make_sink
         self._has_spool = has_spool
         self._earlier_counters = Counters()
-        self._is_forked = _is_fork_without_exec()
+        self._is_forked = is_fork_without_exec()
         self._is_prepared = False
         self._closes_at_sigterm = False
         self._has_left_events = False
@@ -156,19 +157,6 @@ class Lifecycle:
         # Younger ones may be about to be sent by their own process.
         spool = Spool(Path(self.config.spool_dir), self.config.topic, self.config.spool_max_bytes)
         return spool.has_unclaimed(ABANDONED_SECONDS + self.config.fork_wait)
-
-
-_PF_FORKNOEXEC = 0x40
-"""Linux's flag for a process that was forked and has not executed a program of its own."""
-
-
-def _is_fork_without_exec() -> bool:
-    """Return whether this process was forked before its first transport: schedulers fork a child for each event."""
-    try:
-        flags = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[6])
-    except (OSError, ValueError, IndexError):
-        return False  # not Linux: only forks after the first transport are detected
-    return bool(flags & _PF_FORKNOEXEC)
 
 
 _lifecycles: weakref.WeakSet[Lifecycle] = weakref.WeakSet()
