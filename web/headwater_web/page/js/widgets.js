@@ -178,7 +178,7 @@ export function copyButton(label, text) {
  * @param {string} text
  * @returns {Promise<boolean>}
  */
-async function copied(text) {
+export async function copied(text) {
   // Without https the clipboard interface is absent outside of loopback.
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text).then(() => true, () => false);
   const field = h("textarea", { class: "visually-hidden" }, text);

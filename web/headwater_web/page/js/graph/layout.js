@@ -33,7 +33,7 @@ export const CARD_WIDTH = 236;
 export const COLUMN_GAP = 88;
 export const ROW_GAP = 18;
 /** How far below the top of a card its links end. */
-export const ANCHOR = 28;
+export const ANCHOR = 38;
 const LANE = 8;
 const FRAME_SPACE = { above: 26, below: 8 };
 
