@@ -60,7 +60,7 @@ test("long names are shortened in the middle and never inside of a character", (
 });
 
 test("durations, ages, numbers and bytes are written as people say them", () => {
-  const durations = [[0, "0 ms"], [0.12, "120 ms"], [4.25, "4.3 s"], [59.96, "1 min 00 s"], [723, "12 min 03 s"], [3900, "1 h 05 min"], [90000, "1 d 1 h"], [undefined, ""]];
+  const durations = [[0, "0 ms"], [0.12, "120 ms"], [4.25, "4.3 s"], [59.96, "1 min"], [723, "12 min 03 s"], [3900, "1 h 05 min"], [90000, "1 d 1 h"], [86400, "1 d"], [7200, "2 h"], [undefined, ""]];
   for (const [seconds, text] of durations) assert.equal(format.formatDuration(seconds), text);
   const now = Date.parse("2026-02-01T00:00:00Z");
   assert.equal(format.formatAge("2026-01-31T21:00:00Z", now), "3 hours ago");
@@ -86,7 +86,7 @@ test("every state has a shape, a word and a class of its own", () => {
 test("a dataset is late after two usual periods", () => {
   const now = Date.parse("2026-01-10T00:00:00Z");
   const days = (...list) => list.map((day) => `2026-01-0${day}T00:00:00Z`);
-  assert.deepEqual(freshness(days(9, 8, 7), now), { text: "1 d 0 h", isLate: false });
+  assert.deepEqual(freshness(days(9, 8, 7), now), { text: "1 d", isLate: false });
   assert.equal(freshness(days(7, 6, 5), now).isLate, true);
   assert.deepEqual(freshness(days(9, 8), now), { text: "", isLate: false });
 });

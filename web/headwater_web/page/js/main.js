@@ -115,6 +115,10 @@ function followLink(event) {
   go(address);
 }
 
+document.querySelector("a.skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 history.scrollRestoration = "manual";
 document.addEventListener("click", followLink);
 document.addEventListener("keydown", (event) => handleKey(event, { go, announce }));

@@ -2,8 +2,8 @@
 
 import { fill, h, svg } from "../dom.js";
 import { fillCard } from "./card.js";
-import { boxOf, fitted, overlap, zoomed } from "./geometry.js";
-import { CARD_WIDTH } from "./layout.js";
+import { boxOf, fitted, overlap, sightAround, zoomed } from "./geometry.js";
+import { ANCHOR, CARD_WIDTH } from "./layout.js";
 
 /** @typedef {import("./geometry.js").Sight} Sight */
 /** @typedef {import("./geometry.js").Box} Box */
@@ -118,11 +118,11 @@ export class Canvas {
    * @param {string} [around] the card to show if not all fits
    */
   fit(least, around) {
-    const cards = [...this.scene.cards.values()];
-    const sight = fitted(boxOf(cards), this.size, least);
-    const card = around === undefined ? undefined : this.scene.cards.get(around);
-    const whole = fitted(boxOf(cards), this.size).scale >= sight.scale;
-    this.setSight(card && !whole ? this.centred(card, sight.scale) : sight);
+    const box = boxOf(this.scene.cards.values());
+    const { scale } = fitted(box, this.size, least);
+    const card = this.scene.cards.get(around ?? "");
+    const point = card ? { x: card.x + CARD_WIDTH / 2, y: card.y + ANCHOR } : { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 };
+    this.setSight(sightAround(point, box, this.size, scale));
   }
 
   /**
@@ -132,13 +132,19 @@ export class Canvas {
    */
   centred({ x, y }, scale) {
     const { width, height } = this.size;
-    return { x: x + CARD_WIDTH / 2 - width / scale / 2, y: y + 38 - height / scale / 2, scale };
+    return { x: x + CARD_WIDTH / 2 - width / scale / 2, y: y + ANCHOR - height / scale / 2, scale };
   }
 
   /** @param {number} factor */
   zoom(factor) {
     const { width, height } = this.size;
     this.setSight(zoomed(this.sight, factor, { x: width / 2, y: height / 2 }));
+  }
+
+  /** @returns {boolean} whether all cards are in sight */
+  get isWhole() {
+    const [all, { box }] = [boxOf(this.scene.cards.values()), this];
+    return all.left >= box.left && all.top >= box.top && all.right <= box.right && all.bottom <= box.bottom;
   }
 
   /** @returns {Box} */

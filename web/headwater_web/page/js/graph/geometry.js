@@ -141,6 +141,8 @@ export function overlap(one, other) {
   return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
 }
 
+const MARGIN = 36;
+
 /** @typedef {{x: number, y: number, scale: number}} Sight the point of the graph at the top left corner, and the scale */
 
 export const LEAST_SCALE = 0.05;
@@ -155,12 +157,37 @@ export const MOST_SCALE = 2;
  * @returns {Sight}
  */
 export function fitted(box, view, least = LEAST_SCALE) {
-  const margin = 56;
+  const margin = MARGIN;
   const [width, height] = [box.right - box.left + 2 * margin, box.bottom - box.top + 2 * margin];
   const scale = Math.max(least, Math.min(1, view.width / width, view.height / height));
   const x = (box.left + box.right) / 2 - view.width / scale / 2;
   const y = (box.top + box.bottom) / 2 - view.height / scale / 2;
   return { x, y, scale };
+}
+
+/**
+ * Return the sight at a scale in which a point is as near to the middle as it can be without empty space beyond the box.
+ *
+ * @param {Point} point
+ * @param {Box} box
+ * @param {{width: number, height: number}} view
+ * @param {number} scale
+ * @returns {Sight}
+ */
+export function sightAround(point, box, view, scale) {
+  const x = within(point.x, box.left - MARGIN, box.right + MARGIN, view.width / scale);
+  return { x, y: within(point.y, box.top - MARGIN, box.bottom + MARGIN, view.height / scale), scale };
+}
+
+/**
+ * @param {number} middle
+ * @param {number} least
+ * @param {number} most
+ * @param {number} size
+ */
+function within(middle, least, most, size) {
+  if (most - least <= size) return (least + most - size) / 2;
+  return Math.min(most - size, Math.max(least, middle - size / 2));
 }
 
 /**

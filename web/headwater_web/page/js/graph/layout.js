@@ -29,8 +29,8 @@ import { anchors } from "./rows.js";
  * @property {Frame[]} frames one for each column in which a frame has cards beside one another
  */
 
-export const CARD_WIDTH = 236;
-export const COLUMN_GAP = 88;
+export const CARD_WIDTH = 228;
+export const COLUMN_GAP = 66;
 export const ROW_GAP = 18;
 /** How far below the top of a card its links end. */
 export const ANCHOR = 38;

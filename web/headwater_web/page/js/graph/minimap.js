@@ -45,7 +45,8 @@ export function minimap(canvas) {
  */
 function drawMap(element, canvas, { scale, x, y }) {
   const context = element.getContext("2d");
-  if (!context) return;
+  element.hidden = canvas.isWhole;
+  if (!context || element.hidden) return;
   const style = getComputedStyle(element);
   context.setTransform(2, 0, 0, 2, 0, 0);
   context.clearRect(0, 0, SIZE.width, SIZE.height);

@@ -5,7 +5,7 @@ import { append, fill, h } from "../dom.js";
 import { appearanceOfRun, formatDuration, shortened } from "../format.js";
 import { errorText, facetList, measures, sql } from "../facets.js";
 import { flattened, timeline } from "../timeline.js";
-import { copyButton, cypherText, facts, heading, later, nameElement, nodeLink, quoted, runLink, runState, section, statuses, table, timeElement } from "../widgets.js";
+import { compactTable, copyButton, cypherText, facts, heading, later, nameElement, nodeLink, quoted, runLink, runState, section, statuses, timeElement } from "../widgets.js";
 
 /** @typedef {import("../types.d.ts").Address} Address */
 /** @typedef {import("../types.d.ts").Context} Context */
@@ -39,7 +39,7 @@ function content(run, context) {
     head(run, context),
     section("Error", errorText(run.facets.run?.errorMessage, run.error)),
     section("Read", uses(run.reads, run.facets.inputs, "It read nothing, as far as is known.")),
-    section("Wrote", uses(run.writes, run.facets.outputs, "It wrote nothing, as far as is known.")),
+    section("Wrote", uses(run.writes.map(withoutMaker), run.facets.outputs, "It wrote nothing, as far as is known.")),
     run.children.length > 0 && section("Children", timeline(run, run.id), run.childrenCut && h("p", { class: "cut" }, "There are more children than are listed here.")),
     section("SQL", typeof query === "string" && sql(query)),
     section("Facets of the run", facetList(run.facets.run, SHOWN_ELSEWHERE)),
@@ -100,14 +100,22 @@ function uses(list, facets, none) {
     const numbers = [stated?.outputFacets?.outputStatistics, stated?.inputFacets?.inputStatistics, stated?.inputFacets?.dataQualityMetrics].flatMap(measures);
     return [nodeLink(["dataset", ...use.dataset]), numbers.join(" · "), versionText(use)];
   });
-  return table("Datasets", ["Dataset", "Size", "Version"], rows);
+  return compactTable("Datasets", ["Dataset", "Size", "Version"], rows);
 }
 
 /** @param {any} use */
 function versionText(use) {
   if (use.external) return h("bdi", { class: "mono" }, shortened(use.external, 60));
   if (use.madeBy) return ["written ", timeElement(use.at), " by ", runLink(use.madeBy)];
-  return h("span", { class: "dim" }, "written by an unknown run");
+  return use.isOwn ? null : h("span", { class: "dim" }, "written by an unknown run");
+}
+
+/**
+ * A run made what it wrote: only the storage's own name of the version says more.
+ * @param {any} use
+ */
+function withoutMaker(use) {
+  return { ...use, madeBy: undefined, isOwn: true };
 }
 
 /** @param {any} facets */
