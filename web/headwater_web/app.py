@@ -22,6 +22,7 @@ from . import (
     marquez_runs,
     marquez_stats,
     marquez_versions,
+    run_events,
     session_api,
     state_api,
 )
@@ -32,6 +33,7 @@ from .ingest import EventSink, ingest_routes
 from .page_files import page_files
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
 from .readiness import Readiness, health
+from .run_events import Streams
 from .settings import WebSettings
 from .state_api import Ends
 
@@ -87,7 +89,9 @@ def create_app(
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
     app.state.letters, app.state.cypher = _exclusive(letters or _no_letters), cypher
-    app.state.ends = ends
+    app.state.ends, app.state.streams = ends, Streams(reader, clock, settings.streams)
+    # Before the routes of runs, whose ids may contain anything.
+    app.include_router(run_events.routes)
     app.include_router(state_api.routes)
     app.include_router(graph_api.routes)
     app.include_router(cypher_api.routes)
