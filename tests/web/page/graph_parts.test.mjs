@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { csvOf } from "../../../web/headwater_web/page/js/export/csv.js";
 import { escaped, svgOf } from "../../../web/headwater_web/page/js/export/svg.js";
 import { commandOf, cypherOf } from "../../../web/headwater_web/page/js/export/text.js";
-import { cardTowards, columnRows, fitted, heightOf, pathOf, rowAnchor, zoomed } from "../../../web/headwater_web/page/js/graph/geometry.js";
+import { cardTowards, columnRows, fitted, heightOf, pathOf, rowAnchor, sightAround, zoomed } from "../../../web/headwater_web/page/js/graph/geometry.js";
 import { paramsOfState, stateOfParams } from "../../../web/headwater_web/page/js/graph/state.js";
 
 const columns = (count) => Array.from({ length: count }, (_, at) => ({ name: `column_${at}`, type: "int" }));
@@ -34,10 +34,16 @@ test("zooming leaves the point under the pointer where it is", () => {
 });
 
 test("fitting shows the whole box in the middle, and enlarges nothing", () => {
-  const { x, scale } = fitted({ left: 0, top: 0, right: 2000, bottom: 100 }, { width: 1056, height: 500 });
+  const { x, scale } = fitted({ left: 0, top: 0, right: 2000, bottom: 100 }, { width: 1036, height: 500 });
   assert.equal(scale, 0.5);
-  assert.equal(x + 1056 / scale / 2, 1000);
+  assert.equal(x + 1036 / scale / 2, 1000);
   assert.equal(fitted({ left: 0, top: 0, right: 10, bottom: 10 }, { width: 1000, height: 500 }).scale, 1);
+});
+
+test("a sight around a point shows no empty space where there are cards", () => {
+  const box = { left: 0, top: 0, right: 5000, bottom: 100 };
+  const sight = sightAround({ x: 4990, y: 50 }, box, { width: 1000, height: 500 }, 1);
+  assert.deepEqual([sight.x, sight.y], [5036 - 1000, 50 - 250]);
 });
 
 test("arrows walk along links to the nearest card, and up and down in a column", () => {
@@ -52,7 +58,8 @@ test("arrows walk along links to the nearest card, and up and down in a column",
 test("paths begin and end at the ends of their routes", () => {
   const path = pathOf({ points: [{ x: 0, y: 0 }, { x: 100, y: 50 }, { x: 200, y: 50 }, { x: 300, y: 0 }], backward: false });
   assert.match(path, /^M0 0C.* 100 50H200C.* 300 0$/);
-  assert.match(pathOf({ points: [{ x: 300, y: 10 }, { x: 0, y: 0 }], backward: true }), /^M300 10C.* 0 0$/);
+  const corners = [[300, 10], [320, 10], [320, 90], [-20, 90], [-20, 0], [0, 0]].map(([x, y]) => ({ x, y }));
+  assert.match(pathOf({ points: corners, backward: true }), /^M300 10L.*Q.*L0 0$/);
 });
 
 test("a state survives its address", () => {

@@ -17,7 +17,8 @@ import { ANCHOR, CARD_WIDTH } from "./layout.js";
  *
  * @typedef {object} CanvasOptions
  * @property {import("./card.js").CardActions} actions
- * @property {(sight: Sight) => void} onSight
+ * @property {(sight: Sight, isFit: boolean) => void} onSight called when the sight has moved; `isFit` if it was fitted
+ * @property {(id: string) => void} onRecentre
  * @property {(id: string) => void} onFocus
  */
 
@@ -55,6 +56,10 @@ export class Canvas {
     this.element.addEventListener("focusin", (event) => {
       const card = event.target instanceof Element ? event.target.closest(".card") : null;
       if (card instanceof HTMLElement && card.dataset.id !== undefined) this.setFocused(card.dataset.id);
+    });
+    this.element.addEventListener("dblclick", (event) => {
+      const card = event.target instanceof Element && !event.target.closest("button, input, a") ? event.target.closest(".card") : null;
+      if (card instanceof HTMLElement && card.dataset.id !== undefined) this.options.onRecentre(card.dataset.id);
     });
     // The browser scrolls a focused element into view; the sight is what moves here.
     this.element.addEventListener("scroll", () => this.element.scrollTo(0, 0));
@@ -102,12 +107,15 @@ export class Canvas {
     this.draw();
   }
 
-  /** @param {Sight} sight */
-  setSight(sight) {
+  /**
+   * @param {Sight} sight
+   * @param {boolean} [isFit]
+   */
+  setSight(sight, isFit = false) {
     this.sight = sight;
     this.world.style.setProperty("transform", `scale(${sight.scale}) translate(${-sight.x}px, ${-sight.y}px)`);
     this.element.classList.toggle("is-far", sight.scale < FAR);
-    this.options.onSight(sight);
+    this.options.onSight(sight, isFit);
     if (!this.pending) this.pending = requestAnimationFrame(() => this.draw());
   }
 
@@ -122,7 +130,7 @@ export class Canvas {
     const { scale } = fitted(box, this.size, least);
     const card = this.scene.cards.get(around ?? "");
     const point = card ? { x: card.x + CARD_WIDTH / 2, y: card.y + ANCHOR } : { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 };
-    this.setSight(sightAround(point, box, this.size, scale));
+    this.setSight(sightAround(point, box, this.size, scale), true);
   }
 
   /**
@@ -179,6 +187,22 @@ export class Canvas {
     this.drawn.get(id)?.element.focus({ preventScroll: true });
   }
 
+  /**
+   * Bring cards into sight, as many as fit, with the least movement.
+   *
+   * @param {string} from the card that stays in sight
+   * @param {string[]} ids
+   */
+  reveal(from, ids) {
+    const cards = [from, ...ids].flatMap((id) => this.scene.cards.get(id) ?? []);
+    if (!cards.length) return;
+    const [wanted, { box }, { scale }] = [boxOf(cards), this, this.sight];
+    const [start, width, height] = [cards[0], box.right - box.left - 80, box.bottom - box.top - 80];
+    const x = moveInto(wanted.left, wanted.right, box.left + 40, width, start.x < wanted.right - width);
+    const y = wanted.bottom - wanted.top > height ? 0 : moveInto(wanted.top, wanted.bottom, box.top + 40, height, false);
+    if (x || y) this.setSight({ x: this.sight.x + x, y: this.sight.y + y, scale });
+  }
+
   draw() {
     cancelAnimationFrame(this.pending);
     this.pending = 0;
@@ -231,6 +255,22 @@ export class Canvas {
   }
 }
 
+/**
+ * Return by how much to move a window so that it has an interval, or one end of it.
+ *
+ * @param {number} from
+ * @param {number} to
+ * @param {number} start of the window
+ * @param {number} size
+ * @param {boolean} preferStart which end of an interval that is too long
+ * @returns {number}
+ */
+function moveInto(from, to, start, size, preferStart) {
+  if (from >= start && to <= start + size) return 0;
+  if (to - from > size) return preferStart ? from - start : to - start - size;
+  return from < start ? from - start : to - start - size;
+}
+
 /** @param {SceneCard} card */
 function cardBox({ x, y, height }) {
   return { left: x - 40, top: y, right: x + CARD_WIDTH + 40, bottom: y + height };
@@ -238,6 +278,6 @@ function cardBox({ x, y, height }) {
 
 function markers() {
   const arrow = (/** @type {string} */ id) =>
-    svg("marker", { id, viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto-start-reverse" }, svg("path", { d: "M0 0.5L7.5 4L0 7.5z" }));
+    svg("marker", { id, viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "10", markerHeight: "10", markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { d: "M0 0.5L7.5 4L0 7.5z" }));
   return svg("defs", null, arrow("arrow"), arrow("arrow-way"));
 }

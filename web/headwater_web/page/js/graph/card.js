@@ -167,8 +167,9 @@ function facts(node, { seconds, now }) {
   for (const mark of node.marks) if (!appearances.some(({ text }) => text === appearanceOfStatus(mark).text)) appearances.push(appearanceOfStatus(mark));
   const time = timeOf(node);
   const age = time ? h("time", { datetime: time, title: formatTime(time) }, node.isData && node.kind === "dataset" ? `written ${formatAge(time, now)}` : formatAge(time, now)) : null;
+  const version = node.kind === "version" ? h("span", { class: "card-version", title: node.facts.external ?? node.reference[3] }, `v ${(node.facts.external ?? node.reference[3]).slice(0, 8)}`) : null;
   const took = seconds === null ? null : h("span", { class: "card-seconds", title: "duration of the last run" }, formatDuration(seconds));
-  return [...appearances.slice(0, 2).map(badge), age, took];
+  return [...appearances.slice(0, 2).map(badge), version, age, took];
 }
 
 /**
@@ -236,7 +237,8 @@ function stubs(content, actions) {
   /** @type {[import("./model.js").Direction, number | null, boolean][]} */
   const sides = [["upstream", content.upstream, content.canFoldUpstream], ["downstream", content.downstream, content.canFoldDownstream]];
   return sides.map(([side, count, canFold]) => {
-    if (count === 0 && !canFold) return null;
+    if ((count === 0 && !canFold) || (node.kind === "version" && !count)) return null;
+    if (node.kind === "version") return h("span", { class: `stub stub-${side} is-text`, title: `${count} more ${side}` }, `+${formatNumber(count ?? 0)}`);
     const isFold = count === 0 || (canFold && count === null);
     const text = isFold ? "−" : count === null ? "+" : `+${formatNumber(count)}`;
     const title = isFold ? `Hide what is ${side} of ${node.name}` : count === null ? `Show what is ${side} of ${node.name}` : `Show ${count} more ${side} of ${node.name}`;

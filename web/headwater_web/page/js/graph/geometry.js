@@ -66,12 +66,8 @@ export function rowAnchor(open, column) {
  * @returns {string}
  */
 export function pathOf({ points, backward }) {
+  if (backward) return roundedPath(points);
   const [first, ...rest] = points;
-  if (backward) {
-    const last = rest[rest.length - 1];
-    const low = Math.max(first.y, last.y) + 44;
-    return `M${first.x} ${first.y}C${first.x} ${low} ${last.x} ${low} ${last.x} ${last.y}`;
-  }
   let [path, before] = [`M${first.x} ${first.y}`, first];
   rest.forEach((point, index) => {
     const isInside = index % 2 === 1 && point.y === before.y;
@@ -80,6 +76,38 @@ export function pathOf({ points, backward }) {
     before = point;
   });
   return path;
+}
+
+const CORNER = 12;
+
+/**
+ * Return straight lines with round corners.
+ *
+ * @param {Point[]} points
+ * @returns {string}
+ */
+function roundedPath(points) {
+  let path = `M${points[0].x} ${points[0].y}`;
+  points.slice(1).forEach((point, index) => {
+    const [before, after] = [points[index], points[index + 2]];
+    if (!after) path += `L${point.x} ${point.y}`;
+    else {
+      const [come, leave] = [towards(point, before), towards(point, after)];
+      path += `L${come.x} ${come.y}Q${point.x} ${point.y} ${leave.x} ${leave.y}`;
+    }
+  });
+  return path;
+}
+
+/**
+ * @param {Point} from
+ * @param {Point} to
+ * @returns {Point} the point on the way at which a corner ends
+ */
+function towards(from, to) {
+  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const part = Math.min(CORNER, length / 2) / length;
+  return { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part };
 }
 
 /**
@@ -91,10 +119,11 @@ export function pathOf({ points, backward }) {
  * @returns {Route}
  */
 export function movedEnds({ points, backward }, start, end) {
-  if (backward) return { points, backward };
+  // The first two and the last two points of a backward link are at the heights of its ends.
+  const ends = backward ? 2 : 1;
   const moved = points.map((point, index) => {
-    if (index === 0) return { x: point.x, y: point.y + start };
-    return index === points.length - 1 ? { x: point.x, y: point.y + end } : point;
+    if (index < ends) return { x: point.x, y: point.y + start };
+    return index >= points.length - ends ? { x: point.x, y: point.y + end } : point;
   });
   return { points: moved, backward };
 }
@@ -119,15 +148,15 @@ export function boxOf(cards) {
 }
 
 /**
- * Return the box of a route, with the depth of its curve.
+ * Return the box of a route.
  *
  * @param {Route} route
  * @returns {Box}
  */
-export function boxOfRoute({ points, backward }) {
+export function boxOfRoute({ points }) {
   const xs = points.map(({ x }) => x);
   const ys = points.map(({ y }) => y);
-  return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) + (backward ? 44 : 0) };
+  return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
 }
 
 /**

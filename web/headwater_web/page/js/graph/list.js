@@ -131,6 +131,6 @@ function rowElement({ node, side, steps }, onShow) {
   const badges = [!node.isData && state ? badge(appearanceOfRun(state, node.marks)) : null, ...node.marks.map((mark) => badge(appearanceOfStatus(mark)))];
   const reference = node.kind === "run" ? ["run", node.reference[1]] : [node.kind, ...node.reference.slice(1)];
   return h("tr", null,
-    h("th", { scope: "row" }, h("span", { class: "dim" }, `${node.kind} `), nodeLink(reference), " ", h("button", { type: "button", class: "locate", "aria-label": `Show ${node.name} in the graph`, title: "Show in the graph", onclick: () => onShow(node.id) }, "◎")),
+    h("th", { scope: "row" }, h("span", { class: "dim", "aria-hidden": "true" }, node.isData ? "▤ " : "ƒ "), h("span", { class: "visually-hidden" }, `${node.kind} `), nodeLink(reference), " ", h("button", { type: "button", class: "locate", "aria-label": `Show ${node.name} in the graph`, title: "Show in the graph", onclick: () => onShow(node.id) }, "◎")),
     h("td", null, side), h("td", { class: "number" }, steps ?? ""), h("td", null, badges), h("td", { title: formatTime(timeOf(node)) }, timeElement(timeOf(node))));
 }

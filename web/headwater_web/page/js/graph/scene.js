@@ -66,7 +66,7 @@ function contentOf(graph, card, { state, details, columns, lists, way, now, open
     downstream: beyond(graph, id, "downstream"),
     canFoldUpstream: expanded.has(`${id} upstream`) && neighboursOf(graph, id, "upstream").size > 0,
     canFoldDownstream: expanded.has(`${id} downstream`) && neighboursOf(graph, id, "downstream").size > 0,
-    seconds: details.get(id)?.seconds ?? null,
+    seconds: details.get(id)?.seconds ?? secondsOf(card.node),
     tags: details.get(id)?.tags ?? [],
     frameName: card.frame ? JSON.parse(card.frame) : [],
     members: card.members.flatMap((member) => graph.nodes.get(member) ?? []),
@@ -78,6 +78,15 @@ function contentOf(graph, card, { state, details, columns, lists, way, now, open
     selected: state.column && idOf(state.column.dataset) === id ? state.column.column : "",
     now,
   };
+}
+
+/**
+ * @param {import("./model.js").GraphNode | null} node
+ * @returns {number | null} how long a run took
+ */
+function secondsOf(node) {
+  if (node?.kind !== "run" || !node.facts.startedAt || !node.facts.endedAt) return null;
+  return (Date.parse(node.facts.endedAt) - Date.parse(node.facts.startedAt)) / 1000;
 }
 
 /**

@@ -27,7 +27,7 @@ import { handleGraphKey } from "./walking.js";
 
 const SIDES = /** @type {const} */ (["upstream", "downstream"]);
 /** On first sight cards are at least so large; of a larger graph only the surroundings of the start are in sight. */
-const READABLE = 0.6;
+const READABLE = 0.7;
 
 export class GraphView {
   /**
@@ -51,7 +51,7 @@ export class GraphView {
     /** @type {Record<string, import("./layout.js").Home>} */
     this.homes = {};
     this.layout = layouts(context.signal);
-    this.canvas = new Canvas({ actions: this.cardActions(), onSight: () => this.sightChanged(), onFocus: () => {} });
+    this.canvas = new Canvas({ actions: this.cardActions(), onSight: (sight, isFit) => this.sightChanged(sight, isFit), onFocus: () => {}, onRecentre: (id) => this.recentre(id) });
     this.map = minimap(() => this.canvas);
     this.toolbar = h("div", { class: "toolbar", role: "toolbar", "aria-label": "Graph" });
     this.status = h("div", { class: "graph-status", role: "status" });
@@ -63,6 +63,10 @@ export class GraphView {
     this.shown = shownOf(this.graph, { filters: state.filters, folded: new Set(), details: this.details });
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.saving = undefined;
+    this.isSighted = false;
+    const resized = new ResizeObserver(() => this.isSighted && !this.state.sight && this.canvas.fit(READABLE, this.graph.start));
+    resized.observe(this.canvas.element);
+    context.signal.addEventListener("abort", () => resized.disconnect());
   }
 
   /** Ask for everything that the state names, and show it. */
@@ -139,7 +143,7 @@ export class GraphView {
     for (const [id, { column, home }] of Object.entries(layout.places)) this.homes[id] = { column, home };
     this.places = layout.places;
     this.canvas.setScene(sceneOf(this.shown, found, layout, this.way));
-    if (!this.isSighted) this.firstSight();
+    if (!this.isSighted && this.element.isConnected) this.firstSight();
     this.map.draw();
     this.drawPanels();
   }
@@ -151,7 +155,6 @@ export class GraphView {
     this.canvas.draw();
     if (sight) this.canvas.setSight(sight);
     else this.canvas.fit(READABLE, this.graph.start);
-    clearTimeout(this.saving);
   }
 
   drawPanels() {
@@ -200,15 +203,27 @@ export class GraphView {
     this.context.go({ view: "lineage", params: paramsOfState(this.state) }, { replace: true });
   }
 
-  sightChanged() {
+  /**
+   * @param {import("./geometry.js").Sight} sight
+   * @param {boolean} isFit
+   */
+  sightChanged(sight, isFit) {
     this.map.draw();
     if (!this.isSighted) return;
+    this.state.sight = isFit ? null : sight;
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => {
-      if (this.context.signal.aborted) return;
-      this.state.sight = this.canvas.sight;
-      this.saveAddress();
-    }, 300);
+    this.saving = setTimeout(() => this.context.signal.aborted || this.saveAddress(), 300);
+  }
+
+  /**
+   * Show the graph around another node.
+   *
+   * @param {string} id
+   */
+  recentre(id) {
+    const { kind, reference, namespace, name } = this.graph.nodes.get(id) ?? {};
+    if (kind === "run" && reference) this.context.go({ view: "lineage", params: { kind, id: reference[1] } });
+    else if ((kind === "dataset" || kind === "job") && namespace !== undefined && name !== undefined) this.context.go({ view: "lineage", params: { kind, namespace, name } });
   }
 
   /**
@@ -224,13 +239,15 @@ export class GraphView {
     const isStart = id === this.graph.start;
     const level = known || isStart ? Math.min((known?.level ?? 0) + 1, NEIGHBOURS.length - 1) : 0;
     const others = this.state.expanded.filter((one) => one !== known);
-    const before = this.graph.nodes.size;
+    const before = new Set(this.graph.nodes.keys());
     await this.update({ expanded: [...others, { reference, side, level }] }, async () => {
       addAnswer(this.graph, await this.ask({ reference, side, level, depth: isStart ? this.state.depth : 1 }), side);
       await this.readDetails();
     });
     const more = beyond(this.graph, id, side);
-    this.context.announce(`${counted(this.graph.nodes.size - before, "card")} added${more ? `, ${more} more` : ""}`);
+    const added = [...this.graph.nodes.keys()].filter((one) => !before.has(one));
+    this.canvas.reveal(id, added);
+    this.context.announce(`${counted(added.length, "card")} added${more ? `, ${more} more` : ""}`);
   }
 
   /**
