@@ -85,7 +85,7 @@ function changes(list) {
     change.number > 1 && h("a", { href: pathTo("diff", { namespace: change.job[0], name: change.job[1], to: String(change.number) }) }, "difference"),
     timeElement(change.from),
   ]);
-  return table("Changed jobs", ["Job", "What changed", "", "When"], rows);
+  return table("Changed jobs", ["Job", "What changed", "Versions", "When"], rows);
 }
 
 const POST = `curl -X POST ${location.origin}/api/v1/lineage \\
