@@ -8,7 +8,7 @@ import pytest
 
 from headwater_avro.errors import ConfigError
 from headwater_consumer.faults import cause_of
-from headwater_consumer.kafka.brokers import NO_TOPIC_ID, first_offsets, topic_id_of
+from headwater_consumer.kafka.brokers import NO_TOPIC_ID, end_offsets, first_offsets, topic_id_of
 from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.losses import RECORDED, described, lost_messages, recorded, refusal
 from headwater_consumer.recovery import Checkpoint
@@ -104,10 +104,12 @@ def test_kafka_returns_log_start_offsets_and_topic_ids(room: Room) -> None:
     room.send([run_event("one") for _ in range(6)], partition=1)
     delete_messages(room.client, room.topic, {1: 4})
     assert first_offsets(room.client, room.topic) == {0: 0, 1: 4, 2: 0, 3: 0}
+    assert end_offsets(room.client, room.topic) == {0: 0, 1: 6, 2: 0, 3: 0}
     before = topic_id_of(room.client, room.topic)
     assert before not in {"", NO_TOPIC_ID}
     assert topic_id_of(room.client, f"{room.topic}.absent") == ""
     assert first_offsets(room.client, f"{room.topic}.absent") == {}
+    assert end_offsets(room.client, f"{room.topic}.absent") == {}
     same = SameTopic(room.client, room.topic, before)
     same.check()
     create_again(room.client, room.topic, 4)

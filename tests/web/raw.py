@@ -25,10 +25,10 @@ def client_of(app: FastAPI) -> TestClient:
 
 
 @contextmanager
-def serving(app: FastAPI, settings: WebSettings | None = None) -> Iterator[int]:
-    """Serve an application on a free port of 127.0.0.1 as ``headwater serve`` does; yield the port."""
+def serving(app: FastAPI, settings: WebSettings | None = None, port: int = 0) -> Iterator[int]:
+    """Serve an application on a port of 127.0.0.1 (0: a free one) as ``headwater serve`` does; yield the port."""
     running = uvicorn.Server(uvicorn.Config(app, **uvicorn_options(settings or WebSettings())))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.create_server(("127.0.0.1", port)) as listening:
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -182,8 +182,8 @@ def test_every_list_continues_at_its_cursor(client: TestClient, maker: GraphMake
     assert [line["at"][11:13] for line in versions] == ["03", "02", "01"]
     assert all_of("/search", "nodes", text=ns, kind=["job", "dataset"]) == [
         ["job", ns, f"job-{ns}"],
-        ["dataset", ns, f"lone-{ns}"],
         ["dataset", ns, f"lone-{ns}-too"],
+        ["dataset", ns, f"lone-{ns}"],
     ]
     first = get(client, "/reports/unread", limit=1)
     assert first["cut"]

@@ -22,7 +22,9 @@ from . import (
     marquez_runs,
     marquez_stats,
     marquez_versions,
+    run_events,
     session_api,
+    state_api,
 )
 from .callers import Callers
 from .graph_api import Letters
@@ -31,7 +33,9 @@ from .ingest import EventSink, ingest_routes
 from .page_files import page_files
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
 from .readiness import Readiness, health
+from .run_events import Streams
 from .settings import WebSettings
+from .state_api import Ends
 
 OPENAPI = "/api/v1/openapi.json"
 DESCRIPTION = "Data lineage of runs, jobs, datasets and columns. Errors are application/problem+json."
@@ -68,10 +72,11 @@ def create_app(
     clock: Callable[[], datetime] = _now,
     letters: Letters | None = None,
     cypher: FreeCypher | None = None,
+    ends: Ends | None = None,
 ) -> FastAPI:
     """Return the application over a graph and an event sink; it never writes to the graph itself.
 
-    Without ``cypher`` the server does not run free Cypher queries.
+    Without ``cypher`` the server does not run free Cypher queries, without ``ends`` it does not know the consumer's lag.
     """
     app = FastAPI(
         title="headwater",
@@ -84,6 +89,10 @@ def create_app(
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
     app.state.letters, app.state.cypher = _exclusive(letters or _no_letters), cypher
+    app.state.ends, app.state.streams = ends, Streams(reader, clock, settings.streams)
+    # Before the routes of runs, whose ids may contain anything.
+    app.include_router(run_events.routes)
+    app.include_router(state_api.routes)
     app.include_router(graph_api.routes)
     app.include_router(cypher_api.routes)
     app.include_router(session_api.routes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import h11
@@ -10,6 +11,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .settings import WebSettings
 
+STOP_KEY = "headwater.stop"
+"""The key of the ASGI scope under which a response without an end has a function that ends it."""
 KEEP_ALIVE_SECONDS = 5
 """Seconds that a connection may be idle between two requests."""
 
@@ -49,6 +52,13 @@ class TimedProtocol(H11Protocol):
             self._await_head()
         else:
             self._stop_timer()
+
+    def shutdown(self) -> None:
+        # The server waits for all responses: one that follows a run would keep it from stopping.
+        stop: Callable[[], None] | None = dict(self.scope or {}).get(STOP_KEY)  # type: ignore[assignment]
+        if stop is not None:
+            stop()
+        super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()

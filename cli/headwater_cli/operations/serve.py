@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headwater_consumer.config import NOT_SET, ConsumerSettings
-from headwater_consumer.kafka.brokers import kafka_client
+from headwater_consumer.kafka.brokers import end_offsets, kafka_client
 from headwater_consumer.kafka.dead_letter_report import letter_report
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import Neo4jReader
@@ -19,6 +19,7 @@ from .consume import settings_of
 
 if TYPE_CHECKING:
     from headwater_web import EventSink, WebSettings
+    from headwater_web.state_api import Ends
 
 
 @click.command()
@@ -42,7 +43,9 @@ def serve(host: str | None, port: int | None) -> None:
     with Neo4jReader(graph_location()) as reader:
         click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
         sink = _sink(found, settings)
-        app = create_app(reader, sink, settings, letters=_letters(found), cypher=_cypher(reader, settings))
+        app = create_app(
+            reader, sink, settings, letters=_letters(found), cypher=_cypher(reader, settings), ends=_ends(found)
+        )
         uvicorn.run(app, **uvicorn_options(settings))
 
 
@@ -58,6 +61,13 @@ def _letters(found: ConsumerSettings) -> Callable[[], Report] | None:
         return None
     client = kafka_client(found.kafka_bootstrap_servers, found.librdkafka())
     return lambda: letter_report(client, found.dead_letter_topic)
+
+
+def _ends(found: ConsumerSettings) -> Ends | None:
+    if found.kafka_bootstrap_servers == NOT_SET:
+        return None
+    client = kafka_client(found.kafka_bootstrap_servers, found.librdkafka())
+    return lambda topics: {topic: end_offsets(client, topic) for topic in topics}
 
 
 def _sink(found: ConsumerSettings, settings: WebSettings) -> EventSink:

@@ -79,13 +79,20 @@ _WITHOUT_ID = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, Kafk
 
 def first_offsets(client: Client, topic: str) -> dict[int, int]:
     """Return the log start offset of each partition; earlier messages were deleted. Raises ServerUnavailable."""
-    admin = AdminClient(client)
-    earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
-    requested = {TopicPartition(topic, at): earliest for at in range(partitions_of(client, [topic])[topic])}
+    return _offsets(client, topic, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+
+def end_offsets(client: Client, topic: str) -> dict[int, int]:
+    """Return the offset after the last message of each partition. Raises ServerUnavailable."""
+    return _offsets(client, topic, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+
+def _offsets(client: Client, topic: str, spec: Any) -> dict[int, int]:
+    requested = {TopicPartition(topic, at): spec for at in range(partitions_of(client, [topic])[topic])}
     if not requested:
         return {}
     try:
-        found = admin.list_offsets(requested, request_timeout=REQUEST_TIMEOUT)
+        found = AdminClient(client).list_offsets(requested, request_timeout=REQUEST_TIMEOUT)
         return {place.partition: answer.result().offset for place, answer in found.items()}
     except KafkaException as fault:
         raise unreachable(str(client["bootstrap.servers"]), fault) from fault

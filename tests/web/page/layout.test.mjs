@@ -60,6 +60,20 @@ test("a job that reads and writes one dataset has one backward link", () => {
   assert.notEqual(places.orders.x, places.merge.x);
 });
 
+test("a backward link crosses no card", () => {
+  const cards = cardsOf(["orders", "other", "merge", "more", "out"]);
+  const { places, routes } = layout({ cards, links: linksOf(["orders>merge", "other>merge", "merge>orders", "more>merge", "merge>out"]) });
+  const back = routes.find((route) => route.backward);
+  const lines = back.points.slice(1).map((end, at) => [back.points[at], end]);
+  for (const [start, end] of lines)
+    for (const { id, height } of cards) {
+      const { x, y } = places[id];
+      const apart = Math.max(start.x, end.x) <= x || Math.min(start.x, end.x) >= x + CARD_WIDTH
+        || Math.max(start.y, end.y) < y || Math.min(start.y, end.y) > y + height;
+      assert.ok(apart, `it crosses ${id}`);
+    }
+});
+
 test("a long cycle has one backward link, and a loop breaks nothing", () => {
   const { routes } = layout({ cards: cardsOf(["a", "b", "c", "d"]), links: linksOf(["a>b", "b>c", "c>d", "d>a", "b>b"]) });
   assert.equal(routes.filter((route) => route.backward).length, 2);

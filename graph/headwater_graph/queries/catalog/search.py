@@ -29,16 +29,16 @@ def search(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limi
 
 
 def search_similar(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limit: int = 20) -> list[Node]:
-    """Return at most ``limit`` datasets and as many jobs whose name contains a text with one typing error, ordered as by ``search``.
+    """Return at most ``limit`` datasets and as many jobs whose name contains a text with one typing error.
 
-    For a text that no name contains; nothing for a very short or long one. Of names that have most of the text in common with it,
-    only the ``MOST_SIMILAR`` with the most edges are compared.
+    In the order of ``search``. For a text that no name contains; nothing for a very short or long one. Of names that have most
+    of the text in common with it, only the ``MOST_SIMILAR`` with the most edges are compared.
     """
     lower = text.lower()
     if not SHORTEST <= len(lower) <= LONGEST:
         return []
     pattern = one_error_pattern(lower)
-    found = []
+    found: list[tuple[Kind, Row]] = []
     for kind in (each for each in kinds if each in ("dataset", "job")):
         rows = reader.rows(f"find/{kind}s_by_parts", choices=intact_parts(lower), limit=MOST_SIMILAR)
         found += [(kind, row) for row in rows if pattern.search(row["name"].lower())][:limit]
@@ -52,7 +52,7 @@ def _rows(reader: GraphReader, kind: Kind, text: str, limit: int) -> list[Row]:
 
 
 def _sorted(found: list[tuple[Kind, Row]], text: str) -> list[Node]:
-    return [_node(kind, row) for kind, row in sorted(found, key=lambda each: _position(*each, text))]
+    return [_node(*each) for each in sorted(found, key=lambda each: _position(each[0], each[1], text))]
 
 
 def _position(kind: Kind, row: Row, text: str) -> tuple[int, int, int, int, tuple[str, ...]]:

@@ -205,7 +205,7 @@ def show_run(reader: GraphReader, run: Node, now: datetime) -> RunDetails:
     if not rows:
         raise NotFound(f"the graph has no run {run.name[0]!r}")
     row = rows[0]
-    children, more = _children(reader, run.key, now)
+    children, more = child_runs(reader, run.key, now)
     return RunDetails(
         run=run_line(row, now),
         version=row["version"],
@@ -228,7 +228,7 @@ def _use(row: Row) -> VersionUse:
     return VersionUse(dataset, row["version"], row["madeBy"], time_text(row["at"]), row["external"], schema)
 
 
-def _children(reader: GraphReader, key: str, now: datetime) -> tuple[tuple[Child, ...], bool]:
+def child_runs(reader: GraphReader, key: str, now: datetime) -> tuple[tuple[Child, ...], bool]:
     """Return the runs below a run, and whether there are more; a run is shown once, even if a parent names itself."""
     under: dict[str, list[str]] = {}
     lines: dict[str, RunLine] = {}

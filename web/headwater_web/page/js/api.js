@@ -87,26 +87,12 @@ export const api = {
       body: JSON.stringify(body),
       signal,
     }),
-  stream(path, params, handlers, signal) {
+  stream(path, onEvent, signal) {
     if (signal.aborted) return;
-    const source = new EventSource(urlOf(path, params));
+    const source = new EventSource(urlOf(path));
     signal.addEventListener("abort", () => source.close());
-    source.addEventListener("open", () => handlers.onOpen?.());
-    source.addEventListener("error", () => handlers.onError?.());
-    for (const name of ["message", "run", "change"])
-      source.addEventListener(name, (event) => handlers.onEvent(name, parsed(/** @type {MessageEvent} */ (event).data)));
+    source.addEventListener("run", (event) => onEvent(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+    // Otherwise the browser would connect again.
+    source.addEventListener("end", () => source.close());
   },
 };
-
-/**
- * Return a text of JSON as a value; the text itself if it is not JSON.
- * @param {string} text
- * @returns {unknown}
- */
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}

@@ -78,7 +78,7 @@ export function sql(text) {
   // Beyond this size the colours would cost more than they show.
   const tokens = text.length > LONG_SQL ? [{ kind: "plain", text }] : sqlTokens(text);
   const code = h("code", null, tokens.map((token) => (token.kind === "plain" ? token.text : h("span", { class: `sql-${token.kind}` }, token.text))));
-  return h("div", null, h("pre", { class: "sql", tabindex: "0", role: "region", "aria-label": "SQL" }, code), h("p", { class: "actions" }, copyButton("Copy SQL", text)));
+  return h("div", null, h("pre", { class: "sql", tabindex: "0", role: "region", "aria-label": "Text of the query" }, code), h("p", { class: "actions" }, copyButton("Copy SQL", text)));
 }
 
 /**

@@ -115,9 +115,9 @@ export function formatDuration(seconds) {
   if (seconds < 59.95) return `${Number(seconds.toFixed(1))} s`;
   const whole = Math.round(seconds);
   const [days, hours, minutes] = [Math.floor(whole / 86_400), Math.floor(whole / 3_600) % 24, Math.floor(whole / 60) % 60];
-  if (days > 0) return `${days} d ${hours} h`;
-  if (whole >= 3_600) return `${hours} h ${String(minutes).padStart(2, "0")} min`;
-  return `${minutes} min ${String(whole % 60).padStart(2, "0")} s`;
+  if (days > 0) return hours === 0 ? `${days} d` : `${days} d ${hours} h`;
+  if (hours > 0) return minutes === 0 ? `${hours} h` : `${hours} h ${String(minutes).padStart(2, "0")} min`;
+  return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${String(whole % 60).padStart(2, "0")} s`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { showHelp } from "./help.js";
 /** @typedef {import("./types.d.ts").Address} Address */
 
 const SEQUENCE_TIME = 1_000;
-let afterG = 0;
+let afterG = Number.NEGATIVE_INFINITY;
 
 /**
  * Handle a key pressed anywhere but in a field.
@@ -16,7 +16,7 @@ export function handleKey(event, context) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (document.querySelector("dialog[open]") !== null && event.key !== "?") return;
   const isSequence = performance.now() - afterG < SEQUENCE_TIME;
-  afterG = event.key === "g" ? performance.now() : 0;
+  afterG = event.key === "g" ? performance.now() : Number.NEGATIVE_INFINITY;
   const action = isSequence ? second(event.key, context) : first(event.key);
   if (action === null) return;
   event.preventDefault();

@@ -5,23 +5,21 @@ import { formatAddress, parseAddress } from "./address.js";
 import { fill, h } from "./dom.js";
 import { handleKey } from "./keys.js";
 import { header } from "./header.js";
-import { problemState, loading } from "./states.js";
+import { answered, loading, problemState } from "./states.js";
+import * as dataset from "./views/dataset.js";
+import * as diff from "./views/diff.js";
+import * as home from "./views/home.js";
+import * as job from "./views/job.js";
+import * as operations from "./views/operations.js";
+import * as run from "./views/run.js";
 
 /** @typedef {import("./types.d.ts").Address} Address */
 /** @typedef {import("./types.d.ts").View} View */
 /** @typedef {import("./types.d.ts").ViewName} ViewName */
 /** @typedef {import("./types.d.ts").Context} Context */
 
-/** @type {Readonly<Record<ViewName, () => Promise<View>>>} */
-const VIEWS = {
-  home: () => import("./views/home.js"),
-  dataset: () => import("./views/dataset.js"),
-  job: () => import("./views/job.js"),
-  run: () => import("./views/run.js"),
-  lineage: () => import("./views/lineage.js"),
-  diff: () => import("./views/diff.js"),
-  operations: () => import("./views/operations.js"),
-};
+/** @type {Readonly<Record<Exclude<ViewName, "lineage">, View>>} */
+const VIEWS = { home, dataset, job, run, diff, operations };
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const top_ = /** @type {HTMLElement} */ (document.getElementById("header"));
@@ -66,6 +64,7 @@ async function render(options = {}) {
   try {
     if (address === null) throw new ApiProblem(404, "There is no such page", location.pathname);
     await showView(root, address, { api, go, signal: controller.signal, announce });
+    answered();
   } catch (fault) {
     if (controller.signal.aborted) return;
     problemState(root, fault, { api, signal: controller.signal, announce, retry: () => void render() });
@@ -82,9 +81,19 @@ async function render(options = {}) {
  */
 async function showView(root, address, context) {
   root.classList.add(`view-${address.view}`);
-  const view = await VIEWS[address.view]();
+  const view = address.view === "lineage" ? await lineageView() : VIEWS[address.view];
   document.title = view.title(address);
   await view.show(root, address, context);
+}
+
+/**
+ * Return the view of the graph, which is as large as all others together and is loaded when it is needed.
+ * @returns {Promise<View>}
+ */
+async function lineageView() {
+  return import("./views/lineage.js").catch(() => {
+    throw new ApiProblem(0, "The server does not answer", "It may be restarting, or the network is cut.");
+  });
 }
 
 /**
@@ -115,6 +124,10 @@ function followLink(event) {
   go(address);
 }
 
+document.querySelector("a.skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 history.scrollRestoration = "manual";
 document.addEventListener("click", followLink);
 document.addEventListener("keydown", (event) => handleKey(event, { go, announce }));

@@ -14,20 +14,13 @@ export interface Address {
 /** The value of one query parameter; lists are sent as repeated parameters, undefined and null are left out. */
 export type QueryValue = string | number | boolean | readonly string[] | null | undefined;
 
-/** The events of a server-sent stream: `onEvent` gets the name of the event and its data as JSON. */
-export interface StreamHandlers {
-  onEvent(name: string, data: any): void;
-  onOpen?(): void;
-  onError?(): void;
-}
-
 export interface Api {
   /** Return the JSON answer to GET; throws ApiProblem, or AbortError once the signal is aborted. */
   get(path: string, params?: Record<string, QueryValue>, signal?: AbortSignal): Promise<any>;
   /** Return the JSON answer to POST (null if it is empty); throws as `get`. */
   post(path: string, body: unknown, signal?: AbortSignal): Promise<any>;
-  /** Receive server-sent events until the signal is aborted. */
-  stream(path: string, params: Record<string, QueryValue>, handlers: StreamHandlers, signal: AbortSignal): void;
+  /** Receive the `run` events of a stream until it ends or the signal is aborted. */
+  stream(path: string, onEvent: (data: any) => void, signal: AbortSignal): void;
 }
 
 export interface Context {

@@ -94,10 +94,9 @@ export function timeElement(time, { full = false } = {}) {
  * @param {...Child} children
  */
 export function section(title, ...children) {
-  const present = children.flat(9).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
-  if (present.length === 0) return null;
+  if (!isPresent(children)) return null;
   const id = `section-${title.toLowerCase().replace(/[^a-z]+/g, "-")}`;
-  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), present);
+  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
 }
 
 /**
@@ -105,7 +104,7 @@ export function section(title, ...children) {
  * @param {readonly (readonly [string, Child])[]} list
  */
 export function facts(list) {
-  const present = list.filter(([, value]) => value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0));
+  const present = list.filter(([, value]) => isPresent(value));
   return h("dl", { class: "facts" }, present.map(([term, value]) => h("div", null, h("dt", null, term), h("dd", null, value))));
 }
 
@@ -129,6 +128,27 @@ export function table(caption, head, rows) {
       h("tbody", null, rows.map((cells) => h("tr", null, cells.map((cell, at) => h(at === 0 ? "th" : "td", { scope: at === 0 && "row", class: classes[at] }, cell))))),
     ),
   );
+}
+
+/**
+ * Return a table without the columns in which no row has anything.
+ * @param {string} caption
+ * @param {readonly string[]} head
+ * @param {readonly (readonly Child[])[]} rows
+ */
+export function compactTable(caption, head, rows) {
+  const used = head.map((_, at) => at === 0 || rows.some((cells) => isPresent(cells[at])));
+  return table(caption, head.filter((_, at) => used[at]), rows.map((cells) => cells.filter((_, at) => used[at])));
+}
+
+/**
+ * Return whether a child shows anything.
+ * @param {Child} child
+ * @returns {boolean}
+ */
+function isPresent(child) {
+  if (Array.isArray(child)) return child.some(isPresent);
+  return child instanceof Node ? child.textContent !== "" : child !== null && child !== undefined && child !== false && child !== "";
 }
 
 /**
@@ -178,7 +198,7 @@ export function copyButton(label, text) {
  * @param {string} text
  * @returns {Promise<boolean>}
  */
-async function copied(text) {
+export async function copied(text) {
   // Without https the clipboard interface is absent outside of loopback.
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text).then(() => true, () => false);
   const field = h("textarea", { class: "visually-hidden" }, text);
@@ -224,7 +244,7 @@ export function heading({ kind, name, context, marks, actions }) {
  * @param {AbortSignal} signal
  */
 export function later(answer, signal) {
-  const box = h("div", null, h("p", { class: "loading", role: "status" }, "Loading …"));
+  const box = h("div", null, h("span", { class: "loading", role: "status" }, "Loading …"));
   answer.then(
     (content) => fill(box, content),
     (/** @type {Error} */ fault) => {

@@ -19,7 +19,7 @@ import { anchors } from "./rows.js";
  * @typedef {{column: number, home: number}} Home where a card was: `home` is the height of its anchor
  * @typedef {{x: number, y: number, column: number, home: number}} Place the top left corner of a card
  * @typedef {{x: number, y: number}} Point
- * @typedef {{points: Point[], backward: boolean}} Route backward links run below the cards, from bottom to bottom
+ * @typedef {{points: Point[], backward: boolean}} Route backward links run around the cards between, to the left
  * @typedef {{frame: string, x: number, y: number, width: number, height: number}} Frame
  * @typedef {{above: number, below: number}} Size what a card needs above and below its anchor
  *
@@ -29,11 +29,11 @@ import { anchors } from "./rows.js";
  * @property {Frame[]} frames one for each column in which a frame has cards beside one another
  */
 
-export const CARD_WIDTH = 236;
-export const COLUMN_GAP = 88;
+export const CARD_WIDTH = 228;
+export const COLUMN_GAP = 66;
 export const ROW_GAP = 18;
 /** How far below the top of a card its links end. */
-export const ANCHOR = 28;
+export const ANCHOR = 38;
 const LANE = 8;
 const FRAME_SPACE = { above: 26, below: 8 };
 
@@ -55,7 +55,8 @@ export function layout({ cards, links, previous = {}, budget = BUDGET }) {
     const { column, home, y } = rows.rows[index];
     places[card.id] = { x: column * (CARD_WIDTH + COLUMN_GAP), y: y - ANCHOR, column, home };
   });
-  return { places, routes: pairs.map((pair, index) => route(pair, rows.rows, rows.bends[index], cards)), frames: frames(cards, places) };
+  const taken = takenByColumn(rows.rows, cards.map(({ height }) => ({ above: ANCHOR, below: height - ANCHOR })));
+  return { places, routes: pairs.map((pair, index) => route(pair, rows.rows, rows.bends[index], taken)), frames: frames(cards, places) };
 }
 
 /**
@@ -182,20 +183,44 @@ function bendsBetween([from, to], rows, taken) {
  * @param {import("./layers.js").Pair} pair
  * @param {import("./extend.js").Row[]} rows
  * @param {{column: number, y: number}[]} bends
- * @param {Card[]} cards
+ * @param {Map<number, import("./extend.js").Span[]>} taken
  * @returns {Route}
  */
-function route([from, to], rows, bends, cards) {
+function route([from, to], rows, bends, taken) {
   const [start, end] = [rows[from], rows[to]];
   const step = CARD_WIDTH + COLUMN_GAP;
-  if (end.column <= start.column) {
-    /** @param {number} card */
-    const bottom = (card) => ({ x: rows[card].column * step + CARD_WIDTH / 2, y: rows[card].y - ANCHOR + cards[card].height });
-    return { points: [bottom(from), bottom(to)], backward: true };
-  }
+  if (end.column <= start.column) return { points: around(start, end, taken), backward: true };
   const inner = bends.flatMap(({ column, y }) => [{ x: column * step, y }, { x: column * step + CARD_WIDTH, y }]);
   const points = [{ x: start.column * step + CARD_WIDTH, y: start.y }, ...inner, { x: end.column * step, y: end.y }];
   return { points, backward: false };
+}
+
+const CLEARANCE = 14;
+const SIDE = 24;
+
+/**
+ * Return the way of a backward link: out to the right, past the cards of all columns between, and in from the left.
+ *
+ * @param {import("./extend.js").Row} start
+ * @param {import("./extend.js").Row} end
+ * @param {Map<number, import("./extend.js").Span[]>} taken
+ * @returns {Point[]}
+ */
+function around(start, end, taken) {
+  /** @type {import("./extend.js").Span[]} */
+  const merged = [];
+  const between = [...taken].flatMap(([column, spans]) => (column >= end.column && column <= start.column ? spans : []));
+  for (const { top, bottom } of between.sort((a, b) => a.top - b.top)) {
+    const last = merged.at(-1);
+    if (last && top < last.bottom + 2 * CLEARANCE) last.bottom = Math.max(last.bottom, bottom);
+    else merged.push({ top, bottom });
+  }
+  const y = Math.round(nearestFree(merged, (start.y + end.y) / 2, { above: CLEARANCE, below: CLEARANCE }));
+  const right = start.column * (CARD_WIDTH + COLUMN_GAP) + CARD_WIDTH;
+  const left = end.column * (CARD_WIDTH + COLUMN_GAP);
+  const xs = [right, right + SIDE, right + SIDE, left - SIDE, left - SIDE, left];
+  const ys = [start.y, start.y, y, y, end.y, end.y];
+  return xs.map((x, at) => ({ x, y: ys[at] }));
 }
 
 /**

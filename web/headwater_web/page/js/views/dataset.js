@@ -5,13 +5,13 @@ import { append, h } from "../dom.js";
 import { counted, formatDuration } from "../format.js";
 import { facetList, leaf, measures } from "../facets.js";
 import { freshness } from "../freshness.js";
-import { badge, copyButton, cypherText, facts, heading, later, nameElement, nodeLink, paged, quoted, runLink, runState, section, statuses, table, timeElement } from "../widgets.js";
+import { badge, compactTable, copyButton, cypherText, facts, heading, later, nameElement, nodeLink, paged, quoted, runLink, runState, section, statuses, table, timeElement } from "../widgets.js";
 
 /** @typedef {import("../types.d.ts").Address} Address */
 /** @typedef {import("../types.d.ts").Context} Context */
 /** @typedef {import("../types.d.ts").Child} Child */
 
-const SHOWN_ELSEWHERE = ["schema", "documentation", "ownership", "tags"];
+const SHOWN_ELSEWHERE = ["schema", "documentation", "ownership", "tags", "dataQualityAssertions", "dataQualityMetrics"];
 const RUNS = 20;
 const RUNS_WITH_QUALITY = 5;
 
@@ -123,7 +123,7 @@ function columns(entity) {
       if (Array.isArray(field.fields) && level < 12) collect(field.fields, `${path}.`, level + 1);
     }
   }
-  return folding(rows, (part) => table("Columns", ["Column", "Type", "Description", "Tags"], part));
+  return folding(rows, (part) => compactTable("Columns", ["Column", "Type", "Description", "Tags"], part));
 }
 
 /**
@@ -194,7 +194,7 @@ function qualityOf(facets) {
   const numbers = measures(facets.dataQualityMetrics).concat(measures(facets.outputStatistics));
   if (!Array.isArray(checks) && numbers.length === 0) return null;
   const rows = (Array.isArray(checks) ? checks : []).map((check) => [h("bdi", null, String(check?.assertion ?? "")), h("bdi", { class: "mono" }, String(check?.column ?? "")), outcome(check?.success)]);
-  return [numbers.length > 0 && h("p", null, numbers.join(" · ")), rows.length > 0 && table("Checks", ["Check", "Column", "Result"], rows)];
+  return [numbers.length > 0 && h("p", null, numbers.join(" · ")), rows.length > 0 && compactTable("Checks", ["Check", "Column", "Result"], rows)];
 }
 
 /** @param {any} success */

@@ -2,13 +2,15 @@
 
 import { pathTo } from "../address.js";
 import { h } from "../dom.js";
-import { shortened, formatDuration } from "../format.js";
+import { formatDuration, formatTime, shortened } from "../format.js";
 import { copyButton, facts, heading, nameElement, nodeLink, quoted, runLink, runState, section, table, timeElement } from "../widgets.js";
 
 /** @typedef {import("../types.d.ts").Address} Address */
 /** @typedef {import("../types.d.ts").Context} Context */
 /** @typedef {import("../types.d.ts").Child} Child */
 /** @typedef {{sign: "+" | "-" | "~", text: string}} Change */
+
+const TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
 /** @param {Address} address */
 export const title = ({ params }) => `Difference: ${params.name ?? params.run ?? ""} | headwater`;
@@ -108,7 +110,7 @@ function changeTable(changes) {
 function sideCell(sign, value) {
   if (value === undefined || value === null) return h("span", { class: "dim" }, "absent");
   const text = typeof value === "string" ? value : Array.isArray(value) && value.every((part) => typeof part === "string") ? value.join(" ") : JSON.stringify(value);
-  return h("span", { class: `change-${WORDS[sign]}` }, signElement(sign), h("bdi", null, shortened(text, 2_000)));
+  return h("span", { class: `change-${WORDS[sign]}` }, signElement(sign), h("bdi", null, shortened(text.replace(TIME, formatTime), 2_000)));
 }
 
 /**

@@ -1,10 +1,11 @@
 // Home: the search box, and below it what needs attention.
 
-import { formatAddress } from "../address.js";
+import { formatAddress, pathTo } from "../address.js";
 import { append, h } from "../dom.js";
 import { formatDuration, formatNumber } from "../format.js";
 import { searchBox } from "../search.js";
-import { copyButton, nameElement, runLink, runState, section, table, timeElement } from "../widgets.js";
+import { copyButton, nameElement, nodeLink, runLink, runState, section, table, timeElement } from "../widgets.js";
+import { reasonsList } from "./diff.js";
 
 /** @typedef {import("../types.d.ts").Address} Address */
 /** @typedef {import("../types.d.ts").Context} Context */
@@ -22,7 +23,7 @@ export const title = (address) => (address.params.q ? `${address.params.q} | hea
 export async function show(root, address, context) {
   const onText = (/** @type {string} */ text) => remember(text, context);
   const box = searchBox(context, { text: address.params.q ?? "", onText });
-  const overview = await readOverview(context);
+  const overview = await context.api.get("/overview", { limit: RECENT }, context.signal);
   append(root, [
     h("h1", { class: "visually-hidden", tabindex: "-1" }, "Search the lineage"),
     h("div", { class: "home-search" }, box, counts(overview.counts)),
@@ -42,24 +43,9 @@ function remember(text, context) {
   if (!context.signal.aborted && formatAddress(address) !== location.pathname + location.search) context.go(address, { replace: true });
 }
 
-/**
- * Return what the server gives as overview; failed and silent runs from servers without one.
- * @param {Context} context
- * @returns {Promise<any>}
- */
-async function readOverview({ api, signal }) {
-  const [failed, silent, latest] = await Promise.all([
-    api.get("/runs", { state: "FAIL", limit: RECENT }, signal),
-    api.get("/runs", { silent: true, limit: RECENT }, signal),
-    api.get("/runs", { limit: RECENT }, signal),
-  ]);
-  return { failed: failed.runs, silent: silent.runs, latest: latest.runs, changes: [], isEmpty: latest.runs.length === 0 };
-}
-
-/** @param {Record<string, number> | undefined} given */
+/** @param {Record<string, number>} given */
 function counts(given) {
-  if (given === undefined) return null;
-  const parts = ["datasets", "jobs", "runs"].filter((name) => name in given).map((name) => `${formatNumber(given[name])} ${name}`);
+  const parts = ["datasets", "jobs", "runs"].map((name) => `${formatNumber(given[name])} ${name}`);
   return h("p", { class: "dim counts" }, parts.join(" · "));
 }
 
@@ -69,8 +55,9 @@ function attention(overview) {
     "div",
     { class: "columns" },
     section("Failed runs", runs(overview.failed, "No run has failed.")),
-    section("Silent runs", h("p", { class: "dim" }, "Not ended, and without an event for 24 hours."), runs(overview.silent, "None.")),
+    section("Changed jobs", changes(overview.changes)),
     section("Latest runs", runs(overview.latest, "None.")),
+    section("Silent runs", h("p", { class: "dim" }, "Not ended, and without an event for 24 hours."), runs(overview.silent, "None.")),
   );
 }
 
@@ -87,6 +74,18 @@ function runs(list, none) {
     timeElement(run.lastEventAt),
   ]);
   return table("Runs", ["Job", "State", "#Duration", "Last event"], rows);
+}
+
+/** @param {any[]} list */
+function changes(list) {
+  if (list.length === 0) return h("p", { class: "dim" }, "No job has changed.");
+  const rows = list.map((change) => [
+    nodeLink(["job", ...change.job], { withNamespace: false }),
+    reasonsList(change.reasons),
+    change.number > 1 && h("a", { href: pathTo("diff", { namespace: change.job[0], name: change.job[1], to: String(change.number) }) }, "difference"),
+    timeElement(change.from),
+  ]);
+  return table("Changed jobs", ["Job", "What changed", "Versions", "When"], rows);
 }
 
 const POST = `curl -X POST ${location.origin}/api/v1/lineage \\

@@ -86,5 +86,5 @@ function cell(name, row) {
   if ((name === "dataset" || name === "job") && "namespace" in row && value) return nodeLink([name, row.namespace, value]);
   if ((name === "run" || name === "last run") && value) return runLink(value);
   if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return timeElement(value) ?? formatTime(value);
-  return h("bdi", null, shortened(String(value ?? ""), 200));
+  return value === "" || value === null ? h("span", { class: "dim" }, "unknown") : h("bdi", null, shortened(String(value), 200));
 }

@@ -1,11 +1,12 @@
 // A run: its state, why it failed, what it read and wrote, its children on a line of time, its facets.
 
 import { pathTo } from "../address.js";
+import { GRAPH } from "../api.js";
 import { append, fill, h } from "../dom.js";
 import { appearanceOfRun, formatDuration, shortened } from "../format.js";
 import { errorText, facetList, measures, sql } from "../facets.js";
 import { flattened, timeline } from "../timeline.js";
-import { copyButton, cypherText, facts, heading, later, nameElement, nodeLink, quoted, runLink, runState, section, statuses, table, timeElement } from "../widgets.js";
+import { compactTable, copyButton, cypherText, facts, heading, later, nameElement, nodeLink, quoted, runLink, runState, section, statuses, timeElement } from "../widgets.js";
 
 /** @typedef {import("../types.d.ts").Address} Address */
 /** @typedef {import("../types.d.ts").Context} Context */
@@ -26,7 +27,7 @@ export async function show(root, address, context) {
   const run = await context.api.get(path, {}, context.signal);
   if (run.job) document.title = `${run.job[1]} ${appearanceOfRun(run.state, run.marks).text} | headwater`;
   append(root, content(run, context));
-  if (flattened(run).some((one) => OPEN.includes(one.run.state ?? ""))) follow(root, path, context);
+  if (flattened(run).some((one) => OPEN.includes(one.run.state ?? ""))) follow(root, path, run, context);
 }
 
 /**
@@ -39,7 +40,7 @@ function content(run, context) {
     head(run, context),
     section("Error", errorText(run.facets.run?.errorMessage, run.error)),
     section("Read", uses(run.reads, run.facets.inputs, "It read nothing, as far as is known.")),
-    section("Wrote", uses(run.writes, run.facets.outputs, "It wrote nothing, as far as is known.")),
+    section("Wrote", uses(run.writes.map(withoutMaker), run.facets.outputs, "It wrote nothing, as far as is known.")),
     run.children.length > 0 && section("Children", timeline(run, run.id), run.childrenCut && h("p", { class: "cut" }, "There are more children than are listed here.")),
     section("SQL", typeof query === "string" && sql(query)),
     section("Facets of the run", facetList(run.facets.run, SHOWN_ELSEWHERE)),
@@ -100,14 +101,22 @@ function uses(list, facets, none) {
     const numbers = [stated?.outputFacets?.outputStatistics, stated?.inputFacets?.inputStatistics, stated?.inputFacets?.dataQualityMetrics].flatMap(measures);
     return [nodeLink(["dataset", ...use.dataset]), numbers.join(" · "), versionText(use)];
   });
-  return table("Datasets", ["Dataset", "Size", "Version"], rows);
+  return compactTable("Datasets", ["Dataset", "Size", "Version"], rows);
 }
 
 /** @param {any} use */
 function versionText(use) {
   if (use.external) return h("bdi", { class: "mono" }, shortened(use.external, 60));
   if (use.madeBy) return ["written ", timeElement(use.at), " by ", runLink(use.madeBy)];
-  return h("span", { class: "dim" }, "written by an unknown run");
+  return use.isOwn ? null : h("span", { class: "dim" }, "written by an unknown run");
+}
+
+/**
+ * A run made what it wrote: only the storage's own name of the version says more.
+ * @param {any} use
+ */
+function withoutMaker(use) {
+  return { ...use, madeBy: undefined, isOwn: true };
 }
 
 /** @param {any} facets */
@@ -118,24 +127,29 @@ function datasetFacets(facets) {
 }
 
 /**
- * Show a run again whenever the state of it or of a child changes.
+ * Show a run again whenever its state or that of a run below it changes.
  * @param {HTMLElement} root
  * @param {string} path
+ * @param {any} run as it is shown
  * @param {Context} context
  */
-function follow(root, path, context) {
-  let isBusy = false;
-  context.api.stream(`${"/api/v1/graph"}${path}/events`, {}, { onEvent: () => void refresh() }, context.signal);
-  async function refresh() {
-    if (isBusy) return;
-    isBusy = true;
-    try {
-      const run = await context.api.get(path, {}, context.signal);
-      if (context.signal.aborted) return;
-      fill(root, content(run, context));
-      context.announce(`The run is ${appearanceOfRun(run.state, run.marks).text}.`);
-    } finally {
-      isBusy = false;
-    }
+function follow(root, path, run, context) {
+  let shown = statesOf(run);
+  context.api.stream(`${GRAPH}${path}/events`, (data) => void refresh(data.runs), context.signal);
+  /** @param {any[]} lines */
+  async function refresh(lines) {
+    // The first event has the states that are shown already.
+    if (lines.every((line) => shown.get(line.id) === line.state)) return;
+    for (const line of lines) shown.set(line.id, line.state);
+    const fresh = await context.api.get(path, {}, context.signal).catch(() => null);
+    if (fresh === null || context.signal.aborted) return;
+    shown = statesOf(fresh);
+    fill(root, content(fresh, context));
+    context.announce(`The run is ${appearanceOfRun(fresh.state, fresh.marks).text}.`);
   }
+}
+
+/** @param {any} run */
+function statesOf(run) {
+  return new Map(flattened(run).map((one) => [one.run.id, one.run.state]));
 }
