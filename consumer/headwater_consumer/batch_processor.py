@@ -28,6 +28,7 @@ from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted
 from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterSink, now
 from headwater_consumer.kafka.messages import Messages, Position
+from headwater_consumer.losses import Ranges, deleted_ranges, with_ranges
 from headwater_consumer.monitoring.health import Status
 from headwater_consumer.monitoring.lock_watch import HeldBy, reporting_lock_holder
 from headwater_consumer.monitoring.metrics import BatchSummary
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from headwater_consumer.horizon_split import Reasons
     from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Refused, SplitRun
     from headwater_graph.apply.merged import Portion
+    from headwater_graph.store.writer_node import Loss
 
 Result = TypeVar("Result")
 
@@ -127,13 +129,17 @@ def _by_progress(table: Any) -> Iterator[tuple[float, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that was read: its prepared rows, its query and number, and the seconds by phase so far."""
+    """A batch that was read: its prepared rows, its query and number, and the seconds by phase so far.
+
+    ``unread`` are its offsets without a message, if it is known that Spark may have skipped some.
+    """
 
     tagged: Tagged
     prepared: list[Portion]
     query_id: str
     batch_id: int
     seconds: dict[str, float]
+    unread: Ranges = ()
 
 
 class BatchProcessor:
@@ -168,6 +174,8 @@ class BatchProcessor:
         self._first_wait = first_wait
         self._offsets: dict[str, dict[int, int]] = {}
         self._topics: dict[str, str] = {}
+        self._losses: tuple[Loss, ...] = ()
+        self._first_offsets: Callable[[], tuple[str, Mapping[int, int]]] | None = None
         self.failure: BaseException | None = None
 
     def set_offsets(self, offsets: dict[str, dict[int, int]], topics: Mapping[str, str] | None = None) -> None:
@@ -177,6 +185,15 @@ class BatchProcessor:
         """
         self._offsets = _merged(self._offsets, offsets)
         self._topics = self._topics | dict(topics or {})
+
+    def record_losses(
+        self, losses: tuple[Loss, ...], first_offsets: Callable[[], tuple[str, Mapping[int, int]]]
+    ) -> None:
+        """Record, beside the earlier ``losses``, unread offsets of batches that Kafka has deleted.
+
+        ``first_offsets`` returns the topic and its log start offsets, and raises ServerUnavailable.
+        """
+        self._losses, self._first_offsets = losses, first_offsets
 
     def commit_offsets(self, position: BatchPosition) -> None:
         """Commit the offsets of a position between batches. Raises Draining if the consumer is stopping."""
@@ -231,7 +248,8 @@ class BatchProcessor:
         from headwater_graph.apply.batch_writer import BatchPosition
 
         self._offsets = _merged(self._offsets, batch.tagged.offsets())
-        position = BatchPosition(batch.query_id, batch.batch_id, self._offsets, self._topics)
+        losses = self._with_deleted(batch.unread)
+        position = BatchPosition(batch.query_id, batch.batch_id, self._offsets, self._topics, losses)
         again = self._read_again(batch.tagged.unread(), dead)
         with reporting_lock_holder(self._status, self._held_by):
             prepared = [*batch.prepared, *self._writer.prepare(again)]
@@ -241,7 +259,24 @@ class BatchProcessor:
             self._send_refused(report.refused, dead)
             if self._offsets and not report.committed:
                 self._patiently(lambda: self._writer.commit_offsets(position))
+        if losses:
+            self._status.lost(sum(loss.end - loss.begin for loss in losses))
         return report
+
+    def _with_deleted(self, unread: Ranges) -> tuple[Loss, ...]:
+        """Return the losses to record with a batch, and go on behind them; nothing if Kafka deleted none of its messages."""
+        if not unread or self._first_offsets is None:
+            return ()
+        topic, starts = self._patiently(self._first_offsets)
+        lost = deleted_ranges(unread, starts)
+        if not lost:
+            return ()
+        ranges = ", ".join(f"{topic}/{at} from {begin} to {end - 1} ({end - begin})" for at, begin, end in lost)
+        logger.error("messages are lost: Kafka deleted them before they were read: %s", ranges)
+        self._losses = with_ranges(topic, lost, self._losses, self._clock())
+        ends = {at: max(end, self._offsets.get(topic, {}).get(at, 0)) for at, _, end in sorted(lost)}
+        self._offsets = _merged(self._offsets, {topic: ends})
+        return self._losses
 
     def _read_again(self, positions: list[Position], dead: Counter[str]) -> list[MergedRow]:
         """Read the messages that the tasks left unread, once the registry answers."""

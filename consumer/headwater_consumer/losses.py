@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from headwater_avro.errors import HeadwaterError
 from headwater_consumer.recovery import Checkpoint, first_needed
 from headwater_graph.store.writer_node import CommittedOffsets, Loss
 
+if TYPE_CHECKING:
+    from headwater_consumer.partition import PartitionStatistics
+
 Lost: TypeAlias = dict[int, tuple[int, int]]
 """{partition: (first offset, offset after the last)} of a topic."""
+
+Ranges: TypeAlias = tuple[tuple[int, int, int], ...]
+"""(partition, first offset, offset after the last) of a topic."""
 
 RECORDED = 1_000
 """The number of losses that the graph records; the oldest are deleted first."""
@@ -52,5 +58,44 @@ def refusal(topic: str, lost: Lost) -> MessagesLost:
 
 def recorded(topic: str, lost: Lost, before: Iterable[Loss], now: datetime) -> tuple[Loss, ...]:
     """Return the losses to record in the graph: the earlier ones, then these."""
-    found = (Loss(topic, partition, begin, end, now.isoformat()) for partition, (begin, end) in sorted(lost.items()))
-    return (*before, *found)[-RECORDED:]
+    return with_ranges(topic, ((partition, *lost[partition]) for partition in sorted(lost)), before, now)
+
+
+def with_ranges(
+    topic: str, lost: Iterable[tuple[int, int, int]], before: Iterable[Loss], now: datetime
+) -> tuple[Loss, ...]:
+    """Return the losses to record in the graph: the earlier ones, then those of these ranges that are not among them."""
+    known = list(before)
+    places = {(loss.topic, loss.partition, loss.begin, loss.end) for loss in known}
+    found = (Loss(topic, *place, now.isoformat()) for place in lost if (topic, *place) not in places)
+    return (*known, *found)[-RECORDED:]
+
+
+def unread_ranges(planned: Mapping[int, tuple[int, int]], statistics: Iterable[PartitionStatistics]) -> Ranges:
+    """Return the offsets of a batch from which no task has read a message.
+
+    Transactions and compaction leave such offsets. Others had messages that Kafka deleted before they could be read, which
+    Spark skips unless ``fail_on_data_loss`` is set.
+    """
+    tasks = sorted(statistics, key=lambda task: task.first)
+    return tuple(found for at in sorted(planned) for found in _unread(at, *planned[at], tasks))
+
+
+def _unread(
+    partition: int, begin: int, end: int, tasks: Iterable[PartitionStatistics]
+) -> Iterator[tuple[int, int, int]]:
+    position = begin
+    for task in tasks:
+        if task.partition != partition:
+            continue
+        if task.first > position:
+            yield partition, position, task.first
+        yield from ((partition, *gap) for gap in task.gaps)
+        position = max(position, task.end)
+    if position < end:
+        yield partition, position, end
+
+
+def deleted_ranges(unread: Ranges, log_starts: Mapping[int, int]) -> Ranges:
+    """Return what of unread offsets is before the log start offsets of their partitions: these messages were deleted."""
+    return tuple((at, begin, min(end, log_starts[at])) for at, begin, end in unread if begin < log_starts.get(at, 0))

@@ -92,7 +92,8 @@ class Rejected(msgspec.Struct, frozen=True, gc=False):
 class PartitionStatistics(msgspec.Struct, frozen=True):
     """What a task has read from a partition: messages and bytes, offsets from ``first`` to before ``end``, CPU seconds.
 
-    ``is_partial``: the task stopped at its limit of bytes, and there may be more messages from ``end`` on.
+    ``is_partial``: the task stopped at its limit of bytes, and there may be more messages from ``end`` on. ``gaps`` are ranges
+    between ``first`` and ``end`` (begin, end) without a message, at most ``MOST_GAPS``, the largest.
     """
 
     topic: str
@@ -103,6 +104,31 @@ class PartitionStatistics(msgspec.Struct, frozen=True):
     end: int
     seconds: float
     is_partial: bool = False
+    gaps: tuple[tuple[int, int], ...] = ()
+
+
+MOST_GAPS = 100
+"""Transactions and compaction leave many small gaps; deletion leaves one or two large ones."""
+
+
+class _Counts(msgspec.Struct):
+    """What a task has read so far from a partition, in the order of the offsets."""
+
+    first: int
+    end: int
+    messages: int = 0
+    bytes: int = 0
+    gaps: list[tuple[int, int]] = msgspec.field(default_factory=list)
+
+    def add(self, offset: int, size: int) -> None:
+        self.messages += 1
+        self.bytes += size
+        if offset > self.end:
+            self.gaps.append((self.end, offset))
+            if len(self.gaps) > MOST_GAPS:
+                self.gaps.remove(min(self.gaps, key=lambda gap: gap[1] - gap[0]))
+        self.first = min(self.first, offset)
+        self.end = max(self.end, offset + 1)
 
 
 def tag_partition(
@@ -124,10 +150,13 @@ def _tagged(batches: Iterable[pa.RecordBatch], limits: PartitionLimits, schemas:
     started = time.thread_time()
     merger, carried, read, is_partial = MessageMerger(schemas, limits.decompression), 0, 0, False
     merged = merger.coalescer
-    counts: dict[tuple[str, int], list[int]] = {}
+    counts: dict[tuple[str, int], _Counts] = {}
     for message in messages_of(batches):
         size = len(message.value or b"")
-        _count(counts, message, size)
+        place = (message.topic, message.partition)
+        if place not in counts:
+            counts[place] = _Counts(message.offset, message.offset)
+        counts[place].add(message.offset, size)
         try:
             fault = merger.add(message)
         except ServerUnavailable:
@@ -144,8 +173,9 @@ def _tagged(batches: Iterable[pa.RecordBatch], limits: PartitionLimits, schemas:
             break
     yield from merged.rows()
     seconds = time.thread_time() - started
-    for (topic, partition), (messages, octets, first, end) in counts.items():
-        statistics = PartitionStatistics(topic, partition, messages, octets, first, end, seconds, is_partial)
+    for (topic, partition), read_of in counts.items():
+        counted = (read_of.messages, read_of.bytes, read_of.first, read_of.end, seconds, is_partial)
+        statistics = PartitionStatistics(topic, partition, *counted, tuple(read_of.gaps))
         yield (STATISTICS, b"", msgspec.msgpack.encode(statistics), b"")
 
 
@@ -229,17 +259,6 @@ def _headers(column: Any) -> Iterator[Headers]:
 def headers_of(message: Message) -> Sequence[tuple[str, bytes]]:
     """Return the headers that have a value; a null header says nothing about the form of the message."""
     return [(name, value) for name, value in message.headers if value is not None]
-
-
-def _count(counts: dict[tuple[str, int], list[int]], message: Message, size: int) -> None:
-    count = counts.get((message.topic, message.partition))
-    if count is None:
-        counts[message.topic, message.partition] = [1, size, message.offset, message.offset + 1]
-        return
-    count[0] += 1
-    count[1] += size
-    count[2] = min(count[2], message.offset)
-    count[3] = max(count[3], message.offset + 1)
 
 
 def dead_row(message: Message, fault: EventRejected, *, whole: bool) -> TaggedRow:

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 import uuid
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,17 @@ from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchPr
 from headwater_consumer.faults import StreamFailed, cause_of, end_of_java, is_of_spark
 from headwater_consumer.kafka.brokers import Client, first_offsets, partitions_of
 from headwater_consumer.kafka.messages import KafkaMessages
-from headwater_consumer.losses import lost_messages, refusal
+from headwater_consumer.losses import lost_messages, refusal, unread_ranges
 from headwater_consumer.monitoring.health import Status
 from headwater_consumer.monitoring.progress import ProgressLog
-from headwater_consumer.partition import READ_DDL, TAGGED_DDL, PartitionLimits, tag_partition, tag_partition_with
+from headwater_consumer.partition import (
+    READ_DDL,
+    TAGGED_DDL,
+    PartitionLimits,
+    PartitionStatistics,
+    tag_partition,
+    tag_partition_with,
+)
 from headwater_consumer.parts import Parts, Planned, share_of
 from headwater_consumer.recovery import Checkpoint, OffsetRanges, planned_ranges, portions
 from headwater_consumer.starting import SameTopic, Start, find_start
@@ -193,6 +201,7 @@ class Stream:
         self._begin = start.offsets
         self._processor.set_offsets(committed.offsets, committed.topics)
         self._status.lost(sum(loss.end - loss.begin for loss in committed.losses))
+        self._processor.record_losses(committed.losses, lambda: (topic, first_offsets(self._kafka, topic)))
 
     def _check_topic(self) -> None:
         """Raise ConfigError if the topic was created again since the consumer started."""
@@ -211,7 +220,7 @@ class Stream:
             # Only the last part completes the batch.
             batch_id = known.batch if number == len(parts) else known.batch - 1
             try:
-                for batch in self._parts.read(self._portion(part, batch_id, known.query)):
+                for batch in self._read(self._portion(part, batch_id, known.query)):
                     self._processor.write(batch)
             except Draining:
                 return
@@ -229,7 +238,18 @@ class Stream:
 
     def _parts_of_batch(self, frame: Any, batch_id: int) -> Iterator[Batch]:
         ranges = partial(planned_ranges, self._spark, self._checkpoint, self._settings.kafka_topic, batch_id)
-        return self._parts.read(Planned(frame, batch_id, ranges))
+        return self._read(Planned(frame, batch_id, ranges))
+
+    def _read(self, planned: Planned) -> Iterator[Batch]:
+        """Yield the parts of a batch; the last one has the offsets that Spark may have skipped, if that is allowed."""
+        if self._settings.fail_on_data_loss:
+            yield from self._parts.read(planned)
+            return
+        ranges, tasks = planned.ranges(), list[PartitionStatistics]()
+        for part in self._parts.read(planned):
+            tasks += part.tagged.statistics
+            is_last = part.batch_id == planned.batch_id
+            yield replace(part, unread=unread_ranges(ranges, tasks)) if is_last else part
 
     def _run_once(self, available_now: bool) -> bool:
         """Run the query to its end; return whether the work is complete."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -10,13 +14,25 @@ from headwater_avro.errors import ConfigError
 from headwater_consumer.faults import cause_of
 from headwater_consumer.kafka.brokers import NO_TOPIC_ID, end_offsets, first_offsets, topic_id_of
 from headwater_consumer.kafka.messages import KafkaMessages
-from headwater_consumer.losses import RECORDED, described, lost_messages, recorded, refusal
+from headwater_consumer.losses import (
+    RECORDED,
+    deleted_ranges,
+    described,
+    lost_messages,
+    recorded,
+    refusal,
+    unread_ranges,
+    with_ranges,
+)
+from headwater_consumer.partition import PartitionStatistics
 from headwater_consumer.recovery import Checkpoint
 from headwater_consumer.starting import SameTopic, is_another
 from headwater_graph.apply.batch_writer import BatchPosition
+from headwater_graph.apply.merged import Portion
+from headwater_graph.rules.coalesce import MergedRow
 from headwater_graph.store.writer_node import CommittedOffsets, Loss, losses_in
 
-from .kafka_room import Room, run_event
+from .kafka_room import CollectingWriter, Room, run_event
 from .topics import create_again, delete_messages
 
 TOPIC = "t"
@@ -86,6 +102,24 @@ def test_the_graph_records_losses_and_deletes_the_oldest_of_too_many() -> None:
     assert losses_in(statement.rows[0]["losses"]) == first
 
 
+def task(partition: int, first: int, end: int, *gaps: tuple[int, int]) -> PartitionStatistics:
+    return PartitionStatistics(TOPIC, partition, 1, 1, first, end, 0.0, gaps=gaps)
+
+
+def test_offsets_of_a_batch_that_no_task_has_read_are_before_between_and_after_its_messages() -> None:
+    planned = {0: (5, 30), 1: (0, 4), 2: (7, 9)}
+    tasks = [task(0, 20, 28), task(0, 8, 20, (10, 12)), task(2, 7, 9)]
+    unread = unread_ranges(planned, tasks)
+    assert unread == ((0, 5, 8), (0, 10, 12), (0, 28, 30), (1, 0, 4))
+    assert deleted_ranges(unread, {0: 0, 1: 0, 2: 9}) == ()
+    assert deleted_ranges(unread, {0: 11, 1: 9}) == ((0, 5, 8), (0, 10, 11), (1, 0, 4))
+
+
+def test_a_loss_that_is_found_again_is_recorded_once() -> None:
+    once = with_ranges(TOPIC, [(0, 5, 8)], (), WHEN)
+    assert with_ranges(TOPIC, [(0, 5, 8), (1, 0, 2)], once, WHEN) == (*once, Loss(TOPIC, 1, 0, 2, WHEN.isoformat()))
+
+
 def test_topic_ids_differ_only_if_both_are_known() -> None:
     assert is_another("a", "b")
     assert not any(is_another(*ids) for ids in (("a", "a"), ("", "b"), ("a", ""), ("", "")))
@@ -130,3 +164,75 @@ def test_offsets_without_a_message_are_not_lost(room: Room) -> None:
     room.send([run_event("three")], partition=0)
     room.consume()
     assert room.writer.runs == {"one", "two", "three"}
+
+
+class GateWriter(CollectingWriter):
+    """A graph that lets a test act between the reading of a batch with the run ``gate`` and the planning of the next."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        super().__init__()
+        self._act = act
+
+    def prepare(self, rows: Iterable[MergedRow]) -> list[Portion]:
+        listed = list(rows)
+        if any(row[1] == b"gate" for row in listed):
+            self._act()
+        return super().prepare(listed)
+
+
+def consumed_until(room: Room, holds: Callable[[], bool], **flags: Any) -> None:
+    """Run the stream, which does not end by itself, until something holds."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            stream.run(available_now=False)
+        except BaseException as fault:  # noqa: BLE001 - raised below, in the thread of the test
+            failures.append(fault)
+
+    stream = room.stream(**flags)
+    stream.catch_up(room.writer.committed_offsets(), KafkaMessages(room.topic, room.client))
+    thread = threading.Thread(target=run)
+    thread.start()
+    give_up = time.monotonic() + 120
+    while not holds() and thread.is_alive() and time.monotonic() < give_up:
+        time.sleep(0.05)
+    room.stop.set()
+    thread.join(120)
+    room.stop.clear()
+    assert not failures, failures
+    assert holds()
+
+
+@pytest.mark.end_to_end
+def test_messages_that_kafka_deletes_while_the_consumer_runs_are_recorded(room: Room) -> None:
+    """Of partition 1 the first of its new messages, of partition 2 all, of partition 3 none."""
+
+    def send_and_delete() -> None:
+        room.send([run_event(f"r{n}") for n in range(10)], partition=1)
+        room.send([run_event(f"deleted{n}") for n in range(5)], partition=2)
+        room.send_in_transactions([[run_event("t0")], [run_event("t1")]], partition=3)
+        delete_messages(room.client, room.topic, {1: 6, 2: -1})
+
+    room.writer = GateWriter(send_and_delete)
+    room.send([run_event("gate")], partition=0)
+    there = {"gate", "t0", "t1", "r6", "r7", "r8", "r9"}
+    expected = [(1, 0, 6), (2, 0, 5)]
+
+    def is_recorded() -> bool:
+        marks = [mark for mark in room.writer.marks if mark.losses]
+        return bool(marks) and room.writer.runs == there
+
+    consumed_until(room, is_recorded, fail_on_data_loss=False)
+    (mark,) = [mark for mark in room.writer.marks if mark.losses]
+    assert [(loss.partition, loss.begin, loss.end) for loss in mark.losses] == expected
+    assert {loss.topic for loss in mark.losses} == {room.topic}
+    offsets = room.writer.marks[-1].offsets[room.topic]
+    assert {partition: offsets[partition] for partition in range(3)} == {0: 1, 1: 10, 2: 5}
+    assert room.status.state.lost == 11
+
+    # The next start finds nothing more, whether or not losses stop it.
+    room.send([run_event("last")], partition=2)
+    room.consume()
+    assert room.writer.runs == {*there, "last"}
+    assert [mark for mark in room.writer.marks if mark.losses] == [mark]

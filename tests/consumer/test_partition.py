@@ -19,6 +19,7 @@ from headwater_consumer.horizon_split import part
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import (
     DEAD,
+    MOST_GAPS,
     STATISTICS,
     TAGGED,
     PartitionLimits,
@@ -161,6 +162,15 @@ def test_statistics_count_messages_bytes_and_offsets_of_each_partition() -> None
     }
     assert (tallies[1].messages, tallies[1].bytes, tallies[1].first, tallies[1].end) == (2, 4, 7, 10)
     assert (tallies[2].messages, tallies[2].bytes, tallies[2].first, tallies[2].end) == (1, 2, 3, 4)
+    assert (tallies[1].gaps, tallies[2].gaps) == (((8, 9),), ())
+
+
+def test_statistics_contain_the_largest_gaps_between_messages() -> None:
+    small = [message(offset, b"{}") for offset in range(0, 6 * MOST_GAPS, 3)]
+    rows = tagged([*small, message(10_000, b"{}"), message(10_002, b"{}")])
+    (tally,) = (msgspec.msgpack.decode(row[2], type=PartitionStatistics) for row in of_kind(rows, STATISTICS))
+    assert len(tally.gaps) == MOST_GAPS
+    assert max(tally.gaps, key=lambda gap: gap[1] - gap[0]) == (6 * MOST_GAPS - 2, 10_000)
 
 
 def test_no_messages_give_no_rows() -> None:
