@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,9 @@ from ..feeding import dumped, feed
 from ..laws.model import dump
 from ..servers import Servers
 from ..store.empty import emptied, opened
-from .environments import environment, run, spooled, through_kafka
+from .dag_runs import INSTANT, run_dag
+from .environments import spooled, through_kafka
 
-HERE = Path(__file__).parent
-PLUGIN = "from headwater.operators.airflow.plugin import HeadwaterPlugin\n"
 pytestmark = pytest.mark.timeout(900)
 
 
@@ -52,7 +50,6 @@ def ways(*names: str) -> list[str]:
     return [name for name in names or WAYS if WAYS[name][0] in SELECTED]
 
 
-INSTANT = datetime(2026, 5, 1, tzinfo=UTC)
 WORKFLOW = workflow_run_id(namespace="team", workflow="four_tasks", clear_number=0, instant=INSTANT)
 # job -> for each of its runs: try number, map index, state, inputs, outputs
 EXPECTED: dict[str, list[tuple[int, int, str, list[str], list[str]]]] = {
@@ -99,26 +96,10 @@ class Airflow:
 def airflow(way: str, dag: str, folder: Path) -> Airflow:
     """Run a DAG in an Airflow of its own, and read back what its events became."""
     version, environ = WAYS[way]
-    program = str(environment(HERE / f"airflow-{version}.txt") / "airflow")
-    (folder / "plugins").mkdir(parents=True)
-    (folder / "plugins" / "lineage.py").write_text(PLUGIN)
-    whole = {
-        "AIRFLOW_HOME": str(folder),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(HERE / "dags"),
-        "AIRFLOW__CORE__PLUGINS_FOLDER": str(folder / "plugins"),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-        "AIRFLOW__OPENLINEAGE__NAMESPACE": "team",
-        "AIRFLOW_CONN_SHOP": json.dumps({"conn_type": "sqlite", "host": str(folder / "shop.db")}),
-        "HEADWATER_EMITTER_SPOOL_DIR": str(folder / "spool"),
-        "TEST_FOLDER": "/shop",
-        **environ,
-    }
-    migrated = run([program, "db", "migrate"], whole, cwd=folder)
-    assert migrated.returncode == 0, migrated.stderr[-3000:]
-    done = run([program, "dags", "test", dag, INSTANT.date().isoformat()], whole, cwd=folder)
+    log = run_dag(version, dag, folder, environ)
     messages = spooled(folder / "spool")
     graph = [json.loads(line) for line in dump(messages).splitlines()]
-    return Airflow(way, done.stdout + done.stderr, messages, graph)
+    return Airflow(way, log, messages, graph)
 
 
 @pytest.fixture(scope="module", params=ways())

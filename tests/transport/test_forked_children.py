@@ -93,6 +93,14 @@ def test_six_children_of_a_parent_that_never_emits(servers: Servers, topic: str,
     assert segments(spool_dir, PENDING) == []
 
 
+def test_a_child_that_leaves_the_spool_to_others_delivers_its_own(
+    servers: Servers, topic: str, spool_dir: Path
+) -> None:
+    environ = provider(spool_dir, servers.kafka_bootstrap_servers, topic, fork_wait=20, replay="false")
+    assert run(f"emit_in_child({RUNS[0]!r})", environ, FORKS).code == 0
+    assert run_states(servers, topic) == {(RUNS[0], "START")}
+
+
 def test_a_worker_that_forks_a_task_process_for_each_task(servers: Servers, topic: str, spool_dir: Path) -> None:
     # As Celery's: the worker lives on, its task processes fork the children that emit.
     program = f"""

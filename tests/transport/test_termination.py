@@ -374,7 +374,7 @@ def test_killed_while_kafka_is_away_loses_only_the_last_moments(
     with start(program, environment(spool_dir, proxy.address, topic, spool_after=0.5)) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        assert eventually(lambda: sum(path.stat().st_size for path in spool_dir.glob("*.spool")) > 100 * 100)
+        assert eventually(lambda: sum(path.read_bytes().count(b'"runId"') for path in spool_dir.glob("*.spool")) == 100)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
     assert sorted(spooled_run_ids(spool_dir)) == sorted(f"r{n}" for n in range(100))

@@ -137,9 +137,9 @@ class Lifecycle:
         return self._sender.journal
 
     @property
-    def may_hand_over(self) -> bool:
-        """Return whether another process may send what this one, a forked child, leaves on disk."""
-        return self._is_forked and self._has_spool and self.config.replay and self.config.names_servers
+    def is_in_forked_child(self) -> bool:
+        """Return whether this is a forked child whose events on disk can be sent."""
+        return self._is_forked and self._has_spool and self.config.names_servers
 
     def note_left_events(self) -> None:
         """Note that events are on disk that this process does not send any more."""
@@ -150,7 +150,8 @@ class Lifecycle:
         limit = 0.0 if spool_sender.waits_for_kafka(self.config) else self.config.fork_wait
         remaining = max(0.0, begun + limit - time.monotonic())
         delivered = not self.has_journal or self._sender.flush(remaining)
-        if not delivered or self._has_left_events or self._finds_abandoned_events():
+        has_left_events = self._has_left_events or not delivered
+        if self.config.replay and (has_left_events or self._finds_abandoned_events()):
             spool_sender.start(self.config)
 
     def _finds_abandoned_events(self) -> bool:
@@ -216,7 +217,7 @@ def _close(lifecycles: list[Lifecycle]) -> None:
 def _deliver_or_hand_over() -> None:
     begun = time.monotonic()
     for lifecycle in list(_lifecycles):
-        if lifecycle.may_hand_over:
+        if lifecycle.is_in_forked_child:
             try:
                 lifecycle.deliver_or_hand_over(begun)
             except Exception:  # the process ends, whatever happens to its lineage; the events are on disk
