@@ -50,6 +50,9 @@ class FakeCatalog:
         made = {at: commit for at, commit in self.commits.get(table.location, {}).items() if first <= at <= last}
         return made[max(made)] if made else None
 
+    def written_partitions(self, location: str, depth: int, first: int, last: int) -> tuple[str, ...]:
+        return ()
+
     def parse(self, sql: str) -> Plan | None:
         return self.parsed.get(sql)
 

@@ -191,7 +191,8 @@ def test_an_action_that_only_reads_has_inputs() -> None:
 
 def test_a_query_over_no_dataset_emits_no_event() -> None:
     app, events = application()
-    app.execution_started(started(0, plan(node("Range", (), ((1, "id"),)))))
+    numbers = {**node("", (), ((1, "id"),)), "class": "org.apache.spark.sql.catalyst.plans.logical.Range"}
+    app.execution_started(started(0, plan(numbers)))
     app.execution_ended(ExecutionEnded(0, 2))
     assert events == []
 
@@ -308,3 +309,39 @@ def test_a_scan_s_counters_are_its_input_s() -> None:
     app.execution_ended(ExecutionEnded(0, 2, None, [scan]))
     statistics = events[1]["inputs"][0]["inputFacets"]["inputStatistics"]
     assert (statistics["rowCount"], statistics["size"], statistics["fileCount"]) == (7, 70, 2)
+
+
+def test_runs_without_an_end_are_aborted_with_the_application() -> None:
+    app, events = application()
+    app.execution_started(started(0, WRITE))
+    app.streams.started(stream())
+    rdds = (HadoopRDD("org.apache.spark.rdd.HadoopRDD", 1, paths=("file:/in/r.txt",)),)
+    app.job_started(JobStarted(1000, ActiveJob(4, Stage(9, rdds), "x", None, (9,), "Hadoop")))
+    app.end(3000, ("the program was ended by SIGTERM", None))
+    assert [event["eventType"] for event in events] == ["START", "START", "START", "ABORT", "ABORT", "ABORT", "FAIL"]
+    assert [event["run"]["runId"] for event in events[3:5]] == [event["run"]["runId"] for event in events[:2]]
+    assert all("SIGTERM" in event["run"]["facets"]["errorMessage"]["message"] for event in events[3:])
+
+
+def test_an_action_without_datasets_is_a_run_only_if_it_fails() -> None:
+    app, events = application()
+    numbers = {**node("", (), ((1, "id"),)), "class": "org.apache.spark.sql.catalyst.plans.logical.Range"}
+    for number, error in enumerate((None, ("boom", None))):
+        app.execution_started(started(number, plan(numbers), command="Range"))
+        app.execution_ended(ExecutionEnded(number, 2000, error))
+        app.job_started(JobStarted(1000, ActiveJob(number, Stage(9), "collect", None, (9,), "Parallel")))
+        app.rdd_jobs.ended(JobEnded(number, 2000, error))
+    assert kinds(events) == ["START my_app.range", "FAIL my_app.range", "START my_app.parallel", "FAIL my_app.parallel"]
+
+
+def test_a_streaming_query_counts_its_batches_and_stages() -> None:
+    app, events = application()
+    app.streams.started(stream())
+    for batch in range(2):
+        app.job_started(JobStarted(1000, ActiveJob(batch, Stage(batch), stage_ids=(batch,)), batch, "run-1"))
+        app.stage_ended(StageInfo(batch, 1, 5, 50, 4, 40))
+        app.streams.progressed(StreamProgressed("run-1", 2000, 5, None))
+    app.streams.ended(StreamEnded("run-1", 3000))
+    read = events[-1]["inputs"][0]["inputFacets"]["inputStatistics"]
+    written = events[-1]["outputs"][0]["outputFacets"]["outputStatistics"]
+    assert (read["rowCount"], read["size"], written["rowCount"], written["size"]) == (10, 100, 8, 80)

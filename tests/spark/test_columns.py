@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from headwater.spark.plan.model import Plan
@@ -131,7 +132,7 @@ def test_distinct_groups_by_every_column_but_not_over_a_union() -> None:
 def test_deduplication_keeps_the_first_of_the_other_columns() -> None:
     assert edges(lineage_of(passing("Deduplicate", keys=[A]))) == {
         "a": {"a IDENTITY"},
-        "b": {"b AGGREGATION"},
+        "b": {"b IDENTITY"},
         "*": {"a GROUP_BY"},
     }
 
@@ -282,4 +283,52 @@ def test_a_generator_gives_what_it_was_given_to_all_its_columns() -> None:
         node("Generate", (2,), ((8, "place"), (9, "x")), generator=call("PosExplode", A), generatorOutput=generated),
         SOURCE,
     )
-    assert edges(lineage_of(made)) == {"place": {"a TRANSFORMATION"}, "x": {"a TRANSFORMATION"}, "*": set()}
+    assert edges(lineage_of(made)) == {"place": {"a TRANSFORMATION"}, "x": {"a TRANSFORMATION"}, "*": {"a FILTER"}}
+
+
+def merged(instruction: Raw) -> dict[str, set[str]]:
+    """Column lineage of a MERGE, as the analyser rewrites it for V2 tables, with one matched instruction."""
+    rows = node("MergeRows", (2,), ((8, "a"), (9, "b")), matchedInstructions=[instruction])
+    return edges(lineage_of(plan(insert(1), rows, SOURCE)))
+
+
+def test_the_conditions_of_a_merge_select_values_and_filter_deleted_rows() -> None:
+    condition = call("EqualTo", B, literal("D"))
+    assert merged(call("Discard", condition)) == {"a": set(), "b": set(), "*": {"b FILTER"}}
+    assert merged(call("Update", condition, literal("0"), B)) == {
+        "a": {"b CONDITIONAL"},
+        "b": {"b IDENTITY"},
+        "*": set(),
+    }
+
+
+def test_a_generator_with_a_row_for_each_input_does_not_filter() -> None:
+    for generator, fields in (
+        (call("Explode", A), {"outer": True}),
+        (call("Explode", call("CreateArray", A)), {}),
+        (call("Stack", literal("1"), A), {}),
+    ):
+        generated = node(
+            "Generate", (2,), ((9, "x"),), generator=generator, generatorOutput=[attribute("x", 9)], **fields
+        )
+        assert edges(lineage_of(plan(insert(1), generated, SOURCE)))["*"] == set()
+
+
+def test_columns_that_were_not_read_are_left_out() -> None:
+    kept = node("Project", (2,), ((1, "a"), (9, "x"), (8, "y")), projectList=[A, alias(attribute("z", 7), "y", 8)])
+    whole = plan(insert(1), kept, SOURCE)
+    result = lineage_of(Plan(whole.nodes, limit="size"))
+    assert edges(result) == {"a": {"a IDENTITY"}, "*": set()}
+    assert result.missing == "the plan is above a limit of size: no lineage of 2 columns"
+
+
+def test_a_partial_projection_passes_the_other_columns_on() -> None:
+    raw = node("Project", (3,), (), projectList=[alias(call("Add", A, B), "c", 3)])
+    top = node("Project", (2,), ((3, "c"), (2, "b")), projectList=[attribute("c", 3), B])
+    made = plan(insert(1), top, raw, SOURCE)
+    partial = Plan(tuple(msgspec.structs.replace(n, partial=n.index == 2) if n else n for n in made.nodes))
+    assert edges(lineage_of(partial)) == {
+        "c": {"a TRANSFORMATION", "b TRANSFORMATION"},
+        "b": {"b IDENTITY"},
+        "*": set(),
+    }

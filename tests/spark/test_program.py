@@ -94,22 +94,99 @@ def test_a_program_that_calls_os_exit_emits_all_events(tmp_path: Path) -> None:
     assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "COMPLETE", "COMPLETE"]
 
 
-def test_a_program_ended_by_sigterm_emits_its_events(tmp_path: Path) -> None:
-    program = SESSION + WRITE + 'open("ready", "w").close()\nimport time\ntime.sleep(120)\n'
-    run, environ = command(tmp_path, program)
+def terminated(folder: Path, program: str) -> Outcome:
+    """Run a program, and end it by SIGTERM once it has written the file ``ready``."""
+    run, environ = command(folder, program)
     with subprocess.Popen(
-        run, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        run, cwd=folder, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         deadline = time.monotonic() + 200
-        while not (tmp_path / "ready").exists():
+        while not (folder / "ready").exists():
             assert time.monotonic() < deadline
             assert process.poll() is None
             time.sleep(0.1)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
-    done = Outcome(process.returncode, out, err, tmp_path)
+    return Outcome(process.returncode, out, err, folder)
+
+
+def test_a_program_ended_by_sigterm_emits_its_events(tmp_path: Path) -> None:
+    done = terminated(tmp_path, SESSION + WRITE + 'open("ready", "w").close()\nimport time\ntime.sleep(120)\n')
     assert done.code == -signal.SIGTERM
     assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "COMPLETE", "FAIL"]
+
+
+def test_a_write_that_sigterm_interrupts_is_aborted(tmp_path: Path) -> None:
+    program = """
+        from pyspark.sql.functions import udf
+        def slow(value):
+            open("ready", "w").close()
+            import time
+            time.sleep(120)
+            return value
+        spark.range(3).select(udf(slow, "long")("id").alias("x")).write.parquet("out")
+    """
+    done = terminated(tmp_path, SESSION + textwrap.dedent(program))
+    assert done.code == -signal.SIGTERM
+    assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "ABORT", "FAIL"]
+    assert done.events[2]["outputs"][0]["name"] == str(tmp_path / "out")
+    assert "SIGTERM" in done.events[2]["run"]["facets"]["errorMessage"]["message"]
+
+
+def test_the_end_waits_for_writes_in_threads(tmp_path: Path) -> None:
+    program = """
+        import threading, time
+        from concurrent.futures import ThreadPoolExecutor
+        def later():
+            threading.main_thread().join()
+            spark.range(3).write.parquet("late")
+        threading.Thread(target=later).start()
+        pool = ThreadPoolExecutor(1)  # its idle worker ends with the interpreter only
+        pool.submit(spark.range(3).write.parquet, "pooled").result()
+        sys.exit(3)
+    """
+    done = instrumented(tmp_path, SESSION + textwrap.dedent(program))
+    assert done.code == 3
+    ends = [event for event in done.events if event["eventType"] in {"COMPLETE", "FAIL"}]
+    written = [dataset["name"] for event in ends for dataset in event["outputs"]]
+    assert written == [str(tmp_path / "pooled"), str(tmp_path / "late")]
+    assert (ends[-1]["job"]["name"], ends[-1]["eventType"]) == ("job", "FAIL")
+    assert "3" in ends[-1]["run"]["facets"]["errorMessage"]["message"]
+
+
+def test_a_query_that_streams_at_the_end_is_aborted(tmp_path: Path) -> None:
+    program = """
+        spark.range(3).write.parquet("in")
+        stream = spark.readStream.schema("id long").parquet("in").writeStream.format("parquet")
+        query = stream.option("checkpointLocation", "check").start("streamed")
+        query.processAllAvailable()
+    """
+    done = instrumented(tmp_path, SESSION + textwrap.dedent(program))
+    (end,) = [event for event in done.events if event["eventType"] == "ABORT"]
+    assert [dataset["name"] for dataset in end["outputs"]] == [str(tmp_path / "streamed")]
+    assert done.kinds[-1] == "COMPLETE job"
+
+
+def test_an_action_that_fails_is_a_run_even_without_datasets(tmp_path: Path) -> None:
+    program = """
+        for fail in (
+            lambda: spark.range(1).selectExpr("raise_error('on purpose')").collect(),
+            lambda: spark.sparkContext.parallelize([1]).map(lambda value: value / 0).collect(),
+        ):
+            try:
+                fail()
+            except Exception:
+                pass
+        spark.range(3).collect()
+        spark.sparkContext.parallelize([1]).count()
+    """
+    done = instrumented(tmp_path, SESSION + textwrap.dedent(program))
+    assert [kind.split(" ")[0] for kind in done.kinds] == ["START", "START", "FAIL", "START", "FAIL", "COMPLETE"]
+    errors = [
+        event["run"]["facets"]["errorMessage"]["message"] for event in done.events if event["eventType"] == "FAIL"
+    ]
+    assert "on purpose" in errors[0]
+    assert "ZeroDivisionError" in errors[1]
 
 
 def test_a_fault_in_any_stage_of_the_emitter_does_not_affect_the_job(tmp_path: Path) -> None:
@@ -171,5 +248,7 @@ def test_a_plan_above_the_limits_has_inputs_and_outputs(tmp_path: Path) -> None:
     assert [dataset["name"] for dataset in end["inputs"]] == [str(tmp_path / "a"), str(tmp_path / "b")]
     (output,) = end["outputs"]
     assert len(output["facets"]["schema"]["fields"]) == 100
-    assert "columnLineage" not in output["facets"]
+    columns = output["facets"]["columnLineage"]["fields"]
+    assert 0 < len(columns) < 100
+    assert [source["name"] for source in columns["c0"]["inputFields"]] == [str(tmp_path / "a")]
     assert "above a limit of size" in end["run"]["facets"]["headwater_incomplete"]["reason"]

@@ -11,7 +11,7 @@ from headwater.spark.extension.builtin import LARGEST_PLAN, BuiltInFactory, Logi
 from headwater.spark.plan.model import Plan
 from headwater.spark.runs.settings import Settings
 
-from .plans import FakeCatalog, Raw, attribute, edges, files, insert, lineage_of, node, plan, readers
+from .plans import FakeCatalog, Raw, attribute, call, edges, files, insert, lineage_of, literal, node, plan, readers
 
 TABLE = {"$": "table", "table": "Big", "database": None}
 IDENTIFIER = {"namespace": ["db"], "name": "t"}
@@ -50,7 +50,8 @@ def test_a_write_without_an_output_has_inputs() -> None:
 
 
 def test_a_command_without_a_query_reads_nothing() -> None:
-    made = plan({**node("AnalyzeTableCommand", (1,)), "command": True}, files("/in/x", (1, "a")))
+    kind = "org.apache.spark.sql.execution.command.AnalyzeTableCommand"
+    made = plan({**node("", (1,)), "class": kind, "command": True}, files("/in/x", (1, "a")))
     assert not lineage_of(made)
 
 
@@ -149,9 +150,9 @@ def test_jobs_are_named_as_the_official_integration_names_them() -> None:
     assert lineage_of(v2("AddColumns", "ResolvedTable"), readers(Iceberg())).suffix == "db_t"
     assert lineage_of(v2("DropTable"), readers(Iceberg())).suffix == ""
     storage = {"of": {"locationUri": "file:/out/folder"}}
-    for command, suffix in (("InsertIntoDataSourceDirCommand", ""), ("InsertIntoHiveDirCommand", "out_folder")):
+    for command in ("InsertIntoDataSourceDirCommand", "InsertIntoHiveDirCommand"):
         made = plan({**node(command, (1,), storage=storage), "command": True}, files("/in/x", (1, "a")))
-        assert lineage_of(made).suffix == suffix
+        assert lineage_of(made).suffix == "out_folder"
 
 
 def test_coalesced_partitions_preserve_their_order_and_shuffled_ones_do_not() -> None:
@@ -198,3 +199,30 @@ def test_the_plan_is_emitted_once_and_only_if_enabled_and_within_the_limit() -> 
     key = "spark.openlineage.facets.spark.logicalPlan.disabled"
     assert [Settings.of({key: v}, {}, "a", "4").plans for v in ("false", "true")] == [True, False]
     assert list(BuiltInFactory(FakeCatalog()).create_run_facet_builders()) == []
+
+
+def test_a_write_that_replaces_a_part_names_it() -> None:
+    def replaced(**fields: Any) -> Any:
+        (output,) = lineage_of(plan(insert(1, **fields), files("/in/x", (1, "a")))).outputs
+        return output.run_facets.get("subset", {}).get("outputCondition")
+
+    assert replaced() is None
+    one = {"type": "partition", "partitions": [{"dimensions": {"day": "x"}}]}
+    assert replaced(staticPartitions={"day": "x"}) == one
+
+    def overwritten(condition: Raw) -> Any:
+        table = {"properties": {"location": "/ice/db/t"}}
+        relation = node("DataSourceV2Relation", (), ((1, "a"),), table=table, catalog=ICEBERG, identifier=IDENTIFIER)
+        fields = {"table": {"$plan": 1}, "deleteExpr": condition}
+        command = {**node("OverwriteByExpression", (2,), **fields), "command": True}
+        (output,) = lineage_of(plan(command, relation, files("/in/x", (2, "a"))), readers(Iceberg())).outputs
+        return output.run_facets.get("subset", {}).get("outputCondition")
+
+    field, value = {"type": "field", "field": "a"}, {"type": "literal", "value": "7"}
+    compare = {"type": "compare", "left": field, "right": value, "comparison": "EQUAL"}
+    equal = call("EqualTo", attribute("a", 1), call("Cast", literal("7")))
+    assert overwritten(equal) == compare
+    both = {"type": "binary", "left": compare, "right": {**compare, "comparison": "LESS_THAN"}, "operator": "AND"}
+    assert overwritten(call("And", equal, call("LessThan", attribute("a", 1), literal("7")))) == both
+    assert overwritten(call("And", equal, call("Like", attribute("a", 1), literal("7")))) is None
+    assert overwritten(literal("true")) is None

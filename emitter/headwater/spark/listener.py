@@ -133,14 +133,14 @@ class Listener:
         return (str(message.get()), None) if message.isDefined() and message.get() else None
 
     def job_start(self, clock: int, event: Any, active: Any) -> None:
-        """Process the start of a job; only builders of libraries need the jobs of SQL executions."""
-        if active is None and self.application.readers.extensions.own_only:
+        """Process the start of a job; only builders of libraries and streaming queries need the jobs of SQL executions."""
+        application = self.application
+        if active is None and application.readers.extensions.own_only and not application.streams.any():
             return
         job = self.driver.job(event, active)
         execution = job.get("execution")
-        self.application.job_started(
-            JobStarted(int(event.time()), _active_job(job), None if execution is None else int(execution))
-        )
+        number = None if execution is None else int(execution)
+        application.job_started(JobStarted(int(event.time()), _active_job(job), number, str(job.get("group") or "")))
 
     def job_end(self, clock: int, event: Any, failure: Any) -> None:
         """Process the end of a job."""
@@ -149,8 +149,9 @@ class Listener:
             self.application.rdd_jobs.ended(JobEnded(int(event.jobId()), int(event.time()), error))
 
     def stage_end(self, clock: int, event: Any, extra: Any) -> None:
-        """Process the end of a stage; its metrics are read only if an RDD job or a library needs them."""
-        if self.application.rdd_jobs.any() or not self.application.readers.extensions.own_only:
+        """Process the end of a stage; its metrics are read only if something needs them."""
+        needed = self.application.rdd_jobs.any() or self.application.streams.any()
+        if needed or not self.application.readers.extensions.own_only:
             self.application.stage_ended(_stage_info(self.driver.stage(event.stageInfo())))
 
     def stream_start(self, clock: int, event: Any, query: Any) -> None:
@@ -165,7 +166,11 @@ class Listener:
 
     def stream_progress(self, clock: int, event: Any, extra: Any) -> None:
         """Process the end of a micro-batch."""
-        self.application.streams.progressed(StreamProgressed(str(event.progress().runId().toString()), clock))
+        progress = event.progress()
+        rows = int(progress.sink().numOutputRows())
+        written = rows if rows >= 0 else None
+        run = str(progress.runId().toString())
+        self.application.streams.progressed(StreamProgressed(run, clock, int(progress.numInputRows()), written))
 
     def stream_end(self, clock: int, event: Any, extra: Any) -> None:
         """Process the end of a streaming query."""

@@ -7,6 +7,7 @@ import os
 import runpy
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from .session import active, instrument
 logger = logging.getLogger("headwater.spark")
 
 Error = tuple[str, str | None]
+
+_TERMINATION_SECONDS = 8.0
 
 
 def run(program: str, args: Sequence[str] = ()) -> int:
@@ -31,9 +34,18 @@ def run(program: str, args: Sequence[str] = ()) -> int:
     sys.argv = [program, *args]
     sys.path[0] = str(Path(program).resolve().parent)
     code, error = _run(program)
-    for application in active():
-        application.close(error)
+    _close_at_end(error)
     return code
+
+
+def _close_at_end(error: Error | None) -> None:
+    """Close the applications, or let the interpreter's exit close them, after the threads that it waits for."""
+    here = threading.current_thread()
+    waits = any(thread.is_alive() and not thread.daemon and thread is not here for thread in threading.enumerate())
+    for application in active():
+        application.error = error
+        if not waits:
+            application.close()
 
 
 def _run(program: str) -> tuple[int, Error | None]:
@@ -120,7 +132,10 @@ def _hook_exits() -> None:
 
 
 def _terminated(number: int, _frame: FrameType | None) -> None:
-    _close_all(("the program was ended by SIGTERM", None), 5.0)
+    # Another thread closes, as this one may be inside a call of the JVM, whose connection it must not use now.
+    closing = threading.Thread(target=_close_all, args=(("the program was ended by SIGTERM", None), 5.0), daemon=True)
+    closing.start()
+    closing.join(_TERMINATION_SECONDS)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 

@@ -36,12 +36,13 @@ class Transport(Protocol):
 
 @dataclass(slots=True)
 class Instrumentation:
-    """An instrumented application."""
+    """An instrumented application; ``error`` is why its program failed, known before it ends."""
 
     listener: Listener
     transport: Transport
     process: int
     closed: bool = False
+    error: tuple[str, str | None] | None = None
 
     def close(self, error: tuple[str, str | None] | None = None, timeout: float = _CLOSE_SECONDS) -> None:
         """Emit the remaining events and the end of the application; a second call does nothing."""
@@ -51,7 +52,7 @@ class Instrumentation:
         begun = time.monotonic()
         try:
             self.listener.stop(timeout)
-            self.listener.application.end(int(time.time() * 1000), error)
+            self.listener.application.end(int(time.time() * 1000), error or self.error)
             self.transport.flush(max(1.0, timeout - (time.monotonic() - begun)))
         except Exception as fault:  # noqa: BLE001 - the job's result must not change at its end either
             self.listener.fault(fault)

@@ -18,6 +18,9 @@ Fields = list[dict[str, Any]]
 def of_relation(at: PlanScope, held: Mapping[str, Any], fields: Fields) -> list[Dataset]:
     """Return the datasets of a ``DataSourceV2Relation``, by its fields (table, catalog, identifier, options)."""
     table = held.get("table") or {}
+    reported = reported_key(table, fields)
+    if reported is not None:
+        return [reported]
     options = {str(k).lower(): str(v) for k, v in (held.get("options") or {}).items() if not isinstance(v, dict)}
     kind = str(table.get("class", "")).rpartition(".")[2]
     if kind.startswith("Kafka") or "kafka.bootstrap.servers" in options:
@@ -28,6 +31,14 @@ def of_relation(at: PlanScope, held: Mapping[str, Any], fields: Fields) -> list[
         return [at_location(path, fields, str(table.get("format", "")).lower() or None) for path in table["paths"]]
     found = of_identifier(at.catalog, held.get("catalog"), held.get("identifier"), fields, table)
     return [] if found is None else [found]
+
+
+def reported_key(held: Mapping[str, Any], fields: Fields | None) -> Dataset | None:
+    """Return the dataset whose key a relation or table reports itself (``jvm/Reported.java``), or None."""
+    key = held.get("lineage")
+    if not isinstance(key, Mapping) or not key.get("namespace") or not key.get("name"):
+        return None
+    return _with_source(DatasetName(str(key["namespace"]), str(key["name"])), fields)
 
 
 def _jdbc_table(

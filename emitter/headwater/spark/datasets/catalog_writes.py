@@ -12,6 +12,7 @@ from ..plan.model import Attribute, PlanNode, plan_index, schema_fields
 from . import facets
 from .catalog_tables import of_identifier
 from .reads import reads
+from .subsets import overwritten, replaced_part
 from .tables import Dataset, PlanScope
 from .written import Written, changed, into
 
@@ -30,7 +31,11 @@ def v2_write(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the table of an INSERT, UPDATE, MERGE or DELETE, as the analyser rewrites them."""
     change = "OVERWRITE" if node.kind in {"OverwriteByExpression", "OverwritePartitionsDynamic"} else None
     target = at.plan_of(node.fields.get("originalTable")) or at.plan_of(node.fields.get("table"))
-    written = into(at, node, _v2_target(at, node), change, _v2_suffix(target))
+    dataset = _v2_target(at, node)
+    options = {str(k).lower(): str(v) for k, v in (node.fields.get("writeOptions") or {}).items()}
+    if dataset is not None and node.kind == "OverwriteByExpression":
+        dataset = replaced_part(dataset, overwritten(at.catalog, node, options))
+    written = into(at, node, dataset, change, _v2_suffix(target))
     if written is None or target is None:
         return written
     names = tuple(attribute.name for attribute in target.output if not attribute.hidden)

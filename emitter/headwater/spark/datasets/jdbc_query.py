@@ -13,6 +13,7 @@ from ..plan.columns import Flow
 from ..plan.expressions import lineage
 from ..plan.lineage import NOTHING, Lineage, Source, indirect, union
 from ..plan.model import Expression, Plan, PlanNode, expression, expressions
+from .subsets import parsed_condition
 from .tables import Catalog
 
 _SUBQUERY = re.compile(r"\s*\((?P<query>.*)\)\s*(as\s+)?[\w\"`]*\s*\Z", re.IGNORECASE | re.DOTALL)
@@ -24,7 +25,11 @@ def query_of(table: str) -> str | None:
     match = _SUBQUERY.match(table)
     if match is None:
         return None
-    return _QUOTED.sub(lambda found: found[0] if found[1] is None else f"`{found[1]}`", match["query"])
+    return _in_spark_quotes(match["query"])
+
+
+def _in_spark_quotes(text: str) -> str:
+    return _QUOTED.sub(lambda found: found[0] if found[1] is None else f"`{found[1]}`", text)
 
 
 def tables_of(catalog: Catalog, table: str) -> list[str] | None:
@@ -84,6 +89,20 @@ def flow(catalog: Catalog, node: PlanNode, namespace: str, prefix: str, table: s
         for i, attribute in enumerate(node.output)
     }
     return Flow(columns, names.rows)
+
+
+def predicates(catalog: Catalog, node: PlanNode, columns: Mapping[int, Lineage]) -> frozenset[Source]:
+    """Return the columns in the predicates of a JDBC read, which choose its rows."""
+    relation = node.fields.get("relation")
+    clauses = relation.get("predicates") if isinstance(relation, dict) else None
+    known = {attribute.name.lower(): columns.get(attribute.id, NOTHING) for attribute in node.output}
+    found: set[Source] = set()
+    for clause in clauses or ():
+        condition = parsed_condition(catalog, _in_spark_quotes(str(clause)))
+        for part in condition.descendants() if condition is not None else ():
+            name = (part.name or "").replace("`", "").rpartition(".")[2].lower()
+            found |= known.get(name, NOTHING).through(indirect("FILTER")).sources
+    return frozenset(found)
 
 
 def _level(plan: Plan, node: PlanNode, empty: _Names) -> _Names:

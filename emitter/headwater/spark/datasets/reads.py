@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from ..plan.model import PlanNode, schema_fields, struct_fields
-from .catalog_tables import jdbc, kafka, of_relation
+from .catalog_tables import jdbc, kafka, of_relation, reported_key
 from .facets import dataset_version
 from .jdbc_query import tables_of
 from .tables import Dataset, PlanScope, at_location, of_table, unique
@@ -44,6 +44,9 @@ def _of_catalog(at: PlanScope, table: Any, fields: list[dict[str, Any]]) -> list
 
 
 def _relation(at: PlanScope, relation: Mapping[str, Any], fields: list[dict[str, Any]]) -> list[Dataset]:
+    reported = reported_key(relation, fields)
+    if reported is not None:
+        return [reported]
     match relation.get("$"):
         case "files":
             return [at_location(path, fields, relation.get("format")) for path in relation["paths"]]

@@ -10,6 +10,7 @@ from . import facets
 from .catalog_tables import jdbc, kafka
 from .names import DatasetName
 from .reads import reads
+from .subsets import overwritten, replaced_part, static_partition
 from .tables import Dataset, PlanScope, at_location, of_table
 from .written import Written, changed, into, overwriting, query_into
 
@@ -36,6 +37,9 @@ def insert_files(at: PlanScope, node: PlanNode) -> Written | None:
     partitions = [column.name or "" for column in expressions(node.fields.get("partitionColumns"))]
     static = node.fields.get("staticPartitions") or {}
     order = [*(name for name in partitions if name not in static), *_bucket(node.fields.get("bucketSpec"))]
+    found = replaced_part(found, static_partition(static))
+    if node.fields.get("dynamicPartitionOverwrite") is True and len(static) < len(partitions):
+        found = replace(found, dynamic=tuple(partitions))
     return into(at, node, found, overwriting(node.fields.get("mode")), None, order)
 
 
@@ -58,6 +62,7 @@ def insert_hive(at: PlanScope, node: PlanNode) -> Written | None:
     _, _, fields = query_into(at, node)
     table = _table(at, node.fields.get("table"), fields)
     dynamic = [name for name, value in (node.fields.get("partition") or {}).items() if value is None]
+    table = None if table is None else replaced_part(table, static_partition(node.fields.get("partition")))
     return into(at, node, table, overwriting(node.fields.get("overwrite")), None, dynamic)
 
 
@@ -70,9 +75,7 @@ def insert_folder(at: PlanScope, node: PlanNode) -> Written | None:
     _, _, fields = query_into(at, node)
     file_format = node.fields.get("provider")
     found = at_location(str(location), fields, file_format if isinstance(file_format, str) else None)
-    # The official integration names the job after Hive's folder only.
-    suffix = "" if node.kind == "InsertIntoDataSourceDirCommand" else None
-    return into(at, node, found, overwriting(node.fields.get("overwrite")), suffix)
+    return into(at, node, found, overwriting(node.fields.get("overwrite")), None)
 
 
 def insert_relation(at: PlanScope, node: PlanNode) -> Written | None:
@@ -97,7 +100,8 @@ def save_into_source(at: PlanScope, node: PlanNode) -> Written | None:
         table = options.get("dbtable", "")
         return into(at, node, jdbc(options["url"], table, fields), change, table)
     if "path" in options:
-        return into(at, node, at_location(options["path"], fields, named), change, None)
+        part = overwritten(at.catalog, node, options) if change is not None else None
+        return into(at, node, replaced_part(at_location(options["path"], fields, named), part), change, None)
     return None
 
 

@@ -30,7 +30,8 @@ class Address:
 class Dataset:
     """A dataset with its facets; ``run_facets`` are its inputFacets or outputFacets.
 
-    ``partitions`` names the folders that are read or written; empty where the whole dataset is.
+    ``partitions`` names the folders that are read or written; empty where the whole dataset is. ``dynamic`` are the columns
+    that an output is partitioned by, if the write replaces only the partitions that it has rows for.
     """
 
     namespace: str
@@ -39,6 +40,7 @@ class Dataset:
     run_facets: Mapping[str, Facet] = field(default_factory=dict)
     address: Address | None = field(default=None, compare=False)
     partitions: tuple[str, ...] = ()
+    dynamic: tuple[str, ...] = ()
 
     @property
     def key(self) -> DatasetName:
@@ -90,6 +92,9 @@ class Catalog(Protocol):
 
     def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
         """Return the newest version of a Delta or Iceberg table committed between two times (ms since 1970), or None."""
+
+    def written_partitions(self, location: str, depth: int, first: int, last: int) -> tuple[str, ...]:
+        """Return the partition folders with files from between two times, relative to a location; nothing if too many."""
 
     def parse(self, sql: str) -> Plan | None:
         """Return the unresolved plan of a query; None if Spark cannot parse it."""

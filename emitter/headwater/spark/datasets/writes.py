@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ..plan import row_changes
 from ..plan.model import PlanNode
-from . import catalog_writes, table_writes
+from . import catalog_writes, delta_copies, table_writes
+from .delta_copies import copied_from
 from .table_writes import loaded_from
 from .tables import PlanScope
 from .written import Written
@@ -44,6 +45,9 @@ _RULES: dict[str, _Rule] = {
     "MergeIntoCommand": catalog_writes.delta_change(row_changes.merged),
     "UpdateCommand": catalog_writes.delta_change(row_changes.updated),
     "DeleteCommand": catalog_writes.delta_change(row_changes.deleted),
+    "RestoreTableCommand": delta_copies.restored,
+    "CreateDeltaTableCommand": delta_copies.cloned,
+    "CloneTableCommand": delta_copies.cloned,
     "DeleteFromTable": catalog_writes.v2_delete,
     "CreateTableAsSelect": catalog_writes.v2_create_as_select,
     "ReplaceTableAsSelect": catalog_writes.v2_create_as_select,
@@ -81,4 +85,4 @@ _RULES: dict[str, _Rule] = {
     ),
 }  # fmt: skip
 
-__all__ = ["Written", "loaded_from", "writes"]
+__all__ = ["Written", "copied_from", "loaded_from", "writes"]

@@ -14,6 +14,7 @@ from ..plan.lineage import NOTHING, TRANSFORMATION, Lineage, Source, union
 from ..plan.model import expression, plan_index
 from .conversion import as_facets
 from .nodes import ColumnLevelLineageNode, InputLineageNode, OutputLineageNode
+from .reported import reported_node
 from .views import LogicalPlan
 
 logger = logging.getLogger("headwater.spark")
@@ -35,7 +36,7 @@ class AttachedNodes:
         made = self.classes.get(view.class_name) or self.classes.get(view.node.kind)
         if made is not None:
             return self._called(view, lambda: made(view))
-        return _python_source(view)
+        return _python_source(view) if view.node.lineage is None else reported_node(view.node.lineage)
 
     def _called(self, view: LogicalPlan, call: Callable[[], Any]) -> Any:
         try:

@@ -3,11 +3,14 @@ package headwater.jvm;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 
 /**
  * The versions that writes committed, for table formats with versions. Iceberg's classes are accessed by reflection, so a
@@ -15,6 +18,7 @@ import org.apache.spark.SparkContext;
  */
 public class Commits {
   private static final int MOST_LATER = 100;
+  private static final int MOST_PARTITIONS = 1000;
   private static final int MOST_FILES = 20000;
   private static final int MOST_LINES = 10;
 
@@ -69,6 +73,32 @@ public class Commits {
     } finally {
       lines.close();
     }
+  }
+
+  /** The partition folders, so many levels below a folder, with files from a span of time; nothing above the limits. */
+  public static List partitions(SparkContext context, String location, int depth, long first, long last) throws Exception {
+    Path root = new Path(location);
+    FileSystem system = root.getFileSystem(context.hadoopConfiguration());
+    ArrayList found = new ArrayList();
+    int[] budget = new int[] {MOST_FILES};
+    partitions(system, root, "", depth, first / 1000 * 1000, last, found, budget);
+    if (budget[0] < 0 || found.size() > MOST_PARTITIONS) found.clear();
+    return found;
+  }
+
+  private static void partitions(FileSystem system, Path folder, String name, int depth, long first, long last, List found, int[] budget) throws Exception {
+    RemoteIterator entries = system.listStatusIterator(folder);
+    boolean written = false;
+    while (entries.hasNext() && !written && --budget[0] >= 0) {
+      FileStatus entry = (FileStatus) entries.next();
+      String own = entry.getPath().getName();
+      if (own.startsWith("_") || own.startsWith(".")) continue;
+      if (depth > 0 && entry.isDirectory()) {
+        partitions(system, entry.getPath(), name.isEmpty() ? own : name + "/" + own, depth - 1, first, last, found, budget);
+      }
+      written = depth == 0 && entry.isFile() && entry.getModificationTime() >= first && entry.getModificationTime() <= last;
+    }
+    if (written) found.add(ExternalCatalogUtils.unescapePathName(name));
   }
 
   private static Object call(Object target, String name) throws Exception {

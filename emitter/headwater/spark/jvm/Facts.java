@@ -137,6 +137,7 @@ public class Facts {
     }
     map.put("stages", stages);
     map.put("site", site);
+    map.put("group", event.properties() == null ? null : event.properties().getProperty("spark.jobGroup.id"));
     map.put("execution", event.properties() == null ? null : event.properties().getProperty("spark.sql.execution.id"));
     if (job == null) return map;
     Stage last = job.finalStage();

@@ -14,6 +14,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.FileInputFormat;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.spark.Dependency;
+import org.apache.spark.Partition;
 import org.apache.spark.rdd.HadoopRDD;
 import org.apache.spark.rdd.NewHadoopRDD;
 import org.apache.spark.rdd.RDD;
@@ -27,6 +28,7 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions;
+import org.apache.spark.sql.execution.datasources.jdbc.JDBCPartition;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCRelation;
 import org.apache.spark.sql.execution.datasources.v2.FileTable;
 import org.apache.spark.sql.sources.BaseRelation;
@@ -36,6 +38,8 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 public class Leaves {
   private static final int MOST_RDDS = 10000;
   private static final int MOST_PATHS = 10000;
+  private static final int MOST_PREDICATES = 100;
+  private static final String CLONE_SOURCE = "org.apache.spark.sql.delta.commands.Clone";
 
   static boolean plain(Object value) {
     return value instanceof Path || value instanceof URI || value instanceof JoinType;
@@ -48,13 +52,15 @@ public class Leaves {
 
   static boolean known(Object value) {
     return value instanceof BaseRelation || value instanceof RDD || value instanceof Table
-        || value instanceof CatalogPlugin || value instanceof Identifier || value instanceof DataSourceRegister;
+        || value instanceof CatalogPlugin || value instanceof Identifier || value instanceof DataSourceRegister
+        || value.getClass().getName().startsWith(CLONE_SOURCE);
   }
 
   static Object describe(Object value) {
     if (value instanceof HadoopFsRelation) return files((HadoopFsRelation) value);
     if (value instanceof JDBCRelation) return jdbc((JDBCRelation) value);
     if (value instanceof RDD) return rdd((RDD) value);
+    if (value.getClass().getName().startsWith(CLONE_SOURCE)) return cloned(value);
     if (value instanceof Table) {
       try {
         return table((Table) value);
@@ -70,7 +76,7 @@ public class Leaves {
 
   /** A library's relation or table: its fields with plain values, by reflection (Kafka's topics). */
   private static Map other(Object value) {
-    Map map = made("relation", value, null, null);
+    Map map = made("relation", value, "lineage", Reported.relation(value));
     java.lang.reflect.Field[] fields = value.getClass().getDeclaredFields();
     for (int i = 0; i < fields.length; i++) {
       if (java.lang.reflect.Modifier.isStatic(fields[i].getModifiers())) continue;
@@ -134,7 +140,36 @@ public class Leaves {
     JDBCOptions options = relation.jdbcOptions();
     Map map = made("jdbc", relation, "url", options.url());
     map.put("table", options.tableOrQuery());
+    // Predicates of the program choose rows; those of a partition column cover all rows together.
+    if (!options.partitionColumn().isDefined()) map.put("predicates", predicates(relation.parts()));
     return map;
+  }
+
+  private static List predicates(Partition[] parts) {
+    ArrayList found = new ArrayList();
+    for (int i = 0; i < parts.length && i < MOST_PREDICATES; i++) {
+      String clause = parts[i] instanceof JDBCPartition ? ((JDBCPartition) parts[i]).whereClause() : null;
+      if (clause != null) found.add(clause);
+    }
+    return found;
+  }
+
+  /** The table that Delta's CLONE copies. */
+  private static Map cloned(Object value) {
+    Map map = made("cloneSource", value, "path", member(value, "dataPath"));
+    map.put("schema", member(value, "schema"));
+    map.put("format", member(value, "format"));
+    return map;
+  }
+
+  private static Object member(Object value, String name) {
+    try {
+      Method method = value.getClass().getMethod(name, new Class[0]);
+      method.setAccessible(true);
+      return method.invoke(value, new Object[0]);
+    } catch (Exception absent) {
+      return null;
+    }
   }
 
   private static Map identifier(Identifier value) {
@@ -145,9 +180,11 @@ public class Leaves {
 
   private static Map table(Table value) {
     Map map = made("v2", value, "name", value.name());
+    map.put("lineage", Reported.relation(value));
     map.put("properties", value.properties());
     map.put("schema", schema(value));
     if (value.getClass().getName().startsWith("org.apache.iceberg.")) map.put("snapshot", snapshot(value));
+    if (value.getClass().getName().startsWith("org.apache.spark.sql.delta.")) map.put("timeTravel", member(value, "timeTravelOpt"));
     if (value instanceof FileTable) {
       map.put("paths", ((FileTable) value).fileIndex().rootPaths());
       map.put("format", ((FileTable) value).formatName());
@@ -179,8 +216,16 @@ public class Leaves {
     LinkedHashSet files = new LinkedHashSet();
     LinkedHashSet columns = new LinkedHashSet();
     List chain = chain(root);
-    for (int i = 0; i < chain.size(); i++) readBy((RDD) chain.get(i), paths, files, columns);
-    return described("rdd", root, paths, files, columns);
+    LinkedHashSet unknown = new LinkedHashSet();
+    for (int i = 0; i < chain.size(); i++) {
+      RDD next = (RDD) chain.get(i);
+      readBy(next, paths, files, columns);
+      boolean first = !((scala.collection.Iterable) (Object) next.dependencies()).iterator().hasNext();
+      if (first && !next.getClass().getName().startsWith("org.apache.spark.")) unknown.add(next.getClass().getName());
+    }
+    Map map = described("rdd", root, paths, files, columns);
+    map.put("unknown", unknown.toArray());
+    return map;
   }
 
   /** The files that an RDD reads itself, without its dependencies. */

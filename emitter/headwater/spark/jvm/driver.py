@@ -17,7 +17,7 @@ from ..datasets.tables import Address
 from ..plan import model as plans
 from ..plan.model import Plan
 
-_UNITS = ("Tap", "PlanReader", "Products", "Leaves", "Facts", "Commits")
+_UNITS = ("Tap", "PlanReader", "Values", "Demand", "Reported", "Products", "Leaves", "Facts", "Commits")
 _QUEUE = "headwater"
 
 JavaObject = Any
@@ -44,7 +44,7 @@ def _py4j_errors() -> tuple[type[BaseException], ...]:
 class PlanLimits:
     """The most values and milliseconds of reading one plan."""
 
-    values: int = 60_000
+    values: int = 400_000
     milliseconds: int = 2_000
 
 
@@ -280,6 +280,10 @@ class SessionCatalog:
         except _py4j_errors():
             return None  # dropped since, or of a release with another form of versions
         return None if found is None else commit(str(found[0]), self.driver.value(found[1]))
+
+    def written_partitions(self, location: str, depth: int, first: int, last: int) -> tuple[str, ...]:
+        found = self.driver._static("Commits", "partitions", self.driver.context, location, depth, first, last)
+        return tuple(map(str, self.driver.value(found)))
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         prefix = f"spark.sql.catalog.{catalog}."

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .expressions import lineage
-from .lineage import NOTHING, Lineage, Source, TransformationKind, compose, indirect
+from .lineage import NOTHING, UNREAD, Lineage, Source, TransformationKind, compose, indirect
 from .model import Expression, Plan, PlanNode, plan_index
 from .orders import lost_orders
 
@@ -107,7 +107,7 @@ class _Scope:
         for visible in (self.here, *reversed(self.columns._outer)):
             if expr_id in visible:
                 return visible[expr_id]
-        return NOTHING
+        return NOTHING if self.columns.plan.limit is None else UNREAD
 
     def inner(self, expression: Expression) -> tuple[Flow, PlanNode | None]:
         if expression.plan is None:

@@ -86,6 +86,16 @@ class Lineage:
             return below.member(name)
         return Lineage(frozenset(_nested(s, name) for s in self.sources))
 
+    def moved_member(self, name: str) -> Lineage:
+        """Return a member of this struct where it stays in the struct: a member of a source taken as it is, is so, too."""
+        if self.parts or self.base is not None:
+            return self.member(name)
+        moved = (
+            s._replace(field=f"{s.field}{s.inner}.{name}", inner="") if s.kind == IDENTITY else _nested(s, name)
+            for s in self.sources
+        )
+        return Lineage(frozenset(moved))
+
     def element(self, place: str) -> Lineage:
         """Return an element of this collection: ``_element``, ``key`` or ``value``, as in the schema facet."""
         return Lineage(frozenset(_inside(s, place) for s in self.sources))
@@ -104,6 +114,13 @@ def _inside(source: Source, place: str) -> Source:
 
 
 NOTHING = Lineage()
+UNREAD = Lineage(frozenset({Source("", "", "")}))
+"""The lineage of a value whose sources are not known; the key of a dataset is never empty."""
+
+
+def known_sources(sources: Iterable[Source]) -> frozenset[Source]:
+    """Return the sources without those that are not known."""
+    return frozenset(source for source in sources if source.namespace)
 
 
 def union(lineages: Iterable[Lineage]) -> Lineage:

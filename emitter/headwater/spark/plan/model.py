@@ -45,7 +45,11 @@ class Attribute(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PlanNode(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
-    """A node: its JVM class, the indexes of its children, its output and its constructor's fields as plain values."""
+    """A node: its JVM class, the indexes of its children, its output and its constructor's fields as plain values.
+
+    A ``partial`` node lies inside a chain of nodes that pass columns on: it is read without its output, and a projection
+    without the columns that it passes on unchanged. ``lineage`` is what the node's class reports itself on the JVM.
+    """
 
     index: int
     class_name: str
@@ -54,6 +58,8 @@ class PlanNode(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
     fields: dict[str, Any]
     sql: str | None = None
     command: bool = False
+    partial: bool = False
+    lineage: dict[str, Any] | None = None
 
     @property
     def kind(self) -> str:
@@ -65,11 +71,13 @@ class Plan(msgspec.Struct, frozen=True):
     """A plan; ``truncated`` is the limit that ended the reading early (size, time, depth), or None.
 
     ``leaves`` are the indexes of a truncated plan's leaves, even where the nodes between them and the root are missing.
+    ``limit`` is the limit because of which only the first columns were read, with all nodes; None for a complete plan.
     """
 
     nodes: tuple[PlanNode | None, ...]
     truncated: str | None = None
     leaves: tuple[int, ...] = ()
+    limit: str | None = None
 
     def __getitem__(self, index: int) -> PlanNode | None:
         return self.nodes[index]

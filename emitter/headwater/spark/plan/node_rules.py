@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .columns import OPAQUE, Columns, Flow, Rule, condition, conjuncts, referred_ids, shaped_by
 from .expressions import Scope, lineage
-from .lineage import AGGREGATION, NOTHING, TRANSFORMATION, Lineage, Source, indirect, union
+from .lineage import NOTHING, TRANSFORMATION, Lineage, Source, indirect, union
 from .model import Expression, PlanNode, expression, expressions
 
 
@@ -15,7 +15,8 @@ def _same(columns: Columns, node: PlanNode) -> Flow:
 def _project(columns: Columns, node: PlanNode) -> Flow:
     below = columns.child(node)
     correlated = columns.scope(below).correlated(expressions(node.fields.get("projectList")))
-    return Flow(_named(columns, below, node.fields.get("projectList")), below.rows | correlated)
+    made = _named(columns, below, node.fields.get("projectList"))
+    return Flow({**below.columns, **made} if node.partial else made, below.rows | correlated)
 
 
 def _named(columns: Columns, below: Flow, raw: object) -> dict[int, Lineage]:
@@ -144,15 +145,14 @@ def _distinct(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _deduplicate(columns: Columns, node: PlanNode) -> Flow:
-    """Return the flow of dropDuplicates(keys): grouped by the keys, with the first value of the other columns."""
+    """Return the flow of dropDuplicates(keys): grouped by the keys; the other columns are the first row's, unchanged."""
     below = columns.child(node)
     under = columns.plan[node.children[0]]
     keys = {e.id for e in expressions(node.fields.get("keys")) if e.id is not None}
     if under is not None and under.kind == "Union" and keys == _ids(under):
         return below  # as in SQL, see _distinct
     rows = {s for key in keys for s in below.columns.get(key, NOTHING).through(indirect("GROUP_BY")).sources}
-    made = {k: value if k in keys else value.through(AGGREGATION) for k, value in below.columns.items()}
-    return Flow(made, below.rows | rows)
+    return Flow(below.columns, below.rows | rows)
 
 
 def _generate(columns: Columns, node: PlanNode) -> Flow:
@@ -162,7 +162,16 @@ def _generate(columns: Columns, node: PlanNode) -> Flow:
     output = expressions(node.fields.get("generatorOutput"))
     values = _generated(generator, len(output), scope)
     made = {e.id: value for e, value in zip(output, values, strict=True) if e.id is not None}
-    return Flow({**below.columns, **made}, below.rows)
+    dropping = generator is not None and node.fields.get("outer") is not True and _drops_rows(generator)
+    rows = shaped_by(scope, "FILTER", [generator] if dropping and generator is not None else [])
+    return Flow({**below.columns, **made}, below.rows | rows)
+
+
+def _drops_rows(generator: Expression) -> bool:
+    """Return whether a generator has no row for some of its inputs, such as an empty collection."""
+    first = generator.children[0] if generator.children else None
+    literal = first is not None and first.kind in {"CreateArray", "CreateMap"} and bool(first.children)
+    return generator.kind not in {"Stack", "JsonTuple"} and not literal
 
 
 def _generated(generator: Expression | None, width: int, scope: Scope) -> list[Lineage]:
@@ -215,7 +224,8 @@ def _opaque(columns: Columns, node: PlanNode) -> Flow:
     """Return the flow of a step with unreadable code: every output column may depend on every input column."""
     flows = [columns.flow(child) for child in node.children]
     visible = Flow({key: value for flow in flows for key, value in flow.columns.items()})
-    inputs = [value for flow in flows for value in flow.columns.values()]
+    read = [a.id for child in node.children if (below := columns.plan[child]) is not None for a in below.output]
+    inputs = [visible.columns[key] for key in read or visible.columns if key in visible.columns]
     all_in = Lineage(frozenset(s for value in inputs for s in value.through(OPAQUE).sources))
     grouped = shaped_by(
         columns.scope(visible),
@@ -227,19 +237,24 @@ def _opaque(columns: Columns, node: PlanNode) -> Flow:
 
 
 def _merge_rows(columns: Columns, node: PlanNode) -> Flow:
-    """Return the flow of MERGE: each column is one of the instructions' values at its position, selected by conditions."""
+    """Return the flow of MERGE: each column is one of the instructions' values at its position, selected by conditions.
+
+    An instruction without values deletes rows: its condition is a filter.
+    """
     below = columns.child(node)
     scope = columns.scope(below)
     made: dict[int, set[Source]] = {attribute.id: set() for attribute in node.output}
+    rows = set(below.rows)
     for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
         for instruction in expressions(node.fields.get(name)):
             condition, *values = instruction.children or (None,)
             chosen = lineage(condition, scope).through(indirect("CONDITIONAL")).sources
+            rows |= frozenset() if values else shaped_by(scope, "FILTER", [condition] if condition is not None else [])
             for i, value in enumerate(values):
                 attribute = node.output[i % len(node.output)]
-                sources = lineage(value, scope).sources
-                made[attribute.id] |= sources | (chosen if sources else frozenset())
-    return Flow({key: Lineage(frozenset(sources)) for key, sources in made.items()}, below.rows)
+                unchanged = value is not None and value.kind == "AttributeReference" and value.name == attribute.name
+                made[attribute.id] |= lineage(value, scope).sources | (frozenset() if unchanged else chosen)
+    return Flow({key: Lineage(frozenset(sources)) for key, sources in made.items()}, frozenset(rows))
 
 
 def _leaf(columns: Columns, node: PlanNode) -> Flow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .columns import Columns, Flow
+from .columns import Columns, Flow, shaped_by
 from .expressions import lineage
 from .lineage import NOTHING, Lineage, Source, indirect
 from .model import Expression, PlanNode, expression, expressions, plan_index
@@ -55,18 +55,20 @@ def merged(node: PlanNode) -> Callable[[Columns], Flow]:
         both = Flow({**below.columns, **source.columns}, below.rows | source.rows)
         scope = columns.scope(both)
         made: dict[str, set[Source]] = {}
+        rows: set[Source] = set()
         for name in ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses"):
             for clause in expressions(node.fields.get(name)):
-                _clause(clause, columns, both, made)
+                rows |= _clause(clause, columns, both, made)
         matched = lineage(expression(node.fields.get("condition")), scope).through(indirect("JOIN")).sources
         output = target.output if target is not None else ()
         columns_made = {a.id: Lineage(frozenset(made.get(a.name.lower(), ()))) for a in output}
-        return Flow(columns_made, both.rows | matched)
+        return Flow(columns_made, both.rows | matched | rows)
 
     return flow
 
 
-def _clause(clause: Expression, columns: Columns, both: Flow, made: dict[str, set[Source]]) -> None:
+def _clause(clause: Expression, columns: Columns, both: Flow, made: dict[str, set[Source]]) -> frozenset[Source]:
+    """Add the lineage of the columns that a clause changes to ``made``; return the filters of a clause that deletes."""
     scope = columns.scope(both)
     parts = [part for part in clause.children if part is not None]
     actions = [part for part in parts if part.kind == "DeltaMergeAction"]
@@ -74,8 +76,9 @@ def _clause(clause: Expression, columns: Columns, both: Flow, made: dict[str, se
     chosen = {s for condition in conditions for s in lineage(condition, scope).through(indirect("CONDITIONAL")).sources}
     for action in actions:
         value = lineage(action.children[0], scope)
-        changes = bool(value.sources) and not _is_itself(action)
-        made.setdefault((action.name or "").lower(), set()).update(value.sources | (chosen if changes else set()))
+        selected = set() if _is_itself(action) else chosen
+        made.setdefault((action.name or "").lower(), set()).update(value.sources | selected)
+    return frozenset() if actions else shaped_by(scope, "FILTER", conditions)
 
 
 def _is_itself(action: Expression) -> bool:

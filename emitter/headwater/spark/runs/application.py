@@ -15,6 +15,7 @@ from openlineage.client.uuid import generate_new_uuid
 
 from ..datasets import facets
 from ..datasets.names import snake_case
+from ..datasets.subsets import with_written_partitions
 from ..datasets.tables import merged, with_commit
 from ..extension.views import QueryExecution, StageInfo
 from ..plan.model import Plan
@@ -76,12 +77,23 @@ class Application:
         self.emit(self.factory.application("START", at, {}))
 
     def end(self, at: int, error: Error | None = None) -> None:
-        """Emit COMPLETE or FAIL of the application; only the first call has an effect."""
+        """Emit ABORT of the runs without an end, then COMPLETE or FAIL of the application; only the first call has an effect."""
         if self.ended:
             return
         self.ended = True
+        for run in self._runs.values():
+            self._aborted(run, at, error)
+        self.streams.abort(at, error)
+        self.rdd_jobs.abort(at, error)
         extra = facets.error_message(error, language="PYTHON")
         self.emit(self.factory.application("COMPLETE" if error is None else "FAIL", at, extra))
+
+    def _aborted(self, run: ExecutionRun, at: int, error: Error | None) -> None:
+        lineage = _all(run)
+        if run.started:
+            parts = self.readers.extensions.parts(run.events, lineage.inputs, lineage.outputs)
+            extra = {**lineage.incomplete(), **facets.error_message(error, language="PYTHON")}
+            self.emit(self.factory.run(run.subject, "ABORT", at, parts, extra))
 
     def execution_started(self, signal: ExecutionStarted) -> None:
         """Process the start of a SQL execution: a new run, or a part of the run that started it."""
@@ -123,15 +135,16 @@ class Application:
             run.subject = replace(run.subject, job=self._job(run.command, _all(run)))
         self._start(run)
 
-    def _start(self, run: ExecutionRun) -> None:
+    def _start(self, run: ExecutionRun, always: bool = False) -> None:
         lineage = _all(run)
-        if not run.started and lineage:
+        if not run.started and (lineage or always):
             run.started = True
             parts = self.readers.extensions.parts(run.events, lineage.inputs, lineage.outputs)
-            self.emit(self.factory.run(run.subject, "START", run.started_at, parts, _incomplete(lineage)))
+            self.emit(self.factory.run(run.subject, "START", run.started_at, parts, lineage.incomplete()))
 
     def job_started(self, signal: JobStarted) -> None:
         """Process the start of a job: an RDD action, or a part of a SQL execution whose stages builders receive."""
+        self.streams.job_started(signal)
         if signal.execution is None:
             self.rdd_jobs.started(signal)
             return
@@ -142,12 +155,14 @@ class Application:
     def stage_ended(self, info: StageInfo) -> None:
         """Add a stage's metrics to the run that it belongs to."""
         self.rdd_jobs.stage_ended(info)
+        self.streams.stage_ended(info)
         for run in self._runs.values():
             if info.stage_id in run.stages:
                 run.events.append(info)
 
     def execution_ended(self, signal: ExecutionEnded) -> None:
         """Process the end of a SQL execution; the run ends with its root execution."""
+        self.streams.execution_ended(signal)
         root = self._roots.pop(signal.execution, None)
         run = None if root is None else self._runs.get(root)
         if run is None:
@@ -159,15 +174,15 @@ class Application:
 
     def _finish(self, run: ExecutionRun, signal: ExecutionEnded) -> None:
         lineage = _all(run)
-        if not lineage:
+        if not lineage and signal.error is None:
             return
-        self._start(run)
+        self._start(run, always=True)
         if signal.error is None:
             lineage = self._refreshed(run) if run.lineage.outputs else lineage
             lineage = self._with_commits(lineage, run.started_at, signal.at)
         parts = self.readers.extensions.parts(run.events, lineage.inputs, lineage.outputs)
         parts = with_statistics(parts, lineage.scans, run.metrics)
-        extra = {**_incomplete(lineage), **facets.error_message(signal.error)}
+        extra = {**lineage.incomplete(), **facets.error_message(signal.error)}
         kind = "COMPLETE" if signal.error is None else "FAIL"
         self.emit(self.factory.run(run.subject, kind, signal.at, parts, extra))
 
@@ -179,17 +194,15 @@ class Application:
         return replace(run.lineage, outputs=merged((*outputs, *(d for d in later if d.key in known))))
 
     def _with_commits(self, lineage: PlanLineage, first: int, last: int) -> PlanLineage:
-        """Return the lineage whose outputs have the versions and statistics of the run's commits."""
-        outputs = tuple(with_commit(dataset, self.readers.catalog, first, last) for dataset in lineage.outputs)
+        """Return the lineage whose outputs have the versions, statistics and partitions of the run's commits."""
+        catalog = self.readers.catalog
+        committed = (with_commit(dataset, catalog, first, last) for dataset in lineage.outputs)
+        outputs = tuple(with_written_partitions(dataset, catalog, first, last) for dataset in committed)
         return replace(lineage, outputs=outputs)
 
     def _job(self, command: str, lineage: PlanLineage) -> str:
         suffix = "" if command in _WITHOUT_SUFFIX else lineage.suffix
         return ".".join(part for part in (self.factory.name, command, suffix) if part)
-
-
-def _incomplete(lineage: PlanLineage) -> dict[str, facets.Facet]:
-    return {} if lineage.missing is None else {"headwater_incomplete": facets.custom(reason=lineage.missing)}
 
 
 def _all(run: ExecutionRun) -> PlanLineage:
@@ -200,7 +213,9 @@ def _all(run: ExecutionRun) -> PlanLineage:
     outputs = merged(dataset for plan in plans for dataset in plan.outputs)
     suffix = next((plan.suffix for plan in plans if plan.suffix), "") if len(outputs) == 1 else ""
     scans = tuple(scan for plan in plans for scan in plan.scans)
-    return PlanLineage(merged(dataset for plan in plans for dataset in plan.inputs), outputs, suffix, scans)
+    missing = "; ".join(dict.fromkeys(plan.missing for plan in plans if plan.missing is not None)) or None
+    inputs = merged(dataset for plan in plans for dataset in plan.inputs)
+    return PlanLineage(inputs, outputs, suffix, scans, missing, any(plan.unknown for plan in plans))
 
 
 def _command(node_name: str) -> str:

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..datasets import facets, jdbc_query
+from ..datasets.connectors import Connector, sink_of, source_of
 from ..datasets.names import DatasetName
-from ..datasets.tables import Catalog, Dataset, merged
-from ..datasets.writes import Written, loaded_from
+from ..datasets.tables import Catalog, Dataset, PlanScope, merged
+from ..datasets.writes import Written, copied_from, loaded_from
+from ..datasets.written import into, overwriting
 from ..plan.columns import OPAQUE, Columns, Flow
-from ..plan.lineage import Lineage, Source, indirect
+from ..plan.lineage import NOTHING, UNREAD, Lineage, Source, indirect
 from ..plan.model import Attribute, Plan, PlanNode, plan_index
 from ..plan.node_rules import RULES
+from .column_facets import MOST_COLUMNS, MOST_SOURCES, column_facet
 from .plan_context import PlanContext
-
-MOST_COLUMNS = 1_000
-"""The most output columns with column lineage (the official integration's schemaSizeLimit)."""
-MOST_SOURCES = 100_000
-"""The most sources in a columnLineage facet; a larger facet is left out (the official integration's limit)."""
 
 # Commands whose inputs are reported even if their output is not known (``noop``, a library's sink).
 _WRITES_A_QUERY = frozenset(
@@ -38,7 +36,8 @@ class PlanLineage:
     """The inputs and outputs of a plan, each dataset once.
 
     ``suffix`` is the output's part of the job's name; ``scans`` maps leaf columns (by ExprId) to inputs; ``missing`` is the
-    reason why lineage is incomplete (a limit), or None.
+    reason why lineage is incomplete (a limit, a connector that is not known), or None; ``unknown`` is whether it reads or
+    writes a dataset without a name.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -47,8 +46,14 @@ class PlanLineage:
     scans: tuple[tuple[frozenset[int], DatasetName], ...] = ()
     missing: str | None = None
 
+    unknown: bool = False
+
     def __bool__(self) -> bool:
-        return bool(self.inputs or self.outputs)
+        return bool(self.inputs or self.outputs or self.unknown)
+
+    def incomplete(self) -> dict[str, facets.Facet]:
+        """Return the run facet with the reason why lineage is missing, under its name; nothing where it is complete."""
+        return {} if self.missing is None else {"headwater_incomplete": facets.custom(reason=self.missing)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,10 @@ class Extraction:
     context: PlanContext
     frames: Sequence[Frame] = ()
     _read: dict[int, list[Dataset]] = field(default_factory=dict)
+    _unread: int = 0
+    _above_limits: int = 0
+    _connectors: dict[str, Connector] = field(default_factory=dict)
+    _unnamed_leaves: set[int] = field(default_factory=set)
 
     @property
     def catalog(self) -> Catalog:
@@ -92,26 +101,45 @@ class Extraction:
         if root is None or root.kind == "CommandResult":
             return PlanLineage()
         commands = self.plan.commands()
-        writes = [written for command in commands for written in self.context.writes(command)]
+        writes = [written for command in commands for written in self._writes(command)]
         if not writes:
-            reads = not commands or root.kind in _WRITES_A_QUERY
+            reads = not commands or root.kind in _WRITES_A_QUERY or bool(self._connectors)
             found = merged(self._inputs((root.index, *self.plan.leaves))) if reads else ()
-            return PlanLineage(found, scans=self._scans(), missing=self._missing([])) if found else PlanLineage()
+            return PlanLineage(found, (), "", self._scans(), self._missing(), self._unnamed()) or PlanLineage()
         sources = [index for written in writes for index in written.sources]
-        inputs = [*loaded_from(root), *self._inputs([*sources, *(self.plan.leaves if sources else ())])]
+        copied = copied_from(PlanScope(self.plan, self.catalog), root)
+        inputs = [*loaded_from(root), *copied, *self._inputs([*sources, *(self.plan.leaves if sources else ())])]
         outputs = merged(self._with_columns(written) for written in writes)
         suffix = writes[0].job_suffix if len(outputs) == 1 else ""
-        return PlanLineage(merged(inputs), outputs, suffix, self._scans(), self._missing(writes))
+        return PlanLineage(merged(inputs), outputs, suffix, self._scans(), self._missing(), self._unnamed())
 
-    def _missing(self, writes: list[Written]) -> str | None:
+    def _missing(self) -> str | None:
+        reasons = [self._limit(), *(connector.reason for connector in self._connectors.values())]
+        return "; ".join(reason for reason in reasons if reason is not None) or None
+
+    def _limit(self) -> str | None:
         if self.plan.truncated is not None:
             limit = f"the plan is above a limit of {self.plan.truncated}"
             return f"{limit}: no column lineage, and inputs of sub-queries may be missing"
-        for written in writes:
-            query = None if written.query is None else self.plan[written.query]
-            if query is not None and len(query.output) > MOST_COLUMNS:
-                return f"no column lineage above {MOST_COLUMNS} columns"
+        if self.plan.limit is not None:
+            return f"the plan is above a limit of {self.plan.limit}: no lineage of {self._unread} columns"
+        if self._above_limits:
+            return f"no lineage of {self._above_limits} columns, above {MOST_COLUMNS} columns or {MOST_SOURCES} sources"
         return None
+
+    def _unnamed(self) -> bool:
+        return any(not connector.datasets for connector in self._connectors.values())
+
+    def _writes(self, command: PlanNode) -> list[Written]:
+        """Return what a command writes, by a rule or else as its connector's options say."""
+        found, scope = self.context.writes(command), PlanScope(self.plan, self.catalog)
+        connector = None if found else sink_of(scope, command)
+        if connector is None:
+            return found
+        self._connectors[connector.name] = connector
+        change = overwriting(command.fields.get("mode"))
+        guessed = (into(scope, command, dataset, change, None) for dataset in connector.datasets)
+        return [written for written in guessed if written is not None]
 
     def _scans(self) -> tuple[tuple[frozenset[int], DatasetName], ...]:
         """Return the leaves that read exactly one dataset, to which their counters belong."""
@@ -121,7 +149,7 @@ class Extraction:
     def frame(self) -> Frame | None:
         """Return this plan's result as a frame that later plans may read; None for a truncated plan."""
         root = self.plan.root
-        if root is None or self.plan.truncated is not None:
+        if root is None or self.plan.truncated is not None or self.plan.limit is not None:
             return None
         flow = self._columns().flow(root.index)
         columns = tuple(flow.columns.get(attribute.id, Lineage()) for attribute in root.output)
@@ -152,9 +180,17 @@ class Extraction:
         known = self._read.get(node.index)
         if known is None:
             frame = self._frame(node)
-            known = list(frame.inputs) if frame is not None else self.context.reads(node)
+            known = list(frame.inputs) if frame is not None else self.context.reads(node) or self._guessed(node)
             self._read[node.index] = known
         return known
+
+    def _guessed(self, node: PlanNode) -> list[Dataset]:
+        connector = source_of(PlanScope(self.plan, self.catalog), node)
+        if connector is None:
+            return []
+        self._connectors[connector.name] = connector
+        self._unnamed_leaves |= set() if connector.datasets else {node.index}
+        return list(connector.datasets)
 
     def _frame(self, node: PlanNode) -> Frame | None:
         if node.kind != "LogicalRDD":
@@ -167,19 +203,18 @@ class Extraction:
     def _with_columns(self, written: Written) -> Dataset:
         output = written.dataset
         query = None if written.query is None else self.plan[written.query]
-        if query is None or self.plan.truncated is not None or len(query.output) > MOST_COLUMNS:
+        if query is None or self.plan.truncated is not None:
             return output
         columns = self._columns()
         flow = columns.flow(query.index) if written.columns_of is None else written.columns_of(columns)
         attributes = self._fields(query, written)
-        names = tuple(name for name, _ in attributes)
-        values = [flow.columns.get(attribute.id, Lineage()) for _, attribute in attributes]
-        if sum(len(value.sources) for value in values) > MOST_SOURCES:
-            return output
         ordered = {name.lower() for name in written.sorted_by}
-        order = {s for n, value in zip(names, values, strict=True) if n.lower() in ordered for s in _sorting(value)}
-        fields = ((name, value.sources) for name, value in zip(names, values, strict=True))
-        return output.having(columnLineage=facets.column_lineage(fields, flow.rows | order))
+        sorts = (flow.columns.get(attribute.id, NOTHING) for name, attribute in attributes if name.lower() in ordered)
+        order = frozenset(source for value in sorts for source in _sorting(value))
+        made = column_facet(flow, attributes, order, self.plan.limit is None)
+        self._unread += made.unread
+        self._above_limits += made.above_limits
+        return output.having(columnLineage=made.facet)
 
     def _fields(self, query: PlanNode, written: Written) -> list[tuple[str, Attribute]]:
         attached = self.context.output_fields(query)
@@ -192,6 +227,8 @@ class Extraction:
         if frame is not None:
             return frame.flow(node)
         found = self._reads(node)
+        if node.index in self._unnamed_leaves:
+            return Flow({a.id: UNREAD for a in node.output})
         if not found:
             return None
         if node.kind in {"LogicalRDD", "ExternalRDD"}:
@@ -199,7 +236,8 @@ class Extraction:
         query = self._jdbc_query(node, found)
         if query is not None:
             return query
-        return Flow({a.id: _column(found, a) for a in node.output})
+        columns = {a.id: _column(found, a) for a in node.output}
+        return Flow(columns, jdbc_query.predicates(self.catalog, node, columns))
 
     def _jdbc_query(self, node: PlanNode, found: list[Dataset]) -> Flow | None:
         relation = node.fields.get("relation")

@@ -45,11 +45,15 @@ class ExecutionEnded:
 
 @dataclass(frozen=True, slots=True)
 class JobStarted:
-    """The start of a job; ``execution`` is the SQL execution that it is part of, None for an RDD action."""
+    """The start of a job; ``execution`` is the SQL execution that it is part of, None for an RDD action.
+
+    ``group`` is its job group, which for a streaming query is the id of its start.
+    """
 
     at: int
     job: ActiveJob
     execution: int | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,12 @@ class StreamStarted:
 
 @dataclass(frozen=True, slots=True)
 class StreamProgressed:
-    """The end of a micro-batch."""
+    """The end of a micro-batch, with the rows that it read and wrote; None for a number that its sink does not count."""
 
     run: str
     at: int
+    rows_read: int = 0
+    rows_written: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

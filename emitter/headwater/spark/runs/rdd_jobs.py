@@ -13,7 +13,7 @@ from ..datasets.names import snake_case
 from ..extension.loading import Extensions
 from ..extension.views import ActiveJob, StageInfo
 from .events import Event, EventFactory, Subject
-from .listener_events import JobEnded, JobStarted
+from .listener_events import Error, JobEnded, JobStarted
 
 LONGEST_NAME = 100
 """The most characters of an RDD job's name, which consists of the kinds of its RDDs."""
@@ -21,10 +21,15 @@ LONGEST_NAME = 100
 
 @dataclass(slots=True)
 class RddRun:
-    """The state of an RDD action; ``events`` are the arguments of builders."""
+    """The state of an RDD action; ``events`` are the arguments of builders, ``started`` is whether its START was emitted.
+
+    An action without datasets is a run only if it fails.
+    """
 
     subject: Subject
     events: list[Any]
+    at: int
+    started: bool = False
 
 
 @dataclass(slots=True)
@@ -41,11 +46,17 @@ class RddJobs:
         job = signal.job
         events: list[Any] = [job, job.final_stage, *job.final_stage.rdds]
         parts = self.extensions.parts(events)
-        if _is_inference(job.call_site) or not (parts.inputs or parts.outputs):
+        if _is_inference(job.call_site):
             return
         subject = Subject(str(generate_new_uuid()), f"{self.factory.name}.{_name(job)}", kind="RDD_JOB")
-        self._running[job.job_id] = RddRun(subject, events)
-        self.emit(self.factory.run(subject, "START", signal.at, parts, {}))
+        self._running[job.job_id] = RddRun(subject, events, signal.at)
+        if parts.inputs or parts.outputs:
+            self._start(self._running[job.job_id])
+
+    def _start(self, run: RddRun) -> None:
+        if not run.started:
+            run.started = True
+            self.emit(self.factory.run(run.subject, "START", run.at, self.extensions.parts(run.events), {}))
 
     def any(self) -> bool:
         """Return whether any RDD action runs."""
@@ -60,11 +71,19 @@ class RddJobs:
     def ended(self, signal: JobEnded) -> None:
         """Emit COMPLETE or FAIL."""
         run = self._running.pop(signal.job, None)
-        if run is None:
+        if run is None or not (run.started or signal.error is not None):
             return
+        self._start(run)
         extra = facets.error_message(signal.error)
         kind = "COMPLETE" if signal.error is None else "FAIL"
         self.emit(self.factory.run(run.subject, kind, signal.at, self.extensions.parts(run.events), extra))
+
+    def abort(self, at: int, error: Error | None) -> None:
+        """Emit ABORT of the actions without an end."""
+        extra = facets.error_message(error, language="PYTHON")
+        for run in self._running.values():
+            if run.started:
+                self.emit(self.factory.run(run.subject, "ABORT", at, self.extensions.parts(run.events), extra))
 
 
 def _name(job: ActiveJob) -> str:

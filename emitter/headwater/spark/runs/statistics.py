@@ -26,7 +26,7 @@ def with_statistics(parts: EventParts, scans: Scans, metrics: Metrics) -> EventP
     read: dict[DatasetName, list[dict[str, Any]]] = {}
     for node in metrics:
         key = next((key for ids, key in scans if not ids.isdisjoint(node.get("output") or ())), None)
-        if node.get("leaf") and "numFiles" in node and key is not None:
+        if node.get("leaf") and key is not None and not str(node.get("node")).startswith(_NOT_READ):
             read.setdefault(key, []).append(node)
     return replace(parts, inputs=tuple(_input(d, read.get(d.key)) for d in parts.inputs), outputs=outputs)
 
@@ -34,15 +34,31 @@ def with_statistics(parts: EventParts, scans: Scans, metrics: Metrics) -> EventP
 def _input(dataset: Dataset, scans: list[dict[str, Any]] | None) -> Dataset:
     if not scans:
         return dataset
-    names = ("numOutputRows", "filesSize", "numFiles")
-    statistics = facets.input_statistics(*(sum(scan.get(name) or 0 for scan in scans) for name in names))
+    statistics = facets.input_statistics(*(_sum(scans, name) for name in ("numOutputRows", "filesSize", "numFiles")))
     return replace(dataset, run_facets={**dataset.run_facets, "inputStatistics": statistics})
 
 
-def _output(output: Dataset, metrics: Metrics) -> Dataset:
+# Leaves of executed plans over rows that an earlier run read.
+_NOT_READ = ("InMemoryTableScan", "Scan In-memory", "Scan ExistingRDD", "LocalTableScan")
+
+
+def _sum(scans: list[dict[str, Any]], name: str) -> int | None:
+    """Return the sum of a counter; None where no scan has it."""
+    counted = [scan[name] for scan in scans if scan.get(name) is not None]
+    return sum(counted) if counted else None
+
+
+def written_counters(metrics: Metrics) -> tuple[int | None, int | None, int | None] | None:
+    """Return the rows, bytes and files of the node that wrote; None where no node did."""
     for node in metrics:
         if not node.get("leaf") and "numOutputRows" in node and ("numFiles" in node or "numOutputBytes" in node):
-            counters = (node.get(name) for name in ("numOutputRows", "numOutputBytes", "numFiles"))
-            statistics = facets.output_statistics(*counters)
-            return replace(output, run_facets={**output.run_facets, "outputStatistics": statistics})
-    return output
+            return node.get("numOutputRows"), node.get("numOutputBytes"), node.get("numFiles")
+    return None
+
+
+def _output(output: Dataset, metrics: Metrics) -> Dataset:
+    counters = written_counters(metrics)
+    if counters is None:
+        return output
+    statistics = facets.output_statistics(*counters)
+    return replace(output, run_facets={**output.run_facets, "outputStatistics": statistics})

@@ -8,13 +8,24 @@ from typing import Any
 
 from ..datasets import facets
 from ..datasets.catalog_tables import kafka
-from ..datasets.names import job_suffix
+from ..datasets.connectors import unknown_sink
+from ..datasets.names import DatasetName, job_suffix
 from ..datasets.tables import Dataset, at_location, merged
+from ..extension.views import StageInfo
 from ..plan.model import schema_fields
 from .events import Event, EventFactory, Subject
 from .extraction import Extraction, Frame, PlanLineage
-from .listener_events import ExecutionStarted, StreamEnded, StreamProgressed, StreamStarted
+from .listener_events import (
+    Error,
+    ExecutionEnded,
+    ExecutionStarted,
+    JobStarted,
+    StreamEnded,
+    StreamProgressed,
+    StreamStarted,
+)
 from .plan_context import PlanReaders
+from .stream_totals import StreamTotals
 
 RUNNING_EVERY_MS = 60_000
 """The least time between two RUNNING events of a query."""
@@ -22,12 +33,18 @@ RUNNING_EVERY_MS = 60_000
 
 @dataclass(slots=True)
 class Stream:
-    """The state of a streaming query's run; ``frame`` is the query's result, which foreachBatch receives."""
+    """The state of a streaming query's run; ``frame`` is the query's result, which foreachBatch receives.
+
+    ``batches`` has the output of each running execution of a foreachBatch, ``stages`` the stages of the query's jobs.
+    """
 
     subject: Subject
     lineage: PlanLineage
     frame: Frame | None
     last_event_at: int
+    batches: dict[int, DatasetName] = field(default_factory=dict)
+    stages: set[int] = field(default_factory=set)
+    totals: StreamTotals = field(default_factory=StreamTotals)
 
 
 @dataclass(slots=True)
@@ -59,6 +76,8 @@ class Streams:
             return True  # the micro-batch itself, whose lineage is that of its query
         frames = [] if stream.frame is None else [stream.frame]
         batch = Extraction(signal.plan, self.readers.of(signal.plan, signal.node), frames).lineage()
+        if len(batch.outputs) == 1:
+            stream.batches[signal.execution] = batch.outputs[0].key
         known = stream.lineage
         if batch.outputs and not {d.key for d in batch.outputs} <= {d.key for d in known.outputs}:
             inputs, outputs = (*known.inputs, *batch.inputs), (*known.outputs, *batch.outputs)
@@ -69,8 +88,39 @@ class Streams:
     def progressed(self, signal: StreamProgressed) -> None:
         """Emit RUNNING, at most once in ``RUNNING_EVERY_MS``."""
         stream = self._running.get(signal.run)
+        if stream is not None:
+            stream.totals.add_batch(signal.rows_read, signal.rows_written)
         if stream is not None and signal.at - stream.last_event_at >= RUNNING_EVERY_MS:
             self._emit(stream, "RUNNING", signal.at, {})
+
+    def any(self) -> bool:
+        """Return whether any query runs."""
+        return bool(self._running)
+
+    def job_started(self, signal: JobStarted) -> None:
+        """Add the stages of a job to the query whose group it is in."""
+        stream = self._running.get(signal.group)
+        if stream is not None:
+            stream.stages |= set(signal.job.stage_ids)
+
+    def stage_ended(self, info: StageInfo) -> None:
+        """Add a stage's counters to its query."""
+        for stream in self._running.values():
+            if info.stage_id in stream.stages:
+                stream.stages.discard(info.stage_id)
+                stream.totals.add_stage(info)
+
+    def execution_ended(self, signal: ExecutionEnded) -> None:
+        """Add the counters of what a foreachBatch wrote."""
+        for stream in self._running.values():
+            output = stream.batches.pop(signal.execution, None)
+            if output is not None:
+                stream.totals.add_write(output, signal.metrics)
+
+    def abort(self, at: int, error: Error | None) -> None:
+        """Emit ABORT of the queries without an end."""
+        for stream in self._running.values():
+            self._emit(stream, "ABORT", at, facets.error_message(error, language="PYTHON"))
 
     def ended(self, signal: StreamEnded) -> None:
         """Emit COMPLETE or FAIL."""
@@ -82,16 +132,23 @@ class Streams:
     def _emit(self, stream: Stream, kind: str, at: int, extra: dict[str, facets.Facet]) -> None:
         stream.last_event_at = at
         parts = self.readers.extensions.parts((), stream.lineage.inputs, stream.lineage.outputs)
-        self.emit(self.factory.run(stream.subject, kind, at, parts, extra))
+        parts = stream.totals.added_to(parts) if kind != "START" else parts
+        self.emit(self.factory.run(stream.subject, kind, at, parts, {**stream.lineage.incomplete(), **extra}))
 
 
 def _lineage(extraction: Extraction, signal: StreamStarted) -> PlanLineage:
-    inputs = extraction.lineage().inputs
+    read = extraction.lineage()
     root = extraction.plan.root
     fields = [] if root is None else schema_fields(root.output)
-    outputs = [extraction.with_query_columns(dataset) for dataset in _sink(signal, fields)]
+    found, sink = _sink(signal, fields), None
+    if not found:
+        sink = unknown_sink(signal.sink, signal.options, fields)
+        found = [] if sink is None else list(sink.datasets)
+    outputs = [extraction.with_query_columns(dataset) for dataset in found]
     suffix = job_suffix(outputs[0].key, None) if len(outputs) == 1 else ""
-    return PlanLineage(inputs, tuple(outputs), suffix)
+    reasons = [read.missing, None if sink is None else sink.reason]
+    missing = "; ".join(reason for reason in reasons if reason is not None) or None
+    return replace(read, outputs=tuple(outputs), suffix=suffix, missing=missing)
 
 
 def _sink(signal: StreamStarted, fields: list[dict[str, Any]]) -> list[Dataset]:
