@@ -139,6 +139,7 @@ def test_reports_are_operations(visit: Visit) -> None:
     visit.expected = ("503",)
     page.goto("/")
     page.get_by_role("link", name="Operations").click()
+    expect(page.get_by_role("region", name="Consumer")).to_contain_text("Deferred work")
     page.get_by_role("link", name="Coverage by producer").click()
     expect(page.get_by_role("table")).to_contain_text("example.org")
     page.get_by_role("link", name="Dead letters").click()
