@@ -18,6 +18,7 @@ import click
 import headwater_stack
 from headwater_avro.errors import HeadwaterError
 
+from .demo_page import show_page
 from .stack import make_schema
 
 _JOBS = Path(__file__).parent / "demo_jobs"
@@ -33,10 +34,12 @@ _COUNTRIES = ("de", "fr", "pl", "pt", "se")
     default=headwater_stack.default_home,
     help="The folder of the servers and the demo's files [default: HEADWATER_HOME or ~/.local/share/headwater].",
 )
-def demo(home: Path) -> None:
+@click.option("--serve/--no-serve", default=True, show_default=True, help="End with a page that shows the lineage.")
+def demo(home: Path, serve: bool) -> None:
     """Run example jobs on local Kafka, Spark and Neo4j servers, and show their lineage.
 
-    The servers keep running, so that you can query the graph; `headwater down` stops them.
+    It ends with the address of a page that shows the lineage, served until Ctrl-C if this is a terminal. The servers keep
+    running, so that you can query the graph; `headwater down` stops them.
     """
     home = home.expanduser().resolve()
     with _step("local Kafka and Neo4j"):
@@ -56,6 +59,9 @@ def demo(home: Path) -> None:
     with _step("consumer: Kafka to Neo4j"):
         _run(["consume", "--available-now"], folder, "consume", environment)
     _show(folder, environment)
+    if serve:
+        dataset = ("file", str(folder / "reports/revenue.csv"))
+        show_page(folder / "logs" / "serve.log", environment, dataset, is_terminal=sys.stdout.isatty())
 
 
 def make_inputs(folder: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_demo_gives_the_same_graph_twice_with_another_run_of_each_job(tmp_pa
     try:
         first = headwater(home, "demo")
         once = dump(home)
-        headwater(home, "demo")
+        assert "http://" not in headwater(home, "demo", "--no-serve").stdout
         twice = dump(home)
         for command in readme_commands():
             headwater(home, *command)
@@ -91,6 +91,9 @@ def test_the_demo_gives_the_same_graph_twice_with_another_run_of_each_job(tmp_pa
     assert "headwater graph migrate --apply" in refused
     assert "PySpark job" not in refused
     shown = first.stdout
+    assert re.search(
+        r"http://127\.0\.0\.1:\d+/lineage\?kind=dataset&namespace=file&name=\S+revenue\.csv$", shown, re.MULTILINE
+    )
     for name in ("orders.csv", "customers.csv", "enriched_orders", "publish_report", "revenue"):
         assert name in shown
     assert current(once) == current(twice)

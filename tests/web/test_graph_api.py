@@ -424,21 +424,3 @@ def test_a_server_without_cypher_says_so(client: TestClient) -> None:
     answer = run_cypher(client, "RETURN 1 AS x")
     assert answer.status_code == 404
     assert "HEADWATER_WEB_CYPHER_TIMEOUT" in answer.json()["detail"]
-
-
-def test_a_search_forgives_a_typing_error_and_says_so(
-    client: TestClient, maker: GraphMaker, driver: neo4j.Driver
-) -> None:
-    word = maker.namespace.removeprefix("ns-")
-    maker.dataset(f"one.{word}")
-    maker.dataset(f"two.{word}")
-    maker.store(driver)
-    assert "similar" not in get(client, "/search", text=word)
-    typed = f"{word[:5]}!{word[6:]}"
-    found = get(client, "/search", text=typed, limit=1)
-    assert found["similar"]
-    assert [found["nodes"][0], get(client, "/search", text=typed, cursor=found["next"])["nodes"][0]] == [
-        ["dataset", maker.namespace, f"one.{word}"],
-        ["dataset", maker.namespace, f"two.{word}"],
-    ]
-    assert get(client, "/search", text=f"{word}-nothing") == {"nodes": []}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -18,35 +20,63 @@ from ..querying import graph_location
 from .consume import settings_of
 
 if TYPE_CHECKING:
+    import socket
+
+    from fastapi import FastAPI
+
     from headwater_web import EventSink, WebSettings
     from headwater_web.state_api import Ends
+
+STARTUP_FAILURE = 3
+"""The exit code if the server cannot listen, that of uvicorn."""
 
 
 @click.command()
 @click.option("--host", help="Where to listen; loopback unless tokens are set.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Where to listen; 0: any free port.")
 def serve(host: str | None, port: int | None) -> None:
-    """Serve the graph over HTTP, and accept OpenLineage events for Kafka, until SIGTERM or Ctrl-C.
+    """Serve the graph over HTTP, with a page for browsers, and accept OpenLineage events for Kafka, until SIGTERM or Ctrl-C.
 
     HEADWATER_WEB_HOST, _PORT, _TOKENS, _ALLOWED_HOSTS and _CORS_ORIGINS (JSON lists) are its settings. Without tokens it answers
     requests of this machine alone.
     """
-    import uvicorn
-
     from headwater_web import create_app
-    from headwater_web.listening import uvicorn_options
     from headwater_web.settings import web_settings
 
     given = {"host": host, "port": port}
     settings = web_settings(**{name: value for name, value in given.items() if value is not None})
     found = settings_of({}, needs=frozenset()).settings
     with Neo4jReader(graph_location()) as reader:
-        click.echo(f"listening on http://{settings.host}:{settings.port}", err=True)
         sink = _sink(found, settings)
         app = create_app(
             reader, sink, settings, letters=_letters(found), cypher=_cypher(reader, settings), ends=_ends(found)
         )
-        uvicorn.run(app, **uvicorn_options(settings))
+        _run(app, settings)
+
+
+def _run(app: FastAPI, settings: WebSettings) -> None:
+    """Run the application, and print its address when it listens."""
+    import uvicorn
+
+    from headwater_web.listening import uvicorn_options
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                # The port of the socket: the setting may be 0.
+                address = _address(settings.host, self.servers[0].sockets[0].getsockname()[1])
+                click.echo(f"listening on {address}; the page is {address}/", err=True)
+
+    server = Server(uvicorn.Config(app, **uvicorn_options(settings)))
+    with suppress(KeyboardInterrupt):
+        server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _cypher(reader: Neo4jReader, settings: WebSettings) -> FreeCypher | None:

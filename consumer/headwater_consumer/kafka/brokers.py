@@ -88,11 +88,13 @@ def end_offsets(client: Client, topic: str) -> dict[int, int]:
 
 
 def _offsets(client: Client, topic: str, spec: Any) -> dict[int, int]:
+    # The client must live until the answers have come: those of a deleted client never do.
+    admin = AdminClient(client)
     requested = {TopicPartition(topic, at): spec for at in range(partitions_of(client, [topic])[topic])}
     if not requested:
         return {}
     try:
-        found = AdminClient(client).list_offsets(requested, request_timeout=REQUEST_TIMEOUT)
+        found = admin.list_offsets(requested, request_timeout=REQUEST_TIMEOUT)
         return {place.partition: answer.result().offset for place, answer in found.items()}
     except KafkaException as fault:
         raise unreachable(str(client["bootstrap.servers"]), fault) from fault

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings
 from headwater_web import MemorySink, WebSettings, create_app
@@ -35,7 +36,8 @@ def browser() -> Iterator[Browser]:
 def shop(graph_server: GraphSettings, reader: Neo4jReader) -> Iterator[Site]:
     chromium()
     write(graph_server, shop_events())
-    with running(create_app(reader, MemorySink(), WebSettings(), lambda: NOW)) as site:
+    cypher = FreeCypher(reader, 30.0, 10_000, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True)
+    with running(create_app(reader, MemorySink(), WebSettings(), lambda: NOW, cypher=cypher)) as site:
         yield site
 
 

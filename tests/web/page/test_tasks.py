@@ -12,7 +12,7 @@ from headwater_graph.settings import GraphSettings
 
 from ...queries.events import run_event, write
 from .browsing import Visit
-from .shop_events import CLEAN, ERROR, FAILED, JOBS, LAKE, LAST_GOOD, NIGHT, REPORT, REVENUE, WAREHOUSE, at
+from .shop_events import CLEAN, ERROR, FAILED, JOBS, LAKE, LAST_GOOD, NIGHT, REVENUE, WAREHOUSE, at
 
 BOTH_SIZES = pytest.mark.parametrize("size", ["desktop", "phone"], indirect=True)
 
@@ -139,6 +139,7 @@ def test_reports_are_operations(visit: Visit) -> None:
     visit.expected = ("503",)
     page.goto("/")
     page.get_by_role("link", name="Operations").click()
+    expect(page.get_by_role("region", name="Consumer")).to_contain_text("Deferred work")
     page.get_by_role("link", name="Coverage by producer").click()
     expect(page.get_by_role("table")).to_contain_text("example.org")
     page.get_by_role("link", name="Dead letters").click()
@@ -175,12 +176,12 @@ def test_what_is_copied_is_a_command(page: Page) -> None:
 
 
 def test_a_running_run_is_followed_to_its_end(page: Page, graph_server: GraphSettings) -> None:
-    run_id = f"checkout-live-{uuid.uuid4().hex[:8]}"
-    write(graph_server, [run_event(JOBS, "checkout.live", run_id, "START", at(0.5), [REVENUE])])
-    page.goto(f"/run?id={run_id}")
+    name = f"live-{uuid.uuid4().hex[:8]}"
+    write(graph_server, [run_event(name, "job", name, "START", at(0.5), ["source"])])
+    page.goto(f"/run?id={name}")
     state = page.get_by_role("main").locator(".marks")
     expect(state).to_contain_text("running")
-    write(graph_server, [run_event(JOBS, "checkout.live", run_id, "COMPLETE", at(0.1), [REVENUE], [REPORT])])
+    write(graph_server, [run_event(name, "job", name, "COMPLETE", at(0.1), ["source"], ["target"])])
     expect(state).to_contain_text("complete")
-    expect(page.get_by_role("region", name="Wrote")).to_contain_text("revenue_report")
+    expect(page.get_by_role("region", name="Wrote")).to_contain_text("target")
     expect(page.locator("#announcer")).to_contain_text("The run is complete.")

@@ -155,10 +155,11 @@ function isPresent(child) {
  * Return a list whose further pages are appended by a button.
  * @param {any} first the first page
  * @param {(cursor: string) => Promise<any>} next
- * @param {(page: any) => HTMLElement} show a table with the rows of a page
+ * @param {(page: any, make: typeof table) => HTMLElement} show a table with the rows of a page, made by `make`
  */
 export function paged(first, next, show) {
-  const list = show(first);
+  // The columns of further pages must be those of the first one, so it can leave out none.
+  const list = show(first, first.next === undefined ? compactTable : table);
   const box = h("div", null, list);
   let cursor = first.next;
   if (cursor === undefined) return box;
@@ -167,7 +168,7 @@ export function paged(first, next, show) {
     more.disabled = true;
     try {
       const page = await next(cursor);
-      list.querySelector("tbody")?.append(...(show(page).querySelector("tbody")?.children ?? []));
+      list.querySelector("tbody")?.append(...(show(page, table).querySelector("tbody")?.children ?? []));
       cursor = page.next;
       if (cursor === undefined) more.remove();
     } finally {

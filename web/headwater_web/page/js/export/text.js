@@ -31,11 +31,13 @@ export function cypherOf({ start, depth, column }) {
   if (column) return columnCypher(column);
   const [label, here] = kind === "job" ? ["Job", "j"] : ["Dataset", "d"];
   const [up, down] = kind === "job" ? ["FEEDS]->(", "PRODUCES]->("] : ["PRODUCES]->(", "FEEDS]->("];
-  const most = kind === "job" ? 2 * depth - 1 : 2 * depth;
+  const further = (kind === "job" ? 2 * depth - 1 : 2 * depth) - 1;
+  const steps = further ? `-[:FEEDS|PRODUCES]->{0,${further}}()` : "";
+  const onward = further ? `-[:FEEDS|PRODUCES]->{0,${further}}(target)` : "";
   return [
     `MATCH (${here}:${label} {name: ${cypherText(name)}, namespace: ${cypherText(namespace)}})`,
-    `OPTIONAL MATCH upstream = (source)-[:FEEDS|PRODUCES]->{0,${most - 1}}()-[:${up}${here})`,
-    `OPTIONAL MATCH downstream = (${here})-[:${down})-[:FEEDS|PRODUCES]->{0,${most - 1}}(target)`,
+    `OPTIONAL MATCH upstream = (source)${steps}-[:${up}${here})`,
+    `OPTIONAL MATCH downstream = (${here})-[:${down})${onward}`,
     `RETURN ${here}, upstream, downstream LIMIT 1000`,
   ].join("\n");
 }

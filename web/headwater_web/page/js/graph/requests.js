@@ -79,6 +79,8 @@ MATCH (n:Dataset {namespace: one[1], name: one[2]}) WHERE one[0] = 'dataset'
 RETURN one AS node, null AS parent, null AS started, null AS ended, null AS state, null AS at,
   CASE WHEN n.facets CONTAINS '"tags"' THEN n.facets END AS facets`;
 
+let isWithoutCypher = false;
+
 /** How many nodes one question for details names. */
 const DETAILS_AT_ONCE = 500;
 
@@ -93,6 +95,7 @@ const DETAILS_AT_ONCE = 500;
  * @returns {Promise<Map<string, JobDetails & {state?: string, at?: string}>>}
  */
 export async function detailsOf(api, nodes, signal) {
+  if (isWithoutCypher) return new Map();
   const references = nodes.filter(({ kind }) => kind === "job" || kind === "dataset").map(({ reference }) => reference);
   /** @type {Map<string, JobDetails & {state?: string, at?: string}>} */
   const found = new Map();
@@ -112,8 +115,9 @@ export async function detailsOf(api, nodes, signal) {
  * @returns {null}
  */
 function withoutCypher(fault) {
-  if (fault instanceof ApiProblem && fault.status !== 401) return null;
-  throw fault;
+  if (!(fault instanceof ApiProblem) || fault.status === 401) throw fault;
+  isWithoutCypher ||= fault.status === 404 || fault.status === 403;
+  return null;
 }
 
 /**

@@ -147,7 +147,7 @@ function folding(rows, show, most = 50) {
 function history(first, named, { api, signal }) {
   if (first.versions.length === 0) return h("p", { class: "dim" }, "No run or event is known that wrote it.");
   const next = (/** @type {string} */ cursor) => api.get("/datasets/versions", { ...named, limit: 50, cursor }, signal);
-  return paged(first, next, (page) => table("Versions", ["Written", "By job", "Run", "State", "#Read by", "Change"], page.versions.map(versionRow)));
+  return paged(first, next, (page, make) => make("Versions", ["Written", "By job", "Run", "State", "#Read by", "Change"], page.versions.map(versionRow)));
 }
 
 /** @param {any} version */

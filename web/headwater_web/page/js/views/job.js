@@ -4,7 +4,7 @@ import { pathTo } from "../address.js";
 import { append, h } from "../dom.js";
 import { formatDuration } from "../format.js";
 import { facetList, sql } from "../facets.js";
-import { badge, copyButton, cypherText, facts, heading, nameElement, nodeLink, paged, quoted, runLink, runState, section, statuses, table, timeElement } from "../widgets.js";
+import { badge, copyButton, cypherText, facts, heading, nameElement, nodeLink, paged, quoted, runLink, runState, section, statuses, timeElement } from "../widgets.js";
 import { reasonsList } from "./diff.js";
 import { owners, tags } from "./dataset.js";
 
@@ -88,7 +88,7 @@ function datasets(nodes) {
 function runHistory(first, job, { api, signal }) {
   if (first.runs.length === 0) return h("p", { class: "dim" }, "No run yet.");
   const next = (/** @type {string} */ cursor) => api.get("/runs", { job, limit: 50, cursor }, signal);
-  return paged(first, next, (page) => table("Runs", ["Run", "State", "Started", "#Duration", "Since it last worked"], page.runs.map(runRow)));
+  return paged(first, next, (page, make) => make("Runs", ["Run", "State", "Started", "#Duration", "Since it last worked"], page.runs.map(runRow)));
 }
 
 /** @param {any} run */
@@ -105,7 +105,7 @@ function runRow(run) {
 function history(first, named, { api, signal }) {
   if (first.versions.length === 0) return h("p", { class: "dim" }, "No version yet: none of its runs has ended.");
   const next = (/** @type {string} */ cursor) => api.get("/jobs/versions", { ...named, limit: 50, cursor }, signal);
-  return paged(first, next, (page) => table("Versions", ["#Version", "Reason", "From", "#Runs", "Last run", "Code", "Difference"], page.versions.map((/** @type {any} */ one) => versionRow(one, named))));
+  return paged(first, next, (page, make) => make("Versions", ["Version", "Reason", "From", "#Runs", "Last run", "Code", "Difference"], page.versions.map((/** @type {any} */ one) => versionRow(one, named))));
 }
 
 /**

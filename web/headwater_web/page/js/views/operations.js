@@ -3,8 +3,9 @@
 import { pathTo } from "../address.js";
 import { ApiProblem } from "../api.js";
 import { append, h } from "../dom.js";
-import { formatNumber, formatTime, shortened } from "../format.js";
-import { copyButton, later, nodeLink, paged, runLink, table, timeElement } from "../widgets.js";
+import { tree } from "../facets.js";
+import { counted, formatNumber, formatTime, shortened } from "../format.js";
+import { compactTable, copyButton, facts, later, nodeLink, paged, runLink, section, table, timeElement } from "../widgets.js";
 
 /** @typedef {import("../types.d.ts").Address} Address */
 /** @typedef {import("../types.d.ts").Context} Context */
@@ -36,9 +37,32 @@ export async function show(root, address, context) {
   const shown = names.includes(address.params.report ?? "") ? /** @type {string} */ (address.params.report) : names[0];
   append(root, [
     h("div", { class: "heading" }, h("h1", { tabindex: "-1" }, "Operations")),
+    section("Consumer", later(consumer(context), context.signal)),
+    h("h2", null, "Reports"),
     tabs(names, shown),
     h("section", { "aria-label": TITLES[shown] ?? shown }, later(report(shown, context), context.signal)),
   ]);
+}
+
+/**
+ * Return how far the consumer has read, and what it has still to do.
+ * @param {Context} context
+ */
+async function consumer({ api, signal }) {
+  const state = await api.get("/consumer", {}, signal);
+  const { total, kinds, cut } = state.deferredWork;
+  const work = Object.entries(kinds).map(([kind, count]) => `${formatNumber(count)} ${kind}`);
+  const rows = state.partitions.map((/** @type {any} */ one) => [h("bdi", null, one.topic), one.partition, formatNumber(one.offset), one.lag === undefined ? null : formatNumber(one.lag)]);
+  return [
+    facts([
+      ["Last write", state.at ? timeElement(state.at, { full: true }) : "none yet"],
+      ["Lag", state.lag === undefined ? state.kafka ?? "unknown without Kafka settings" : counted(state.lag, "message")],
+      ["Deferred work", total === 0 ? "none" : `${formatNumber(total)} (${work.join(", ")}${cut ? ", …" : ""})`],
+      ["Written by", state.holder && h("bdi", { class: "mono" }, shortened(state.holder, 60))],
+    ]),
+    state.losses.length > 0 && h("div", { class: "cut" }, "Messages were lost:", tree(state.losses)),
+    rows.length > 0 && h("details", null, h("summary", null, counted(rows.length, "partition")), compactTable("Partitions", ["Topic", "#Partition", "#Offset", "#Lag"], rows)),
+  ];
 }
 
 /**
