@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from .versions import warnings
 pytestmark = pytest.mark.end_to_end
 
 PROGRAMS = Path(__file__).parent / "programs"
-NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
+NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "delta")
 
 
 class Events:
@@ -188,13 +189,17 @@ def replaced(event: dict[str, Any]) -> Any:
 
 
 def test_a_partial_overwrite_names_the_partitions_that_it_replaces(output: Path) -> None:
-    writes = [e for e in Events(output, "rows").ends() if e["outputs"] and e["outputs"][0]["name"].endswith("/parts")]
-    created, static, dynamic, whole = writes
+    def writes(table: str) -> list[Any]:
+        return [
+            replaced(e) for e in Events(output, "rows").ends() if any(d["name"].endswith(table) for d in e["outputs"])
+        ]
+
     one = {"day": "2026-01-01", "hour": "1"}
-    assert replaced(static) == {"type": "partition", "partitions": [{"dimensions": one}]}
-    days = [partition["dimensions"] for partition in replaced(dynamic)["partitions"]]
+    created, static, whole = writes("/parts")
+    assert static == {"type": "partition", "partitions": [{"dimensions": one}]}
+    assert (created, whole) == (None, None)
+    days = [partition["dimensions"] for partition in writes("/other")[1]["partitions"]]
     assert sorted(days, key=str) == [one, {"day": "2026-01-02", "hour": "1"}]
-    assert (replaced(created), replaced(whole)) == (None, None)
 
 
 def statistics(dataset: dict[str, Any], side: str) -> tuple[Any, bool]:
@@ -205,8 +210,8 @@ def statistics(dataset: dict[str, Any], side: str) -> tuple[Any, bool]:
 
 def test_predicates_of_a_jdbc_read_filter_and_its_rows_are_counted(output: Path) -> None:
     events = Events(output, "rows")
-    assert events.columns("/predicates")["*"] == {"orders_j status FILTER", "orders_j amount FILTER"}
-    assert statistics(events.end("/predicates")["inputs"][0], "input") == (5, False)
+    assert events.columns("/predicates")["*"] == {"orders_j order_id FILTER", "orders_j amount FILTER"}
+    assert statistics(events.end("/predicates")["inputs"][0], "input") == (3, False)
     assert events.columns("/partitioned")["*"] == set()
     assert statistics(events.end("/partitioned")["inputs"][0], "input") == (6, False)
 
@@ -231,3 +236,39 @@ def test_a_folder_is_part_of_its_job_s_name(output: Path) -> None:
 
 def test_a_query_without_text_does_not_have_that_of_a_view(output: Path) -> None:
     assert "sql" not in Events(output, "rows").end("/no_text")["job"]["facets"]
+
+
+@pytest.fixture(scope="session")
+def delta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the events of the program on Delta, which needs its jars."""
+    out = tmp_path_factory.mktemp("delta")
+    command = [sys.executable, "-m", "tests.spark.reference", "--jobs", str(PROGRAMS), "--out", str(out), "delta"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stderr[-4000:]
+    return out
+
+
+@pytest.mark.skipif(os.environ.get("HEADWATER_SPARK_REFERENCE") != "all", reason="HEADWATER_SPARK_REFERENCE=all")
+def test_delta_s_copies_are_runs_with_lineage(delta: Path) -> None:
+    events = Events(delta, "delta")
+    clone = next(e for e in events.ends() if "create_delta_table" in e["job"]["name"])
+    assert keys(clone["outputs"]) == [("file", "$WORK/wh/t3")]
+    assert keys(clone["inputs"]) == [("file", "$WORK/wh/t1")]
+    restore = next(e for e in events.ends() if "restore" in e["job"]["name"])
+    assert keys(restore["inputs"]) == keys(restore["outputs"]) == [("file", "$WORK/wh/t1")]
+    versions = [d["facets"]["version"]["datasetVersion"] for d in (*restore["inputs"], *restore["outputs"])]
+    assert versions == ["0", "2"]
+    for copy, table in ((clone, "t1"), (restore, "t1")):
+        fields = copy["outputs"][0]["facets"]["columnLineage"]["fields"]
+        assert [source["name"] for source in fields["amount"]["inputFields"]] == [f"$WORK/wh/{table}"]
+
+
+@pytest.mark.skipif(os.environ.get("HEADWATER_SPARK_REFERENCE") != "all", reason="HEADWATER_SPARK_REFERENCE=all")
+def test_replace_where_names_the_part_that_is_replaced(delta: Path) -> None:
+    writes = [e for e in Events(delta, "delta").ends() if "save_into" in e["job"]["name"]]
+    assert replaced(writes[0])["left"] == {
+        "type": "compare",
+        "left": {"type": "field", "field": "day"},
+        "right": {"type": "literal", "value": "2026-01-01"},
+        "comparison": "EQUAL",
+    }

@@ -4,6 +4,7 @@
 # conf: spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension
 # conf: spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from tests.spark.samples import orders, work
 
 spark = SparkSession.builder.appName("delta").getOrCreate()
@@ -18,7 +19,7 @@ spark.sql("create table t3 shallow clone t1")
 some = o.where("day = '2026-01-01'").select("order_id", "amount", "day")
 where = "day = '2026-01-01' and order_id >= 1"
 some.write.format("delta").mode("overwrite").option("replaceWhere", where).save(f"{work()}/wh/t1")
-some.writeTo("t1").overwrite(some.day == "2026-01-01")
+some.writeTo("t1").overwrite(F.col("day") == "2026-01-01")
 spark.sql("""
     merge into t3 using o on t3.order_id = o.order_id
     when matched and o.status = 'void' then delete

@@ -31,18 +31,19 @@ moved = spark.read.parquet(f"{out}/struct")
 moved.write.parquet(f"{out}/moved")
 moved.select("s.amount", "s.at.day").write.parquet(f"{out}/members")
 
+spark.sql("create table other (amount double, hour int, day string) using parquet partitioned by (day, hour)")
 spark.sql("create table parts (amount double, hour int, day string) using parquet partitioned by (day, hour)")
 spark.sql("insert overwrite parts partition (day = '2026-01-01', hour = 1) select amount from o")
 spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
 some = o.where("day <> '2026-01-03'").selectExpr("amount", "day", "1 as hour")
-some.write.mode("overwrite").insertInto("parts")
+some.write.mode("overwrite").insertInto("other")
 spark.conf.set("spark.sql.sources.partitionOverwriteMode", "static")
 some.write.mode("overwrite").insertInto("parts")
 
 jdbc = {"url": f"jdbc:derby:{work()}/db;create=true", "driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver"}
 o.select("order_id", "amount", "status").write.format("jdbc").options(**jdbc, dbtable="orders_j").save()
 properties = {"driver": jdbc["driver"]}
-chosen = ["\"status\" = 'paid'", '"status" = \'open\' and "amount" > 20']
+chosen = ['"amount" < 11', '"order_id" > 4 and "amount" > 15']
 spark.read.jdbc(jdbc["url"], "orders_j", predicates=chosen, properties=properties).select("order_id").write.parquet(
     f"{out}/predicates"
 )

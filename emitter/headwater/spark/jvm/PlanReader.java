@@ -6,6 +6,7 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 
 /**
  * Writes a query plan as JSON in one call: every node with its output, its constructor fields and its expressions.
@@ -153,7 +154,9 @@ public class PlanReader extends Values {
     out.append(']');
     if (plan instanceof Command) out.append(",\"command\":true");
     if (part) out.append(",\"partial\":true");
-    if (!hasText && plan.origin().sqlText().isDefined()) {
+    // A table that the catalog caches has the text of the statement that it was read for first.
+    boolean cached = index > 0 && (leaf || plan instanceof SubqueryAlias);
+    if (!hasText && !cached && plan.origin().sqlText().isDefined()) {
       hasText = true;
       out.append(",\"sql\":");
       string(out, (String) plan.origin().sqlText().get());

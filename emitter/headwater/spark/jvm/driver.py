@@ -282,7 +282,10 @@ class SessionCatalog:
         return None if found is None else commit(str(found[0]), self.driver.value(found[1]))
 
     def written_partitions(self, location: str, depth: int, first: int, last: int) -> tuple[str, ...]:
-        found = self.driver._static("Commits", "partitions", self.driver.context, location, depth, first, last)
+        try:
+            found = self.driver._static("Commits", "partitions", self.driver.context, location, depth, first, last)
+        except _py4j_errors():
+            return ()  # the next write may remove folders meanwhile
         return tuple(map(str, self.driver.value(found)))
 
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
