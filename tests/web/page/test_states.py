@@ -69,6 +69,15 @@ def test_an_empty_graph_says_how_to_send_the_first_event(open_site: Open) -> Non
     visit.fits()
 
 
+def test_the_event_to_send_by_hand_is_accepted(open_site: Open) -> None:
+    page = open_site(GivenAnswers(NOTHING), WebSettings()).page
+    page.goto("/")
+    command = page.get_by_role("region", name="By hand").text_content() or ""
+    event = json.loads(command.partition(" -d '")[2].removesuffix("'"))
+    answer = page.request.post("/api/v1/lineage", data=event)
+    assert answer.status in (201, 204), answer.text()
+
+
 def test_a_search_without_results_says_so(visit: Visit) -> None:
     visit.page.goto("/?q=no-such-thing-anywhere")
     expect(visit.page.get_by_role("main")).to_contain_text("Nothing has a name with “no-such-thing-anywhere” in it.")
