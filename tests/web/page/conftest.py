@@ -54,7 +54,7 @@ def scheme(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def visit(browser: Browser, shop: Site, size: str, scheme: str, pictures: Callable[[Page], None]) -> Iterator[Visit]:
+def visit(shop: Site, browser: Browser, size: str, scheme: str, pictures: Callable[[Page], None]) -> Iterator[Visit]:
     """A new tab on the shop; at its end a picture is stored, and every error that it reported fails the test."""
     visit = Visit(browser, shop, size, scheme)
     yield visit

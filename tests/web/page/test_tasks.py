@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 
 from headwater_graph.settings import GraphSettings
 
-from ...queries.events import run_event, write
+from ...queries.events import Event, run_event, write
 from .browsing import Visit
-from .shop_events import CLEAN, ERROR, FAILED, JOBS, LAKE, LAST_GOOD, NIGHT, REVENUE, WAREHOUSE, at
+from .shop_events import CLEAN, ERROR, FAILED, JOBS, LAKE, LAST_GOOD, NIGHT, REVENUE, WAREHOUSE, at, facet
 
 BOTH_SIZES = pytest.mark.parametrize("size", ["desktop", "phone"], indirect=True)
 
@@ -185,3 +185,29 @@ def test_a_running_run_is_followed_to_its_end(page: Page, graph_server: GraphSet
     expect(state).to_contain_text("complete")
     expect(page.get_by_role("region", name="Wrote")).to_contain_text("target")
     expect(page.locator("#announcer")).to_contain_text("The run is complete.")
+
+
+def test_a_retired_job_says_so_and_why(page: Page, graph_server: GraphSettings) -> None:
+    name = f"retired-{uuid.uuid4().hex[:8]}"
+    retired: Event = {
+        "eventTime": at(0.1),
+        "job": {"namespace": name, "name": "old", "facets": {"headwater_retired": facet(reason="replaced by new")}},
+    }
+    write(graph_server, [run_event(name, "old", name, "COMPLETE", at(1), ["source"], ["target"]), retired])
+    page.goto(f"/job?namespace={name}&name=old")
+    expect(page.locator(".marks")).to_contain_text("retired")
+    expect(page.get_by_role("main")).to_contain_text("replaced by new")
+    expect(page.get_by_role("region", name="Runs").get_by_role("row").last).to_contain_text("complete")
+
+
+def test_long_lists_are_shown_page_by_page(page: Page, graph_server: GraphSettings) -> None:
+    name = f"many-{uuid.uuid4().hex[:8]}"
+    ends = [run_event(name, "job", f"{name}-{n:02d}", "COMPLETE", at(100 - n), ["a"], ["b"]) for n in range(25)]
+    write(graph_server, ends)
+    page.goto(f"/job?namespace={name}&name=job")
+    runs = page.get_by_role("region", name="Runs")
+    expect(runs.locator("tbody tr")).to_have_count(20)
+    runs.get_by_role("button", name="Show more").click()
+    expect(runs.locator("tbody tr")).to_have_count(25)
+    expect(runs.get_by_role("button", name="Show more")).to_have_count(0)
+    assert len(set(runs.locator("tbody th a").evaluate_all("links => links.map(link => link.href)"))) == 25

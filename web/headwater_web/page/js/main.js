@@ -22,7 +22,7 @@ import * as run from "./views/run.js";
 const VIEWS = { home, dataset, job, run, diff, operations };
 
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
-const top_ = /** @type {HTMLElement} */ (document.getElementById("header"));
+const head = /** @type {HTMLElement} */ (document.getElementById("header"));
 const announcer = /** @type {HTMLElement} */ (document.getElementById("announcer"));
 let shown = new AbortController();
 
@@ -60,7 +60,7 @@ async function render(options = {}) {
   const root = h("div", { class: "view" });
   const placeholder = loading();
   fill(main, placeholder, root);
-  header(top_, address, { api, go, signal: controller.signal, announce });
+  header(head, address, { api, go, signal: controller.signal, announce });
   try {
     if (address === null) throw new ApiProblem(404, "There is no such page", location.pathname);
     await showView(root, address, { api, go, signal: controller.signal, announce });

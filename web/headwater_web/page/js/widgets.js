@@ -1,6 +1,7 @@
 // Parts that several views show: names, states, times, tables, buttons that copy.
 
 import { pathTo, pathToNode } from "./address.js";
+import { ApiProblem } from "./api.js";
 import { fill, h } from "./dom.js";
 import { appearanceOfRun, appearanceOfStatus, formatAge, formatTime, shortened, splitName } from "./format.js";
 
@@ -171,6 +172,9 @@ export function paged(first, next, show) {
       list.querySelector("tbody")?.append(...(show(page, table).querySelector("tbody")?.children ?? []));
       cursor = page.next;
       if (cursor === undefined) more.remove();
+    } catch (fault) {
+      if (!(fault instanceof ApiProblem)) throw fault;
+      more.textContent = `${fault.message} Try again`;
     } finally {
       more.disabled = false;
     }

@@ -4,7 +4,6 @@ import { h } from "../dom.js";
 
 /**
  * Let the browser save a text.
- *
  * @param {string} name of the file
  * @param {string} type its media type
  * @param {string} text
@@ -20,7 +19,6 @@ export function save(name, type, text) {
 
 /**
  * Return a name for a file from the name of a node.
- *
  * @param {readonly string[]} reference
  * @param {string} extension
  * @returns {string}

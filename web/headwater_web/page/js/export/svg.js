@@ -1,10 +1,9 @@
 // The graph as one SVG file that needs nothing else: its colours and fonts are in it. Pure.
 
-import { appearanceOfRun, appearanceOfStatus, formatTime, shortened, splitName } from "../format.js";
+import { formatTime, shortened, splitName } from "../format.js";
 import { boxOf, CARD_HEIGHT, FILTER_HEIGHT, ROW_HEIGHT } from "../graph/geometry.js";
 import { CARD_WIDTH } from "../graph/layout.js";
-import { stateOf } from "../graph/shown.js";
-import { timeOf } from "../graph/card.js";
+import { appearancesOf, timeOf } from "../graph/card.js";
 
 /** @typedef {import("../graph/canvas.js").Scene} Scene */
 /** @typedef {import("../graph/canvas.js").SceneCard} SceneCard */
@@ -14,7 +13,6 @@ const MARGIN = 40;
 
 /**
  * Return the text of an SVG file.
- *
  * @param {Scene} scene
  * @param {Colours} colours
  * @param {string} title
@@ -39,7 +37,6 @@ export function svgOf(scene, colours, title) {
 
 /**
  * Return a text that XML can hold.
- *
  * @param {string} text
  * @returns {string}
  */
@@ -95,9 +92,7 @@ function cardText({ content, x, y, height }, colours) {
  * @param {Colours} colours
  */
 function factText(node, colours) {
-  const state = stateOf(node);
-  const appearances = [...(!node.isData && state ? [appearanceOfRun(state, node.marks)] : []), ...node.marks.map(appearanceOfStatus)];
-  const texts = appearances.slice(0, 2).map(({ shape, text, className }) => `<tspan fill="${colours[`--${className.slice(6)}`] ?? colours["--dim"]}">${escaped(`${shape} ${text}  `)}</tspan>`);
+  const texts = appearancesOf(node).slice(0, 2).map(({ shape, text, className }) => `<tspan fill="${colours[`--${className.slice(6)}`] ?? colours["--dim"]}">${escaped(`${shape} ${text}  `)}</tspan>`);
   const time = timeOf(node);
   return `<text class="dim" x="12" y="63" font-size="11">${texts.join("")}${escaped(time ? formatTime(time).slice(0, 16) : "")}</text>`;
 }

@@ -6,7 +6,6 @@ import { cypherText, quoted } from "../widgets.js";
 
 /**
  * Return the commands that print what the view shows.
- *
  * @param {ViewState} state
  * @returns {string}
  */
@@ -21,7 +20,6 @@ export function commandOf({ start, depth, asOf, past, column }) {
 
 /**
  * Return a Cypher query about what the view shows, complete with its values.
- *
  * @param {ViewState} state
  * @returns {string}
  */

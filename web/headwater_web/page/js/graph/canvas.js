@@ -136,7 +136,6 @@ export class Canvas {
   /**
    * @param {{x: number, y: number}} card
    * @param {number} scale
-   * @returns {Sight}
    */
   centred({ x, y }, scale) {
     const { width, height } = this.size;
@@ -257,13 +256,11 @@ export class Canvas {
 
 /**
  * Return by how much to move a window so that it has an interval, or one end of it.
- *
  * @param {number} from
  * @param {number} to
  * @param {number} start of the window
  * @param {number} size
  * @param {boolean} preferStart which end of an interval that is too long
- * @returns {number}
  */
 function moveInto(from, to, start, size, preferStart) {
   if (from >= start && to <= start + size) return 0;

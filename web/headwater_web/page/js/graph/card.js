@@ -46,7 +46,6 @@ import { stateOf } from "./shown.js";
 
 /**
  * Return the address of the page of a node.
- *
  * @param {GraphNode} node
  * @returns {string}
  */
@@ -58,7 +57,6 @@ export function pageOf({ kind, reference, namespace, name }) {
 
 /**
  * Return a text that says what a card shows, for screen readers and titles.
- *
  * @param {CardContent} content
  * @returns {string}
  */
@@ -66,7 +64,7 @@ export function describedCard(content) {
   const { card, members, frameName, upstream, downstream } = content;
   const { node } = card;
   if (!node) return `${counted(members.length, "job")} of ${frameName.join(" ")}, folded`;
-  const parts = [`${node.kind === "version" ? "version of dataset" : node.kind} ${node.name} in ${node.namespace}`, statusText(node), timeText(node, content.now)];
+  const parts = [`${node.kind === "version" ? "version of dataset" : node.kind} ${node.name} in ${node.namespace}`, ...appearancesOf(node).map(({ text }) => text), timeText(node, content.now)];
   if (content.isStart) parts.unshift("start:");
   if (upstream) parts.push(`${upstream} more upstream`);
   if (downstream) parts.push(`${downstream} more downstream`);
@@ -74,18 +72,18 @@ export function describedCard(content) {
 }
 
 /**
+ * Return how the state and the statuses of a node are shown, each once.
  * @param {GraphNode} node
- * @returns {string}
+ * @returns {import("../types.d.ts").Appearance[]}
  */
-export function statusText(node) {
-  const marks = node.marks.map((mark) => appearanceOfStatus(mark).text);
-  if (!node.isData && stateOf(node)) marks.unshift(appearanceOfRun(stateOf(node)).text);
-  return marks.join(", ");
+export function appearancesOf(node) {
+  const state = node.isData ? "" : stateOf(node);
+  const all = [...(state ? [appearanceOfRun(state, node.marks)] : []), ...node.marks.map(appearanceOfStatus)];
+  return all.filter(({ text }, at) => all.findIndex((one) => one.text === text) === at);
 }
 
 /**
  * Return when a dataset was written or a job ran last.
- *
  * @param {GraphNode} node
  * @returns {string | undefined}
  */
@@ -97,7 +95,6 @@ export function timeOf({ kind, facts }) {
 /**
  * @param {GraphNode} node
  * @param {number} now
- * @returns {string}
  */
 function timeText(node, now) {
   const time = timeOf(node);
@@ -107,7 +104,6 @@ function timeText(node, now) {
 
 /**
  * Show a card in its element.
- *
  * @param {HTMLElement} element
  * @param {CardContent} content
  * @param {CardActions} actions
@@ -141,7 +137,6 @@ function stateClass(node) {
  * @param {GraphNode} node
  * @param {CardContent} content
  * @param {CardActions} actions
- * @returns {Child[]}
  */
 function head(node, content, actions) {
   const { rest, tail } = splitName(node.name);
@@ -158,18 +153,13 @@ function head(node, content, actions) {
 /**
  * @param {GraphNode} node
  * @param {CardContent} content
- * @returns {Child[]}
  */
 function facts(node, { seconds, now }) {
-  const state = stateOf(node);
-  const appearances = [];
-  if (!node.isData && state) appearances.push(appearanceOfRun(state, node.marks));
-  for (const mark of node.marks) if (!appearances.some(({ text }) => text === appearanceOfStatus(mark).text)) appearances.push(appearanceOfStatus(mark));
   const time = timeOf(node);
   const age = time ? h("time", { datetime: time, title: formatTime(time) }, node.isData && node.kind === "dataset" ? `written ${formatAge(time, now)}` : formatAge(time, now)) : null;
   const version = node.kind === "version" ? h("span", { class: "card-version", title: node.facts.external ?? node.reference[3] }, `v ${(node.facts.external ?? node.reference[3]).slice(0, 8)}`) : null;
   const took = seconds === null ? null : h("span", { class: "card-seconds", title: "duration of the last run" }, formatDuration(seconds));
-  return [...appearances.slice(0, 2).map(badge), version, age, took];
+  return [...appearancesOf(node).slice(0, 2).map(badge), version, age, took];
 }
 
 /**
@@ -186,7 +176,6 @@ function columnsButton(node, { isOpen, columnCount }, actions) {
 /**
  * @param {CardContent} content
  * @param {CardActions} actions
- * @returns {Child[]}
  */
 function frameHead({ card, frameName, members }, actions) {
   const { rest, tail } = splitName(frameName[1] ?? "");
@@ -226,10 +215,8 @@ function columnList(content, actions) {
 
 /**
  * Return the buttons at the sides of a card that expand or fold them.
- *
  * @param {CardContent} content
  * @param {CardActions} actions
- * @returns {Child[]}
  */
 function stubs(content, actions) {
   const { node } = content.card;

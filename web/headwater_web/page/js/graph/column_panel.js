@@ -17,7 +17,6 @@ import { nodeLink, runLink, timeElement } from "../widgets.js";
 
 /**
  * Return the panel about a column.
- *
  * @param {{dataset: string[], column: string}} selected
  * @param {ColumnWay} way
  * @param {{indirect: boolean, indirectSteps: number}} options `indirectSteps` is how many there are, shown or not

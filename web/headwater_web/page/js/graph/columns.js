@@ -32,7 +32,6 @@ export const NO_WAY = { columns: new Map(), jobs: new Set(), steps: [], notes: [
 
 /**
  * Return the way of columns from the answers in both directions.
- *
  * @param {any[]} answers
  * @param {{indirect: boolean}} options whether indirect derivations (filters, joins, sorting) belong to the way
  * @returns {ColumnWay}
@@ -53,10 +52,7 @@ export function columnWay(answers, { indirect }) {
   return collected(answers, steps);
 }
 
-/**
- * @param {any} edge
- * @returns {ColumnStep}
- */
+/** @param {any} edge */
 function stepOf(edge) {
   const [, namespace, dataset, fromColumn] = edge.from;
   const [, toNamespace, toDataset, toColumn] = edge.to;
@@ -77,9 +73,7 @@ function stepOf(edge) {
 
 /**
  * Return whether a derivation was not stated as such: undeclared columns, or a description that says so.
- *
  * @param {any} edge
- * @returns {boolean}
  */
 function isGuess(edge) {
   return edge.undeclared === true || /\b(guess|assum|inferred|heuristic)/i.test(edge.description ?? "");
@@ -87,10 +81,8 @@ function isGuess(edge) {
 
 /**
  * Return the columns, as `dataset column`, that the start reaches over some steps.
- *
  * @param {any} answer
  * @param {ColumnStep[]} steps
- * @returns {Set<string>}
  */
 function reachable(answer, steps) {
   const isUpstream = answer.question.direction === "upstream";
@@ -112,7 +104,6 @@ function reachable(answer, steps) {
 /**
  * @param {any[]} answers
  * @param {ColumnStep[]} steps
- * @returns {ColumnWay}
  */
 function collected(answers, steps) {
   /** @type {Map<string, Set<string>>} */
@@ -131,7 +122,6 @@ function collected(answers, steps) {
 
 /**
  * Return the columns of a schema facet, with those of column lineage that it lacks.
- *
  * @param {any} facets of a dataset
  * @param {Iterable<string>} known names of columns from column lineage
  * @returns {{name: string, type: string}[]}

@@ -15,7 +15,6 @@
 
 /**
  * Return the layered graph of nodes in columns: an edge over several columns becomes a chain with a bend in each.
- *
  * @param {Int32Array} column
  * @param {import("./layers.js").Pair[]} edges each to a column further right; loops are left out
  * @param {Int32Array} group
@@ -46,7 +45,6 @@ export function layered(column, edges, group) {
 
 /**
  * Return the place of each node in its column.
- *
  * @param {number[][]} order the nodes of each column
  * @param {number} count
  * @returns {Int32Array}
@@ -59,7 +57,6 @@ export function placesOf(order, count) {
 
 /**
  * Return the number of crossings between all neighbouring columns.
- *
  * @param {Layered} graph
  * @param {number[][]} order
  * @param {Int32Array} place
@@ -76,7 +73,6 @@ export function crossings(graph, order, place) {
  * @param {number} size of the next column
  * @param {number[][]} right
  * @param {Int32Array} place
- * @returns {number}
  */
 function between(nodes, size, right, place) {
   // A Fenwick tree of the places at which earlier edges end.
@@ -99,7 +95,6 @@ function between(nodes, size, right, place) {
 
 /**
  * Return how many crossings of their edges two nodes of a column have if the first is above the second.
- *
  * @param {number[]} first the places of the first one's neighbours, ascending
  * @param {number[]} second
  * @returns {number}

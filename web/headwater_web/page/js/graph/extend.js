@@ -7,7 +7,6 @@ import { spread } from "./rows.js";
 
 /**
  * Return the place of each card; `null` in `fixed` marks a new one.
- *
  * @param {Size[]} sizes with the space around the cards
  * @param {import("./layers.js").Pair[]} links
  * @param {({column: number, home: number} | null)[]} fixed
@@ -30,7 +29,6 @@ export function extended(sizes, links, fixed) {
 /**
  * @param {number} count
  * @param {import("./layers.js").Pair[]} links
- * @returns {Neighbour[][]}
  */
 function neighbours(count, links) {
   /** @type {Neighbour[][]} */
@@ -42,17 +40,13 @@ function neighbours(count, links) {
   return around;
 }
 
-/**
- * @param {(Row | null)[]} rows
- * @returns {number[]}
- */
+/** @param {(Row | null)[]} rows */
 function missing(rows) {
   return Array.from(rows.keys()).filter((card) => !rows[card]);
 }
 
 /**
  * Move cards down that a card above them has grown into.
- *
  * @param {(Row | null)[]} rows
  * @param {Size[]} sizes
  */
@@ -69,9 +63,7 @@ function pushApart(rows, sizes) {
 
 /**
  * Return the placed cards of each column from top to bottom.
- *
  * @param {(Row | null)[]} rows
- * @returns {Map<number, number[]>}
  */
 function byColumn(rows) {
   /** @type {Map<number, number[]>} */
@@ -85,7 +77,6 @@ function byColumn(rows) {
 
 /**
  * Place cards that have a neighbour with a place: one column further, near the mean height of these.
- *
  * @param {number[]} cards
  * @param {(Row | null)[]} rows
  * @param {Size[]} sizes
@@ -147,7 +138,6 @@ function placeColumn(column, wanted, rows, sizes) {
 /**
  * @param {number} y
  * @param {Size} size
- * @returns {Span}
  */
 function spanOf(y, size) {
   return { top: y - size.above, bottom: y + size.below };
@@ -170,7 +160,6 @@ function firstBelow(taken, top) {
 
 /**
  * Return the anchor nearest to `ideal` at which a card overlaps nothing.
- *
  * @param {Span[]} taken sorted, without overlap
  * @param {number} ideal
  * @param {Size} size

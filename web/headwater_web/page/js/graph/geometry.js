@@ -20,7 +20,6 @@ export const COLUMNS_SHOWN = 10;
 
 /**
  * Return which columns of a dataset a card shows: those on the way first, then as many others as there is space for.
- *
  * @param {Column[]} columns
  * @param {{filter: string, most: number, way: ReadonlySet<string>}} options
  * @returns {ColumnRows}
@@ -36,7 +35,6 @@ export function columnRows(columns, { filter, most, way }) {
 
 /**
  * Return the height of a card.
- *
  * @param {ColumnRows | null} open the columns of an open card
  * @returns {number}
  */
@@ -48,7 +46,6 @@ export function heightOf(open) {
 
 /**
  * Return how far below the top of its card the links of a column end; those of a column that is not shown end at the head.
- *
  * @param {ColumnRows | null} open
  * @param {string} column
  * @returns {number}
@@ -61,7 +58,6 @@ export function rowAnchor(open, column) {
 
 /**
  * Return the path of a link as the `d` of an SVG path.
- *
  * @param {Route} route
  * @returns {string}
  */
@@ -82,9 +78,7 @@ const CORNER = 12;
 
 /**
  * Return straight lines with round corners.
- *
  * @param {Point[]} points
- * @returns {string}
  */
 function roundedPath(points) {
   let path = `M${points[0].x} ${points[0].y}`;
@@ -112,7 +106,6 @@ function towards(from, to) {
 
 /**
  * Return a route whose ends are moved up or down, as those of the link of a column are.
- *
  * @param {Route} route
  * @param {number} start by how much
  * @param {number} end
@@ -132,7 +125,6 @@ export function movedEnds({ points, backward }, start, end) {
 
 /**
  * Return the box around all cards.
- *
  * @param {Iterable<{x: number, y: number, height: number}>} cards
  * @returns {Box}
  */
@@ -149,7 +141,6 @@ export function boxOf(cards) {
 
 /**
  * Return the box of a route.
- *
  * @param {Route} route
  * @returns {Box}
  */
@@ -161,7 +152,6 @@ export function boxOfRoute({ points }) {
 
 /**
  * Return whether two boxes have a part in common.
- *
  * @param {Box} one
  * @param {Box} other
  * @returns {boolean}
@@ -179,7 +169,6 @@ export const MOST_SCALE = 2;
 
 /**
  * Return the sight in which a box fills a view; small graphs are not enlarged.
- *
  * @param {Box} box
  * @param {{width: number, height: number}} view
  * @param {number} [least] the smallest scale
@@ -196,7 +185,6 @@ export function fitted(box, view, least = LEAST_SCALE) {
 
 /**
  * Return the sight at a scale in which a point is as near to the middle as it can be without empty space beyond the box.
- *
  * @param {Point} point
  * @param {Box} box
  * @param {{width: number, height: number}} view
@@ -221,7 +209,6 @@ function within(middle, least, most, size) {
 
 /**
  * Return the sight after zooming so that a point of the view shows the same point of the graph.
- *
  * @param {Sight} sight
  * @param {number} factor
  * @param {Point} at in the view
@@ -234,7 +221,6 @@ export function zoomed({ x, y, scale }, factor, at) {
 
 /**
  * Return the card to which an arrow key leads: along a link to the nearest neighbour, or up and down in a column.
- *
  * @param {"ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown"} key
  * @param {string} from
  * @param {Record<string, {x: number, y: number, column: number}>} places

@@ -4,7 +4,6 @@
 
 /**
  * Return for each node the numbers of the edges that leave it and of those that enter it.
- *
  * @param {number} count
  * @param {Pair[]} edges
  * @returns {{leaving: number[][], entering: number[][]}}
@@ -26,7 +25,6 @@ export function incidence(count, edges) {
  *
  * Nodes are taken away one by one (Eades, Lin and Smyth): those without successors to the right, those without
  * predecessors to the left, else the one with the most successors to spare. A graph without cycles has no reversed edge.
- *
  * @param {number} count
  * @param {Pair[]} edges
  * @returns {boolean[]}
@@ -39,7 +37,6 @@ export function reversedEdges(count, edges) {
 /**
  * @param {number} count
  * @param {Pair[]} edges
- * @returns {Int32Array}
  */
 function acyclicRanks(count, edges) {
   const around = incidence(count, edges);
@@ -69,7 +66,6 @@ function acyclicRanks(count, edges) {
  * @param {Int32Array} rank
  * @param {Int32Array} outward
  * @param {Int32Array} inward
- * @returns {number}
  */
 function mostToSpare(rank, outward, inward) {
   let best = -1;
@@ -82,7 +78,6 @@ function mostToSpare(rank, outward, inward) {
 
 /**
  * Return the column of each node so that every edge leads to the right, and the edges are short.
- *
  * @param {number} count
  * @param {Pair[]} edges without cycles; loops are ignored
  * @returns {Int32Array} columns from 0
@@ -111,7 +106,6 @@ function raise(column, [from, to]) {
  * @param {number} count
  * @param {Pair[]} edges
  * @param {{leaving: number[][], entering: number[][]}} around
- * @returns {number[]}
  */
 function topological(count, edges, around) {
   const missing = Int32Array.from(around.entering, (list) => list.length);
@@ -128,7 +122,6 @@ const MOST_ROUNDS = 60;
 
 /**
  * Shorten long edges: move a node, or nodes that are joined by edges of length one, while the sum of lengths decreases.
- *
  * @param {Int32Array} column
  * @param {Pair[]} edges
  * @param {{leaving: number[][], entering: number[][]}} around
@@ -150,11 +143,9 @@ const MOST_TOGETHER = 400;
 
 /**
  * Move a node one step with all that it pushes, if that shortens the edges; return whether it moved.
- *
  * @param {Sides} sides
  * @param {number} node
  * @param {1 | -1} step
- * @returns {boolean}
  */
 function shift(sides, node, step) {
   const { edges, around, column } = sides;

@@ -9,6 +9,10 @@ import { columns, reversedEdges } from "./layers.js";
 import { BUDGET, ordered } from "./order.js";
 import { anchors } from "./rows.js";
 
+/** @typedef {import("./extend.js").Span} Span */
+/** @typedef {import("./extend.js").Row} Row */
+/** @typedef {import("./layers.js").Pair} Pair */
+
 /**
  * @typedef {object} Card
  * @property {string} id
@@ -39,7 +43,6 @@ const FRAME_SPACE = { above: 26, below: 8 };
 
 /**
  * Return the layout of cards and links.
- *
  * @param {{cards: Card[], links: Link[], previous?: Record<string, Home>, budget?: number}} input `previous` has the places
  *   of an earlier layout; links to unknown cards are an error
  * @returns {Layout}
@@ -62,7 +65,7 @@ export function layout({ cards, links, previous = {}, budget = BUDGET }) {
 /**
  * @param {Link} link
  * @param {Map<string, number>} numbers
- * @returns {import("./layers.js").Pair}
+ * @returns {Pair}
  */
 function pairOf(link, numbers) {
   const [from, to] = [numbers.get(link.from), numbers.get(link.to)];
@@ -70,13 +73,12 @@ function pairOf(link, numbers) {
   return [from, to];
 }
 
-/** @typedef {{rows: import("./extend.js").Row[], bends: {column: number, y: number}[][]}} Rows */
+/** @typedef {{rows: Row[], bends: {column: number, y: number}[][]}} Rows */
 
 /**
  * @param {Card[]} cards
- * @param {import("./layers.js").Pair[]} pairs
+ * @param {Pair[]} pairs
  * @param {number} budget
- * @returns {Rows}
  */
 function freshRows(cards, pairs, budget) {
   const back = reversedEdges(cards.length, pairs);
@@ -107,7 +109,6 @@ function groupNumbers(cards) {
  * @param {import("./crossings.js").Layered} graph
  * @param {number[][]} order
  * @param {Card[]} cards
- * @returns {import("./rows.js").Extents}
  */
 function extentsOf(graph, order, cards) {
   const above = new Float64Array(graph.count).fill(LANE);
@@ -128,9 +129,8 @@ function extentsOf(graph, order, cards) {
 
 /**
  * @param {Card[]} cards
- * @param {import("./layers.js").Pair[]} pairs
+ * @param {Pair[]} pairs
  * @param {Record<string, Home>} previous
- * @returns {Rows}
  */
 function extendedRows(cards, pairs, previous) {
   const sizes = cards.map((card) => ({
@@ -143,12 +143,11 @@ function extendedRows(cards, pairs, previous) {
 }
 
 /**
- * @param {import("./extend.js").Row[]} rows
+ * @param {Row[]} rows
  * @param {Size[]} sizes
- * @returns {Map<number, import("./extend.js").Span[]>}
  */
 function takenByColumn(rows, sizes) {
-  /** @type {Map<number, import("./extend.js").Span[]>} */
+  /** @type {Map<number, Span[]>} */
   const taken = new Map();
   rows.forEach((row, card) => {
     const span = { top: row.y - sizes[card].above, bottom: row.y + sizes[card].below };
@@ -162,11 +161,9 @@ function takenByColumn(rows, sizes) {
 
 /**
  * Return where a link passes the columns between its cards: in the free space nearest to the straight line.
- *
- * @param {import("./layers.js").Pair} pair
- * @param {import("./extend.js").Row[]} rows
- * @param {Map<number, import("./extend.js").Span[]>} taken the spans of the cards of each column
- * @returns {{column: number, y: number}[]}
+ * @param {Pair} pair
+ * @param {Row[]} rows
+ * @param {Map<number, Span[]>} taken the spans of the cards of each column
  */
 function bendsBetween([from, to], rows, taken) {
   const [start, end] = [rows[from], rows[to]];
@@ -180,11 +177,10 @@ function bendsBetween([from, to], rows, taken) {
 }
 
 /**
- * @param {import("./layers.js").Pair} pair
- * @param {import("./extend.js").Row[]} rows
+ * @param {Pair} pair
+ * @param {Row[]} rows
  * @param {{column: number, y: number}[]} bends
- * @param {Map<number, import("./extend.js").Span[]>} taken
- * @returns {Route}
+ * @param {Map<number, Span[]>} taken
  */
 function route([from, to], rows, bends, taken) {
   const [start, end] = [rows[from], rows[to]];
@@ -200,14 +196,12 @@ const SIDE = 24;
 
 /**
  * Return the way of a backward link: out to the right, past the cards of all columns between, and in from the left.
- *
- * @param {import("./extend.js").Row} start
- * @param {import("./extend.js").Row} end
- * @param {Map<number, import("./extend.js").Span[]>} taken
- * @returns {Point[]}
+ * @param {Row} start
+ * @param {Row} end
+ * @param {Map<number, Span[]>} taken
  */
 function around(start, end, taken) {
-  /** @type {import("./extend.js").Span[]} */
+  /** @type {Span[]} */
   const merged = [];
   const between = [...taken].flatMap(([column, spans]) => (column >= end.column && column <= start.column ? spans : []));
   for (const { top, bottom } of between.sort((a, b) => a.top - b.top)) {
@@ -225,10 +219,8 @@ function around(start, end, taken) {
 
 /**
  * Return the frames: in each column, one around the cards of a frame that are beside one another.
- *
  * @param {Card[]} cards
  * @param {Record<string, Place>} places
- * @returns {Frame[]}
  */
 function frames(cards, places) {
   const sorted = cards.slice().sort((a, b) => places[a.id].column - places[b.id].column || places[a.id].y - places[b.id].y);

@@ -10,7 +10,6 @@ const FEW = 40;
 
 /**
  * Return a function that computes layouts; it resolves to null for a request that a newer one has replaced.
- *
  * @param {AbortSignal} signal ends the worker
  * @returns {(input: Input) => Promise<Layout | null>}
  */

@@ -4,8 +4,7 @@ import { fill, h } from "../dom.js";
 import { counted, formatTime } from "../format.js";
 import { csvOf } from "../export/csv.js";
 import { badge, nodeLink, timeElement } from "../widgets.js";
-import { appearanceOfRun, appearanceOfStatus } from "../format.js";
-import { timeOf } from "./card.js";
+import { appearancesOf, timeOf } from "./card.js";
 import { distances } from "./model.js";
 import { stateOf } from "./shown.js";
 
@@ -22,7 +21,6 @@ const HEAD = ["kind", "namespace", "name", "side", "steps", "state", "time", "ow
 
 /**
  * Return the rows of the nodes that are shown, nearest first.
- *
  * @param {Graph} graph
  * @param {ReadonlySet<string>} shown ids of nodes
  * @returns {ListRow[]}
@@ -48,7 +46,6 @@ function rowOf(node, up, down) {
 
 /**
  * Return rows in the order of a column; equal ones by name.
- *
  * @param {ListRow[]} rows
  * @param {SortKey} key
  * @param {boolean} descending
@@ -66,7 +63,6 @@ export function sorted(rows, key, descending) {
 /**
  * @param {ListRow} row
  * @param {SortKey} key
- * @returns {string | number}
  */
 function valueOf({ node, side, steps }, key) {
   if (key === "steps") return steps ?? Infinity;
@@ -78,7 +74,6 @@ function valueOf({ node, side, steps }, key) {
 
 /**
  * Return the table as CSV.
- *
  * @param {ListRow[]} rows
  * @returns {string}
  */
@@ -90,7 +85,6 @@ export function listCsv(rows) {
 
 /**
  * Return the panel with the table, and a function that shows other rows in it.
- *
  * @param {{onCsv: () => void, onShow: (id: string) => void, onClose: () => void}} actions
  * @returns {{element: HTMLElement, show(rows: ListRow[]): void}}
  */
@@ -127,10 +121,8 @@ export function listPanel({ onCsv, onShow, onClose }) {
  * @param {(id: string) => void} onShow
  */
 function rowElement({ node, side, steps }, onShow) {
-  const state = stateOf(node);
-  const badges = [!node.isData && state ? badge(appearanceOfRun(state, node.marks)) : null, ...node.marks.map((mark) => badge(appearanceOfStatus(mark)))];
   const reference = node.kind === "run" ? ["run", node.reference[1]] : [node.kind, ...node.reference.slice(1)];
   return h("tr", null,
     h("th", { scope: "row" }, h("span", { class: "dim", "aria-hidden": "true" }, node.isData ? "▤ " : "ƒ "), h("span", { class: "visually-hidden" }, `${node.kind} `), nodeLink(reference), " ", h("button", { type: "button", class: "locate", "aria-label": `Show ${node.name} in the graph`, title: "Show in the graph", onclick: () => onShow(node.id) }, "◎")),
-    h("td", null, side), h("td", { class: "number" }, steps ?? ""), h("td", null, badges), h("td", { title: formatTime(timeOf(node)) }, timeElement(timeOf(node))));
+    h("td", null, side), h("td", { class: "number" }, steps ?? ""), h("td", null, appearancesOf(node).map(badge)), h("td", { title: formatTime(timeOf(node)) }, timeElement(timeOf(node))));
 }

@@ -10,7 +10,6 @@ const SIZE = { width: 168, height: 104 };
 
 /**
  * Return the picture, and a function that draws it again.
- *
  * @param {() => Canvas} canvas
  * @returns {{element: HTMLCanvasElement, draw(): void}}
  */

@@ -28,7 +28,6 @@
 
 /**
  * Return the id of a node from its reference `[kind, namespace, name…]`.
- *
  * @param {readonly string[]} reference
  * @returns {string}
  */
@@ -38,7 +37,6 @@ export function idOf(reference) {
 
 /**
  * Return a graph without nodes.
- *
  * @param {string} start the id of the node that it is about
  * @returns {Graph}
  */
@@ -48,7 +46,6 @@ export function emptyGraph(start) {
 
 /**
  * Return a node of an answer.
- *
  * @param {any} value
  * @returns {GraphNode}
  */
@@ -64,7 +61,6 @@ export function nodeOf(value) {
  * Add an answer to a graph in place.
  *
  * What was known stays; facts of nodes are those of the newest answer, marks of all of them.
- *
  * @param {Graph} graph
  * @param {any} answer of `lineage`, or of the lineage of a run
  * @param {Direction} direction
@@ -83,11 +79,9 @@ export function addAnswer(graph, answer, direction) {
 
 /**
  * Add the edges of an answer; return how many of them each node has on the side of the direction.
- *
  * @param {Graph} graph
  * @param {any} answer
  * @param {Direction} direction
- * @returns {Map<string, number>}
  */
 function countedEdges(graph, answer, direction) {
   /** @type {Map<string, number>} */
@@ -128,7 +122,6 @@ function addTotals(graph, answer, direction, degree) {
 
 /**
  * Return how many neighbours of a node on a side are not in the graph; null if no answer has counted them.
- *
  * @param {Graph} graph
  * @param {string} id
  * @param {Direction} side
@@ -145,7 +138,6 @@ const indexes = new WeakMap();
 
 /**
  * Return the ids of the neighbours of a node on a side, aliases excepted.
- *
  * @param {Graph} graph
  * @param {string} id
  * @param {Direction} side
@@ -172,7 +164,6 @@ function indexOf(graph) {
 
 /**
  * Remove what an expansion brought: the nodes that the start reaches only through one side of a node.
- *
  * @param {Graph} graph
  * @param {string} id
  * @param {Direction} side
@@ -191,7 +182,6 @@ export function collapse(graph, id, side) {
 
 /**
  * Return the ids that are connected with a node, in either direction.
- *
  * @param {string} start
  * @param {Iterable<{from: string, to: string}>} edges
  * @returns {Set<string>}
@@ -213,7 +203,6 @@ export function connected(start, edges) {
 
 /**
  * Return how far each node is from a node, in edges along one direction.
- *
  * @param {Graph} graph
  * @param {string} start
  * @param {Direction} side
@@ -229,7 +218,6 @@ export function distances(graph, start, side) {
 
 /**
  * Add the datasets and jobs on the way of a column that the graph lacks.
- *
  * @param {Graph} graph
  * @param {readonly import("./columns.js").ColumnStep[]} steps
  * @returns {boolean} whether there were any

@@ -25,7 +25,6 @@ const ROUNDS_WITHOUT_GAIN = 5;
 
 /**
  * Return the order of the nodes in each column with few crossings.
- *
  * @param {Layered} graph
  * @param {number} [budget] in visits of neighbours
  * @returns {number[][]}
@@ -39,7 +38,7 @@ export function ordered(graph, budget = BUDGET) {
     if (search.fewest === 0 || (search.steps > budget && search.best.length)) break;
     begin(search, start);
     if (smoothed) smooth(search);
-    improve(search, !smoothed);
+    improve(search);
   }
   begin(search, search.best);
   polish(search);
@@ -59,9 +58,7 @@ function begin(search, order) {
 
 /**
  * Keep the order if it is the best so far; return whether it is.
- *
  * @param {Search} search
- * @returns {boolean}
  */
 function compare(search) {
   const now = crossings(search.graph, search.order, search.place);
@@ -74,15 +71,13 @@ function compare(search) {
 
 /**
  * Sweep over the columns to and fro until that gains nothing.
- *
  * @param {Search} search
- * @param {boolean} median
  */
-function improve(search, median) {
+function improve(search) {
   let without = 0;
   for (let round = 0; round < ROUNDS && without < ROUNDS_WITHOUT_GAIN; round++) {
     if (search.steps > search.budget || search.fewest === 0) return;
-    sweep(search, round % 2 === 0, median);
+    sweep(search, round % 2 === 0);
     transpose(search, round % 4 < 2);
     without = compare(search) ? 0 : without + 1;
   }
@@ -91,9 +86,8 @@ function improve(search, median) {
 /**
  * @param {Search} search
  * @param {boolean} rightward
- * @param {boolean} median
  */
-function sweep(search, rightward, median) {
+function sweep(search, rightward) {
   const { graph, order, place } = search;
   const size = order.length;
   for (let at = 1; at < size; at++) {
@@ -102,7 +96,7 @@ function sweep(search, rightward, median) {
     const other = order[rightward ? column - 1 : column + 1].length;
     const scale = order[column].length / Math.max(1, other);
     sortColumn(search, column, (node) => {
-      const value = median ? medianPlace(sides[node], place) : meanPlace(sides[node], place);
+      const value = meanPlace(sides[node], place);
       return value < 0 ? place[node] : value * scale;
     });
   }
@@ -121,26 +115,7 @@ function meanPlace(nodes, place) {
 }
 
 /**
- * Return the weighted median of Gansner and others: between the two middle places, nearer to the denser side.
- *
- * @param {number[]} nodes
- * @param {Int32Array} place
- * @returns {number} -1 without nodes
- */
-function medianPlace(nodes, place) {
-  if (nodes.length < 3) return meanPlace(nodes, place);
-  const places = nodes.map((node) => place[node]).sort((a, b) => a - b);
-  const middle = places.length >> 1;
-  if (places.length % 2) return places[middle];
-  const before = places[middle - 1] - places[0];
-  const after = places[places.length - 1] - places[middle];
-  if (before + after === 0) return (places[middle - 1] + places[middle]) / 2;
-  return (places[middle - 1] * after + places[middle] * before) / (before + after);
-}
-
-/**
  * Sort a column by a value of its nodes; the nodes of a group stay together, at their mean.
- *
  * @param {Search} search
  * @param {number} at
  * @param {(node: number) => number} valueOf
@@ -162,11 +137,9 @@ function sortColumn(search, at, valueOf) {
 
 /**
  * Return for each node of a column the mean value of its group, or its own value.
- *
  * @param {number[]} column
  * @param {number[]} value
  * @param {Int32Array} group
- * @returns {number[]}
  */
 function groupMeans(column, value, group) {
   /** @type {Map<number, number[]>} */
@@ -184,7 +157,6 @@ function groupMeans(column, value, group) {
 
 /**
  * Exchange neighbours in a column while that removes crossings; where it changes nothing, exchange them on request.
- *
  * @param {Search} search
  * @param {boolean} ties whether neighbours are exchanged that cross equally often both ways
  */
@@ -229,7 +201,6 @@ function transposeColumn(search, at, ties) {
 /**
  * @param {number[]} nodes
  * @param {Int32Array} place
- * @returns {number[]}
  */
 function sortedPlaces(nodes, place) {
   if (nodes.length < 2) return nodes.length ? [place[nodes[0]]] : [];
@@ -240,7 +211,6 @@ const SMOOTHINGS = 24;
 
 /**
  * Place all columns at once by the neighbours on both sides: it untwists what sweeps leave twisted.
- *
  * @param {Search} search
  */
 function smooth(search) {
@@ -261,7 +231,6 @@ function smooth(search) {
 
 /**
  * Move single nodes to the best place of their column (sifting) while that removes crossings.
- *
  * @param {Search} search
  */
 function polish(search) {
@@ -281,11 +250,9 @@ function polish(search) {
 
 /**
  * Move a node to the place of its column where its edges cross fewest others; return whether that removed crossings.
- *
  * @param {Search} search
  * @param {number} at
  * @param {number} node
- * @returns {boolean}
  */
 function sift(search, at, node) {
   const { graph, place } = search;
@@ -310,10 +277,7 @@ function sift(search, at, node) {
   return true;
 }
 
-/**
- * @param {Layered} graph
- * @returns {number[][]}
- */
+/** @param {Layered} graph */
 function byNumber(graph) {
   const order = emptyColumns(graph);
   for (let node = 0; node < graph.count; node++) order[graph.columnOf[node]].push(node);
@@ -322,10 +286,8 @@ function byNumber(graph) {
 
 /**
  * Return the nodes in the order in which a search finds them, from the left column or from the right one.
- *
  * @param {Layered} graph
  * @param {boolean} fromRight
- * @returns {number[][]}
  */
 function depthFirst(graph, fromRight) {
   const order = emptyColumns(graph);

@@ -14,7 +14,6 @@ const MOST_NODES = 5_000;
 
 /**
  * Return the answer about one side of a node.
- *
  * @param {Api} api
  * @param {readonly string[]} reference
  * @param {Direction} direction
@@ -32,7 +31,6 @@ export function lineageOf(api, reference, direction, { depth, level, asOf, past 
 
 /**
  * Return the answers about the way of a column, upstream and downstream.
- *
  * @param {Api} api
  * @param {readonly string[]} dataset `["dataset", namespace, name]`
  * @param {string} column
@@ -46,7 +44,6 @@ export function columnLineage(api, [, namespace, name], column, signal) {
 
 /**
  * Return what a dataset or job is known for: facets and marks; null if the graph does not have it.
- *
  * @param {Api} api
  * @param {readonly string[]} reference
  * @param {AbortSignal} signal
@@ -56,10 +53,7 @@ export function entity(api, [kind, namespace, name], signal) {
   return api.get(`/${kind}s/show`, { namespace, name }, signal).catch(orNull);
 }
 
-/**
- * @param {unknown} fault
- * @returns {null}
- */
+/** @param {unknown} fault */
 function orNull(fault) {
   if (fault instanceof ApiProblem && fault.status === 404) return null;
   throw fault;
@@ -88,7 +82,6 @@ const DETAILS_AT_ONCE = 500;
  * Return what answers of lineage lack: the parents of jobs, how long their last runs took, and tags.
  *
  * A server that runs no Cypher gives no details.
- *
  * @param {Api} api
  * @param {GraphNode[]} nodes
  * @param {AbortSignal} signal
@@ -110,10 +103,7 @@ export async function detailsOf(api, nodes, signal) {
   return found;
 }
 
-/**
- * @param {unknown} fault
- * @returns {null}
- */
+/** @param {unknown} fault */
 function withoutCypher(fault) {
   if (!(fault instanceof ApiProblem) || fault.status === 401) throw fault;
   isWithoutCypher ||= fault.status === 404 || fault.status === 403;
@@ -123,7 +113,6 @@ function withoutCypher(fault) {
 /**
  * @param {string[]} columns
  * @param {any} row a list in the order of the columns, or an object
- * @returns {JobDetails & {node: string[], state?: string, at?: string}}
  */
 function rowOf(columns, row) {
   const value = Array.isArray(row) ? Object.fromEntries(columns.map((column, index) => [column, row[index]])) : row;
@@ -132,10 +121,7 @@ function rowOf(columns, row) {
   return { node: value.node, parent, seconds, tags: tagsOf(value.facets), state: value.state ?? undefined, at: value.at ?? undefined };
 }
 
-/**
- * @param {string | null} facets JSON text
- * @returns {string[]}
- */
+/** @param {string | null} facets JSON text */
 function tagsOf(facets) {
   const tags = facets ? JSON.parse(facets).tags?.tags : [];
   if (!Array.isArray(tags)) return [];

@@ -13,7 +13,6 @@ const STRAIGHTENINGS = 3;
 
 /**
  * Return the height of the anchor of each node.
- *
  * @param {Layered} graph
  * @param {number[][]} order
  * @param {Extents} extents including the space between nodes
@@ -49,7 +48,6 @@ function pack(column, y, extents) {
 
 /**
  * Place a column by the neighbours of its nodes.
- *
  * @param {Layered} graph
  * @param {number[]} column
  * @param {Float64Array} y
@@ -77,11 +75,9 @@ function settle(graph, column, y, extents, useLeft, useRight) {
 
 /**
  * Return how strongly an edge wants to be horizontal: the inner parts of long edges most.
- *
  * @param {Layered} graph
  * @param {number} node
  * @param {number} other
- * @returns {number}
  */
 function weightOf(graph, node, other) {
   return 1 << (3 * ((node >= graph.real ? 1 : 0) + (other >= graph.real ? 1 : 0)));
@@ -91,7 +87,6 @@ function weightOf(graph, node, other) {
  * Return the heights nearest to those wanted (least squares) at which the nodes of a column keep their order and space.
  *
  * It is isotonic regression: neighbours that would overlap become a block at their mean.
- *
  * @param {number[]} column
  * @param {ArrayLike<number>} wanted
  * @param {ArrayLike<number>} weights
@@ -117,9 +112,7 @@ export function spread(column, wanted, weights, extents) {
 
 /**
  * Return the ways of nodes of which each has the next as its only right neighbour and is its only left one.
- *
  * @param {Layered} graph
- * @returns {number[][]}
  */
 function straightBlocks(graph) {
   /** @param {number} node */
@@ -138,7 +131,6 @@ function straightBlocks(graph) {
 
 /**
  * Move the nodes of each block to one height where their neighbours leave the space.
- *
  * @param {number[][]} blocks
  * @param {number[][]} order
  * @param {Float64Array} y

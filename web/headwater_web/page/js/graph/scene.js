@@ -30,7 +30,6 @@ const EMPTY = new Set();
 
 /**
  * Return the content of each card that is shown.
- *
  * @param {Graph} graph
  * @param {Shown} shown
  * @param {Knowledge} knowledge
@@ -47,7 +46,6 @@ export function contents(graph, shown, knowledge) {
  * @param {Graph} graph
  * @param {import("./shown.js").ShownCard} card
  * @param {Knowledge & {open: Set<string>, expanded: Set<string>}} knowledge
- * @returns {CardContent}
  */
 function contentOf(graph, card, { state, details, columns, lists, way, now, open, expanded }) {
   const { id } = card;
@@ -100,7 +98,6 @@ function withNames(columns, names) {
 
 /**
  * Return what the layout needs of the cards.
- *
  * @param {Map<string, CardContent>} found
  * @returns {import("./layout.js").Card[]}
  */
@@ -113,7 +110,6 @@ export function layoutCards(found) {
 
 /**
  * Return the picture.
- *
  * @param {Shown} shown
  * @param {Map<string, CardContent>} found
  * @param {Layout} layout
@@ -137,7 +133,6 @@ export function sceneOf(shown, found, layout, way) {
  * @param {Route} route
  * @param {boolean} isFaded
  * @param {Map<string, CardContent>} found
- * @returns {SceneLink}
  */
 function linkOf({ from, to, kind, past, through }, route, isFaded, found) {
   const classes = [`link-${kind}`, past && "is-past", isFaded && "is-faded", route.backward && "is-backward"];
@@ -153,12 +148,10 @@ function nameOf(content) {
 
 /**
  * Return the links of a column's way: from row to row, through the head of the job between.
- *
  * @param {Shown} shown
  * @param {Map<string, CardContent>} found
  * @param {Layout} layout
  * @param {ColumnWay} way
- * @returns {SceneLink[]}
  */
 function wayLinks(shown, found, layout, way) {
   const routes = new Map(shown.links.map(({ from, to }, index) => [`${from} ${to}`, layout.routes[index]]));
@@ -193,7 +186,6 @@ function wayLinks(shown, found, layout, way) {
  * @param {Layout} layout
  * @param {string} from
  * @param {string} to
- * @returns {Route | null}
  */
 function straight(layout, from, to) {
   const [start, end] = [layout.places[from], layout.places[to]];

@@ -35,7 +35,6 @@ export const NO_FILTERS = { namespaces: [], state: "", tag: "", owner: "", hideT
 
 /**
  * Return whether a name looks like that of a dataset that a job makes for itself.
- *
  * @param {string} name
  * @returns {boolean}
  */
@@ -45,7 +44,6 @@ export function isTemporary(name) {
 
 /**
  * Return what is shown of a graph.
- *
  * @param {Graph} graph
  * @param {{filters: Filters, folded: ReadonlySet<string>, details: ReadonlyMap<string, JobDetails>}} options
  * @returns {Shown}
@@ -69,7 +67,6 @@ export function shownOf(graph, { filters, folded, details }) {
  * @param {GraphNode} node
  * @param {Filters} filters
  * @param {ReadonlyMap<string, JobDetails>} details
- * @returns {boolean}
  */
 function passes(node, filters, details) {
   if (filters.namespaces.includes(node.namespace)) return false;
@@ -82,7 +79,6 @@ function passes(node, filters, details) {
 
 /**
  * Return the state of a run, or of the last run of a job.
- *
  * @param {GraphNode} node
  * @returns {string}
  */
@@ -92,11 +88,9 @@ export function stateOf(node) {
 
 /**
  * Return the links between nodes that pass; in place of a hidden temporary dataset, its writers lead to its readers.
- *
  * @param {Graph} graph
  * @param {Set<string>} passing
  * @param {Filters} filters
- * @returns {import("./shown.js").ShownLink[]}
  */
 function bridgedLinks(graph, passing, filters) {
   /** @type {ShownLink[]} */
@@ -121,11 +115,9 @@ function bridgedLinks(graph, passing, filters) {
 
 /**
  * Return the frame of each job that has a parent in common with another job that is shown.
- *
  * @param {Graph} graph
  * @param {Set<string>} reached
  * @param {ReadonlyMap<string, JobDetails>} details
- * @returns {Map<string, string>}
  */
 function frameParents(graph, reached, details) {
   /** @type {Map<string, string[]>} */
@@ -147,7 +139,6 @@ function frameParents(graph, reached, details) {
  * @param {string[]} ids
  * @param {Map<string, string>} parents
  * @param {(id: string) => string} cardOf
- * @returns {ShownCard[]}
  */
 function cardsOf(graph, ids, parents, cardOf) {
   /** @type {Map<string, ShownCard>} */
@@ -166,10 +157,8 @@ function cardsOf(graph, ids, parents, cardOf) {
 
 /**
  * Return the links between cards, each once.
- *
  * @param {ShownLink[]} links
  * @param {(id: string) => string} cardOf
- * @returns {ShownLink[]}
  */
 function mergedLinks(links, cardOf) {
   /** @type {Map<string, ShownLink>} */
@@ -186,7 +175,6 @@ function mergedLinks(links, cardOf) {
 
 /**
  * Return what the filters can choose from, in alphabetical order.
- *
  * @param {Graph} graph
  * @param {ReadonlyMap<string, JobDetails>} details
  * @returns {{namespaces: string[], states: string[], owners: string[], tags: string[], temporary: number}}

@@ -27,7 +27,6 @@
 
 /**
  * Return the state of an address.
- *
  * @param {Params} params
  * @returns {ViewState}
  */
@@ -59,7 +58,6 @@ export function stateOfParams(params) {
 
 /**
  * Return the parameters of a state; those that say nothing new are left out.
- *
  * @param {ViewState} state
  * @returns {Params}
  */
@@ -96,10 +94,7 @@ function text(values) {
   return values.length ? JSON.stringify(values) : "";
 }
 
-/**
- * @param {string | undefined} json
- * @returns {any[]}
- */
+/** @param {string | undefined} json */
 function list(json) {
   try {
     const found = JSON.parse(json ?? "[]");
@@ -109,10 +104,7 @@ function list(json) {
   }
 }
 
-/**
- * @param {string} json
- * @returns {string[]}
- */
+/** @param {string} json */
 function names(json) {
   const found = list(json);
   return found.length === 2 && found.every((name) => typeof name === "string") ? found : ["", ""];
@@ -132,10 +124,7 @@ function expansionOf(value) {
   return [{ side: value[0] === "u" ? "upstream" : "downstream", level: Number(value[1]) || 0, reference: value.slice(2) }];
 }
 
-/**
- * @param {string | undefined} at
- * @returns {Sight | null}
- */
+/** @param {string | undefined} at */
 function sightOf(at) {
   const [x, y, scale] = (at ?? "").split(",").map(Number);
   return [x, y, scale].every(Number.isFinite) && scale > 0 ? { x, y, scale } : null;

@@ -34,7 +34,6 @@ const DAY = 86_400_000;
 
 /**
  * Show the controls.
- *
  * @param {HTMLElement} root
  * @param {ToolbarFacts} facts
  * @param {ToolbarActions} actions
@@ -81,7 +80,7 @@ function depthControl({ depth }, { ask }) {
   const options = [1, 2, 3, 5, 10, 20];
   if (!options.includes(depth)) options.push(depth);
   return h("label", { title: "How many jobs away from the start" }, "Depth ",
-    h("select", { data: { control: "depth" }, onchange: (/** @type {Event} */ event) => ask({ depth: Number(valueOf(event)), sight: null }) },
+    h("select", { data: { control: "depth" }, onchange: changed((value) => ask({ depth: Number(value), sight: null })) },
       options.map((value) => h("option", { value, selected: value === depth }, value))));
 }
 
@@ -95,15 +94,18 @@ function timeControl({ state, now }, { ask }) {
   /** @param {string} text */
   const change = (text) => ask({ asOf: text });
   return h("span", { class: "as-of" },
-    h("label", null, "As of ", h("input", { type: "datetime-local", "aria-label": "As of, UTC", data: { control: "as-of" }, value: Number.isNaN(time) ? "" : new Date(time).toISOString().slice(0, 16), onchange: (/** @type {Event} */ event) => change(valueOf(event) ? `${valueOf(event)}:00Z` : "") })),
+    h("label", null, "As of ", h("input", { type: "datetime-local", "aria-label": "As of, UTC", data: { control: "as-of" }, value: Number.isNaN(time) ? "" : new Date(time).toISOString().slice(0, 16), onchange: changed((value) => change(value ? `${value}:00Z` : "")) })),
     h("input", { type: "range", min: -DAYS, max: 0, value: -daysAgo, "aria-label": `As of, days before now (${daysAgo})`, title: daysAgo ? `${counted(daysAgo, "day")} ago` : "now", data: { control: "days" },
-      onchange: (/** @type {Event} */ event) => change(Number(valueOf(event)) ? `${new Date(now + Number(valueOf(event)) * DAY).toISOString().slice(0, 16)}:00Z` : "") }),
+      onchange: changed((value) => change(Number(value) ? `${new Date(now + Number(value) * DAY).toISOString().slice(0, 16)}:00Z` : "")) }),
     state.asOf && h("button", { type: "button", data: { control: "now" }, onclick: () => change("") }, "Now"));
 }
 
-/** @param {Event} event */
-function valueOf(event) {
-  return /** @type {HTMLInputElement} */ (event.target).value;
+/**
+ * @param {(value: string) => void} action
+ * @returns {(event: Event) => void}
+ */
+function changed(action) {
+  return (event) => action(/** @type {HTMLInputElement} */ (event.target).value);
 }
 
 /**
@@ -118,7 +120,7 @@ function filterMenu({ state, choices, hidden }, { change }) {
   const choice = (label, value, values, choose) => {
     if (!values.length && !value) return null;
     const all = values.includes(value) || !value ? values : [...values, value];
-    return h("label", null, `${label} `, h("select", { data: { control: label }, onchange: (/** @type {Event} */ event) => choose(valueOf(event)) },
+    return h("label", null, `${label} `, h("select", { data: { control: label }, onchange: changed(choose) },
       h("option", { value: "" }, "all"), all.map((one) => h("option", { value: one, selected: one === value }, label === "State" ? appearanceOfRun(one).text : one))));
   };
   const namespaces = [...new Set([...choices.namespaces, ...filters.namespaces])];

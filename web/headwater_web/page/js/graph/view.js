@@ -84,10 +84,7 @@ export class GraphView {
     await this.render();
   }
 
-  /**
-   * @param {{reference: string[], side: Direction, level: number, depth: number}} question
-   * @returns {Promise<any>}
-   */
+  /** @param {{reference: string[], side: Direction, level: number, depth: number}} question */
   ask({ reference, side, level, depth }) {
     const { asOf, past } = this.state;
     return lineageOf(this.context.api, reference, side, { depth, level, asOf, past: past && side === "upstream" }, this.context.signal);
@@ -123,10 +120,7 @@ export class GraphView {
     if (addWay(this.graph, this.way.steps)) await this.readDetails();
   }
 
-  /**
-   * @param {any} fault
-   * @returns {any[]}
-   */
+  /** @param {any} fault */
   noWay(fault) {
     if (fault?.status !== 404) throw fault;
     return [];
@@ -317,7 +311,6 @@ export class GraphView {
 
   /**
    * Return the parameters of the other mode: the last run of a job or dataset, or the job of a run; null if there is none.
-   *
    * @returns {Record<string, string> | null}
    */
   otherMode() {

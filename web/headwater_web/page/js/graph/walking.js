@@ -1,13 +1,11 @@
 // The keys of the graph: arrows walk along links, letters expand, fold and fit.
 
-import { pageOf } from "./card.js";
 import { cardTowards } from "./geometry.js";
 
 /** @typedef {import("./view.js").GraphView} GraphView */
 
 /**
  * Handle a key that was pressed in the graph.
- *
  * @param {KeyboardEvent} event
  * @param {GraphView} view
  */
@@ -26,7 +24,6 @@ export function handleGraphKey(event, view) {
  * @param {string} key
  * @param {GraphView} view
  * @param {Element | null} target
- * @returns {(() => unknown) | null}
  */
 function actionOf(key, view, target) {
   const { canvas } = view;
@@ -65,7 +62,6 @@ function open(id, view) {
   const card = view.shown.cards.find((one) => one.id === id);
   if (node) view.canvas.drawn.get(id)?.element.querySelector("a")?.click();
   else if (card?.frame) view.cardActions().toggleFrame(card.frame);
-  return node && pageOf(node);
 }
 
 /**

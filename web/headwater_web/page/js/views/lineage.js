@@ -15,7 +15,6 @@ export const title = ({ params }) => `Lineage of ${params.name ? splitName(param
 
 /**
  * Show the graph.
- *
  * @param {HTMLElement} root
  * @param {Address} address
  * @param {Context} context
