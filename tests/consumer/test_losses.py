@@ -220,14 +220,14 @@ def test_messages_that_kafka_deletes_while_the_consumer_runs_are_recorded(room: 
     expected = [(1, 0, 6), (2, 0, 5)]
 
     def is_recorded() -> bool:
-        marks = [mark for mark in room.writer.marks if mark.losses]
+        marks = [mark for mark in room.writer.batch_positions if mark.losses]
         return bool(marks) and room.writer.runs == there
 
     consumed_until(room, is_recorded, fail_on_data_loss=False)
-    (mark,) = [mark for mark in room.writer.marks if mark.losses]
+    (mark,) = [mark for mark in room.writer.batch_positions if mark.losses]
     assert [(loss.partition, loss.begin, loss.end) for loss in mark.losses] == expected
     assert {loss.topic for loss in mark.losses} == {room.topic}
-    offsets = room.writer.marks[-1].offsets[room.topic]
+    offsets = room.writer.batch_positions[-1].offsets[room.topic]
     assert {partition: offsets[partition] for partition in range(3)} == {0: 1, 1: 10, 2: 5}
     assert room.status.state.lost == 11
 
@@ -235,4 +235,4 @@ def test_messages_that_kafka_deletes_while_the_consumer_runs_are_recorded(room: 
     room.send([run_event("last")], partition=2)
     room.consume()
     assert room.writer.runs == {*there, "last"}
-    assert [mark for mark in room.writer.marks if mark.losses] == [mark]
+    assert [mark for mark in room.writer.batch_positions if mark.losses] == [mark]
