@@ -233,7 +233,7 @@ def test_os_exit_without_kafka_leaves_every_event_on_disk(spool_dir: Path) -> No
 
 
 def test_a_process_that_never_emits_sends_what_others_left(servers: Servers, topic: str, spool_dir: Path) -> None:
-    assert run("transport.emit(event('left'))", environment(spool_dir, NOBODY, topic, close_timeout=0.2)).code == 0
+    assert run("transport.emit(event('left'))", environment(spool_dir, NOBODY, topic, close_timeout=3)).code == 0
     assert spooled_run_ids(spool_dir) == ["left"]
     with start("time.sleep(600)", environment(spool_dir, servers.kafka_bootstrap_servers, topic)) as living:
         found = run_ids(arrived(servers.kafka_bootstrap_servers, topic, 1, 60))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import runpy
@@ -119,6 +120,8 @@ def _hook_contexts(kind: type[Any]) -> None:
 
 def _hook_exits() -> None:
     """Emit the remaining events before ``os._exit`` and SIGTERM, which skip exit handlers."""
+    # The transport replaces os._exit, too: it has to be imported before, so that it delivers what is emitted here.
+    importlib.import_module("headwater.transport")
     leave, process = os._exit, os.getpid()
 
     def exit_at_once(status: int) -> None:

@@ -74,7 +74,6 @@ class Lifecycle:
         """Find out how this process will end; called once in each process."""
         self._is_prepared = True
         _in_use.add(self)
-        _hook_os_exit()
         if _is_multiprocessing_child():
             _hook_multiprocessing()
         elif self._is_forked and self._has_spool:
@@ -225,16 +224,7 @@ def _deliver_or_hand_over() -> None:
 
 
 _end_process = os._exit
-_is_exit_hooked = False
 _leaving = threading.local()
-
-
-def _hook_os_exit() -> None:
-    """Replace ``os._exit``, which runs no exit function, for hosts that call it by this name."""
-    global _is_exit_hooked  # a process, and what is forked from it, has one
-    if not _is_exit_hooked:
-        _is_exit_hooked = True
-        setattr(os, "_exit", _exit_after_delivery)  # noqa: B010 - a function is replaced on purpose
 
 
 def _exit_after_delivery(status: int) -> NoReturn:
@@ -268,3 +258,5 @@ def counters() -> Counters:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
 atexit.register(_at_exit)
+# Not with the first event: what a host, or headwater's Spark listener, does at ``os._exit`` comes before and may emit.
+setattr(os, "_exit", _exit_after_delivery)  # noqa: B010 - a function is replaced on purpose
