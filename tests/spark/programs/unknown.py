@@ -46,7 +46,8 @@ o.select("order_id", "amount").write.format("shop").options(**named).mode("appen
 o.select("order_id", "amount").write.format("shop").mode("append").save()
 spark.read.format("shop").load().collect()
 
-jvm = spark._jvm
+jvm: Any = spark._jvm
+gateway: Any = spark.sparkContext._gateway
 session = spark._jsparkSession
 compiler = jvm.org.codehaus.janino.SimpleCompiler()
 compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
@@ -58,7 +59,7 @@ jvm.Thread.currentThread().setContextClassLoader(loader)
 def made(name: str, *values: Any) -> Any:
     """Return a new object of a class of ``Connector.java``."""
     constructor = loader.loadClass(f"com.acme.openlineage.v1.{name}").getConstructors()[0]
-    array = spark.sparkContext._gateway.new_array(jvm.Object, len(values))
+    array = gateway.new_array(jvm.Object, len(values))
     for number, value in enumerate(values):
         array[number] = value
     return constructor.newInstance(array)
