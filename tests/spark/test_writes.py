@@ -213,8 +213,8 @@ def test_a_write_that_replaces_a_part_names_it() -> None:
     def overwritten(condition: Raw) -> Any:
         table = {"properties": {"location": "/ice/db/t"}}
         relation = node("DataSourceV2Relation", (), ((1, "a"),), table=table, catalog=ICEBERG, identifier=IDENTIFIER)
-        overwrite = node("OverwriteByExpression", (2,), table={"$plan": 1}, deleteExpr=condition)
-        command = {**overwrite, "command": True}
+        fields: dict[str, Any] = {"table": {"$plan": 1}, "deleteExpr": condition}
+        command = {**node("OverwriteByExpression", (2,), **fields), "command": True}
         (output,) = lineage_of(plan(command, relation, files("/in/x", (2, "a"))), readers(Iceberg())).outputs
         return output.run_facets.get("subset", {}).get("outputCondition")
 

@@ -47,6 +47,7 @@ o.select("order_id", "amount").write.format("shop").mode("append").save()
 spark.read.format("shop").load().collect()
 
 jvm: Any = spark._jvm
+gateway: Any = spark.sparkContext._gateway
 session = spark._jsparkSession
 compiler = jvm.org.codehaus.janino.SimpleCompiler()
 compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
@@ -58,7 +59,6 @@ jvm.Thread.currentThread().setContextClassLoader(loader)
 def made(name: str, *values: Any) -> Any:
     """Return a new object of a class of ``Connector.java``."""
     constructor = loader.loadClass(f"com.acme.openlineage.v1.{name}").getConstructors()[0]
-    gateway: Any = spark.sparkContext._gateway
     array = gateway.new_array(jvm.Object, len(values))
     for number, value in enumerate(values):
         array[number] = value
