@@ -55,7 +55,8 @@ def test_columns_are_followed_through_active_jobs(reader: Neo4jReader, stored: G
 def test_search_and_reports_leave_out_what_is_inactive(reader: Neo4jReader, stored: GraphMaker) -> None:
     ns = stored.namespace
     found = search(reader, ns, ("dataset",))
-    assert [node.name[1] for node in active(reader, found, None)] == [f"left-{ns}", f"used-{ns}"]
+    # Of equal matches the one with more edges, then the latest, is first.
+    assert [node.name[1] for node in active(reader, found, None)] == [f"used-{ns}", f"left-{ns}"]
     assert [node.name[1] for node in active(reader, found, SINCE)] == [f"used-{ns}"]
 
     def unread(since: datetime | None) -> list[str | int]:
