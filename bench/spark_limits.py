@@ -1,9 +1,9 @@
 """Extremely large plans and file lists: the duration of an action with and without the listener.
 
-``python bench/spark_limits.py`` runs a projection of 8,000 expressions, a few joins with 1,500 columns in sight, a chain of 500
-joins (``--links``), and a read of 10,000 files, each without and with the listener in its own driver; it prints the
-action's wall time, the overhead of the listener, the delay of the last event, the CPU of both processes until that
-moment, and what is missing according to the event.
+``python bench/spark_limits.py`` runs a projection of 8,000 expressions, a few joins with 1,500 columns in sight, a
+chain of 500 joins (``--links``), 300 projections of 2,000 columns, and a read of 10,000 files, each without and with
+the listener in its own driver; it prints the action's wall time, the overhead of the listener, the delay of the last
+event, the CPU of both processes until that moment, and what is missing according to the event.
 """
 
 from __future__ import annotations
@@ -49,6 +49,14 @@ def chained(spark: Any, folder: Path, links: int) -> Any:
     return whole
 
 
+def projections(spark: Any, _folder: Path, _links: int) -> Any:
+    """Return 2,000 columns and 300 more, each by a projection of its own over those before."""
+    whole = spark.range(10).selectExpr(*(f"id + {n} as c{n}" for n in range(2_000)))
+    for number in range(300):
+        whole = whole.withColumn(f"d{number}", whole[f"c{number}"] * 2)
+    return whole
+
+
 def many(spark: Any, folder: Path, _links: int) -> Any:
     source = folder / "many"
     source.mkdir()
@@ -57,7 +65,7 @@ def many(spark: Any, folder: Path, _links: int) -> Any:
     return spark.read.text([str(path) for path in sorted(source.iterdir())]).groupBy("value").count()
 
 
-CASES = {"expressions": wide, "joins": joins, "chain": chained, "files": many}
+CASES = {"expressions": wide, "joins": joins, "chain": chained, "projections": projections, "files": many}
 
 
 def measure(case: str, listens: bool, links: int) -> dict[str, Any]:
