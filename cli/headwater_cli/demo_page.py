@@ -37,7 +37,7 @@ def show_page(log: Path, environment: Mapping[str, str], dataset: tuple[str, str
             click.echo("Ctrl-C ends the page; the servers keep running, and `headwater serve` starts it again.")
             _wait(server)
         else:
-            click.echo("It is ended now, since nobody is at a terminal; `headwater serve` starts it again.")
+            click.echo("The server has ended, because this is not a terminal; `headwater serve` starts it again.")
 
 
 @contextmanager
