@@ -109,7 +109,7 @@ def test_a_dataset_listed_many_times_is_read_in_linear_time(with_null: bool) -> 
     ids=lambda value: str(value)[:20],
 )
 def test_a_list_of_any_small_values_is_read_in_linear_time(unit: bytes, code: str) -> None:
-    listed = (unit + b",") * (8 * MEGABYTE // len(unit))
+    listed = (unit + b",") * (3 * MEGABYTE // len(unit))
     assert outcome(b'{"x":[' + listed + b"null]}") == code
 
 
