@@ -31,6 +31,9 @@ TESTS = (
     "tests/audit",
     "tests/retention",
     "tests/queries",
+    # No Kafka runs beside this Neo4j.
+    "--deselect=tests/queries/test_commands.py::test_a_job_is_retired_by_an_event",
+    "--deselect=tests/queries/test_commands.py::test_dead_letters_are_counted_by_reason_each_once",
 )
 SETTINGS = """\
 server.bolt.listen_address={address}
