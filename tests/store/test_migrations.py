@@ -161,7 +161,7 @@ def test_queries_are_refused_until_the_graph_is_migrated(graph: Neo4jStore) -> N
             reader.rows("lineage/deferred_work")
         assert reader.run("MATCH (j:Job) RETURN j.name AS name", {})[0]["name"] == "j"
         list(schema.migrate(graph.settings))
-        assert reader.rows("lineage/deferred_work")[0]["owed"] == 0
+        assert reader.rows("lineage/deferred_work")[0]["deferred"] == 0
 
 
 VERSION_3 = """

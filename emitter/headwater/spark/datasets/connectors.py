@@ -18,7 +18,7 @@ from .tables import Dataset, PlanScope, at_location
 
 # Spark's own sources and sinks without a dataset: ranges, generated rows, sockets, memory, the console.
 _INTERNAL = ("org.apache.spark.sql.execution.", "org.apache.spark.sql.catalyst.", "org.apache.spark.rdd.")
-# Commands of these change tables in ways that headwater's rules know, or that are no lineage.
+# Commands of these change tables in ways that headwater's rules know, or have no lineage.
 _KNOWN = (*_INTERNAL, "org.apache.spark.sql.delta.", "org.apache.spark.sql.hive.", "io.delta.", "org.apache.iceberg.")
 _INTERNAL_NAMES = frozenset({"rate", "rate-micro-batch", "socket", "memory", "console", "noop"})
 _PYTHON = "org.apache.spark.sql.execution.datasources.v2.python."

@@ -106,7 +106,7 @@ def in_order(edges: Iterable[Edge], nodes: Sequence[Node]) -> tuple[Edge, ...]:
 
 def _deferred_note(reader: GraphReader, deferred: int | None) -> tuple[str, ...]:
     """Return a note where there is deferred work, so that the answer may change without new events."""
-    count = sum(row["owed"] for row in reader.rows("lineage/deferred_work")) if deferred is None else deferred
+    count = sum(row["deferred"] for row in reader.rows("lineage/deferred_work")) if deferred is None else deferred
     return (f"the graph has {count} pieces of deferred work left",) if count else ()
 
 

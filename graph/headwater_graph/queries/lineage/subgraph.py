@@ -97,7 +97,7 @@ def _subgraph(row: Row) -> Subgraph:
         frozenset([summary.key for summary in summaries if summary.aliased]),
         row["whole"],
         _status(summaries, row["silent"]),
-        row["owed"],
+        row["deferred"],
     )
 
 

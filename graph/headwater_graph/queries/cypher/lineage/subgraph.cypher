@@ -1,7 +1,7 @@
 // All within reach of a dataset or job downstream, each node once; of more than `nodes`, the nearest ones. The current edges
 // are pairs of ids that are valid within the answer; `listed` are those that list inputs (specification 6.6). With `rows` edges
 // or more there are none, and the answer is not `whole`. The summaries are those of node_summary.py; of a node without one, as
-// far as the names. `silent` are the jobs with silent runs, `owed` is the amount of deferred work.
+// far as the names. `silent` are the jobs with silent runs, `deferred` is the amount of deferred work.
 // The length of a path is inserted after `*0..`: Cypher takes no parameter there.
 // Upstream every arrow of data is reversed (reader.py).
 // parameters: key, nodes, rows, before, silent
@@ -42,6 +42,6 @@ CALL (whole) {
 }
 CALL (whole) {
   MATCH (o:DeferredWork)
-  RETURN count(o) AS owed
+  RETURN count(o) AS deferred
 }
-RETURN whole, near, far, listed, ids, summaries, silent, owed
+RETURN whole, near, far, listed, ids, summaries, silent, deferred
