@@ -28,7 +28,7 @@ from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted
 from headwater_avro.registry import NO_REGISTRY, Schemas
 from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterSink, now
 from headwater_consumer.kafka.messages import Messages, Position
-from headwater_consumer.losses import Ranges, deleted_ranges, with_ranges
+from headwater_consumer.losses import Ranges, deleted_ranges, described_ranges, with_ranges
 from headwater_consumer.monitoring.health import Status
 from headwater_consumer.monitoring.lock_watch import HeldBy, reporting_lock_holder
 from headwater_consumer.monitoring.metrics import BatchSummary
@@ -271,8 +271,8 @@ class BatchProcessor:
         lost = deleted_ranges(unread, starts)
         if not lost:
             return ()
-        ranges = ", ".join(f"{topic}/{at} from {begin} to {end - 1} ({end - begin})" for at, begin, end in lost)
-        logger.error("messages are lost: Kafka deleted them before they were read: %s", ranges)
+        text = described_ranges(topic, lost)
+        logger.error("messages are lost: Kafka deleted them before they were read: %s", text)
         self._losses = with_ranges(topic, lost, self._losses, self._clock())
         ends = {at: max(end, self._offsets.get(topic, {}).get(at, 0)) for at, _, end in sorted(lost)}
         self._offsets = _merged(self._offsets, {topic: ends})

@@ -42,9 +42,14 @@ def lost_messages(
 
 def described(topic: str, lost: Lost) -> str:
     """Return a text with the number of lost offsets, and the lost ranges by partition."""
-    parts = [f"{topic}/{at} from {begin} to {end - 1} ({end - begin})" for at, (begin, end) in sorted(lost.items())]
-    total = sum(end - begin for begin, end in lost.values())
-    return f"{total} offsets: {', '.join(parts)}"
+    ranges = tuple((at, begin, end) for at, (begin, end) in sorted(lost.items()))
+    total = sum(end - begin for _, begin, end in ranges)
+    return f"{total} offsets: {described_ranges(topic, ranges)}"
+
+
+def described_ranges(topic: str, ranges: Ranges) -> str:
+    """Return a text with ranges of offsets and the number of offsets in each."""
+    return ", ".join(f"{topic}/{at} from {begin} to {end - 1} ({end - begin})" for at, begin, end in ranges)
 
 
 def refusal(topic: str, lost: Lost) -> MessagesLost:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from headwater_consumer.config import NOT_SET, ConsumerSettings
-from headwater_consumer.kafka.brokers import end_offsets, kafka_client
+from headwater_consumer.kafka.brokers import Client, end_offsets, kafka_client
 from headwater_consumer.kafka.dead_letter_report import letter_report
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import Neo4jReader
-from headwater_graph.queries.reports.reports import Report
 
 from ..querying import graph_location
 from .consume import settings_of
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from headwater_web import EventSink, WebSettings
-    from headwater_web.state_api import Ends
 
 STARTUP_FAILURE = 3
 """The exit code if the server cannot listen, that of uvicorn."""
@@ -46,10 +43,15 @@ def serve(host: str | None, port: int | None) -> None:
     given = {"host": host, "port": port}
     settings = web_settings(**{name: value for name, value in given.items() if value is not None})
     found = settings_of({}, needs=frozenset()).settings
+    client = _client(found)
     with Neo4jReader(graph_location()) as reader:
-        sink = _sink(found, settings)
         app = create_app(
-            reader, sink, settings, letters=_letters(found), cypher=_cypher(reader, settings), ends=_ends(found)
+            reader,
+            _sink(found, settings),
+            settings,
+            letters=None if client is None else lambda: letter_report(client, found.dead_letter_topic),
+            cypher=_cypher(reader, settings),
+            ends=None if client is None else lambda topics: {topic: end_offsets(client, topic) for topic in topics},
         )
         _run(app, settings)
 
@@ -86,18 +88,10 @@ def _cypher(reader: Neo4jReader, settings: WebSettings) -> FreeCypher | None:
     return FreeCypher(reader, settings.cypher_timeout, settings.cypher_rows, setting, strangers=True)
 
 
-def _letters(found: ConsumerSettings) -> Callable[[], Report] | None:
+def _client(found: ConsumerSettings) -> Client | None:
     if found.kafka_bootstrap_servers == NOT_SET:
         return None
-    client = kafka_client(found.kafka_bootstrap_servers, found.librdkafka())
-    return lambda: letter_report(client, found.dead_letter_topic)
-
-
-def _ends(found: ConsumerSettings) -> Ends | None:
-    if found.kafka_bootstrap_servers == NOT_SET:
-        return None
-    client = kafka_client(found.kafka_bootstrap_servers, found.librdkafka())
-    return lambda topics: {topic: end_offsets(client, topic) for topic in topics}
+    return kafka_client(found.kafka_bootstrap_servers, found.librdkafka())
 
 
 def _sink(found: ConsumerSettings, settings: WebSettings) -> EventSink:

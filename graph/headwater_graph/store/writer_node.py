@@ -55,9 +55,14 @@ def committed_offsets(driver: neo4j.Driver, database: str) -> CommittedOffsets:
         return CommittedOffsets()
     row = records[0]
     topics = msgspec.json.decode(row["topics"] or "{}", type=dict[str, str])
-    return CommittedOffsets(_decode(row["offsets"] or "{}"), row["done"] or "", topics, losses_in(row["losses"]))
+    return CommittedOffsets(offsets_in(row["offsets"]), row["done"] or "", topics, losses_in(row["losses"]))
+
+
+def offsets_in(text: str | None) -> Offsets:
+    """Return the offsets in the property ``offsets`` of the node ``Writer``."""
+    return _decode(text or "{}")
 
 
 def losses_in(text: str | None) -> tuple[Loss, ...]:
-    """Return the losses that the property ``losses`` of the node ``Writer`` tells."""
+    """Return the losses in the property ``losses`` of the node ``Writer``."""
     return msgspec.json.decode(text or "[]", type=tuple[Loss, ...])

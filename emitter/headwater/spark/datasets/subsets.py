@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from ..plan.model import Expression, PlanNode, expression
@@ -28,7 +27,7 @@ def replaced_part(dataset: Dataset, condition: Condition | None) -> Dataset:
     if condition is None:
         return dataset
     facet = facets.facet("output", "subset", outputCondition=condition)
-    return replace(dataset, run_facets={**dataset.run_facets, "subset": facet})
+    return dataset.having_run_facet("subset", facet)
 
 
 def partitions(values: Iterable[Mapping[str, str]]) -> Condition | None:

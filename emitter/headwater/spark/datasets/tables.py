@@ -51,6 +51,10 @@ class Dataset:
         """Return the dataset with more facets; those that are None are left out."""
         return replace(self, facets={**self.facets, **{k: v for k, v in more.items() if v is not None}})
 
+    def having_run_facet(self, name: str, facet: Facet) -> Dataset:
+        """Return the dataset with one more of its inputFacets or outputFacets."""
+        return replace(self, run_facets={**self.run_facets, name: facet})
+
     def without(self, facet: str) -> Dataset:
         """Return the dataset without a facet."""
         return replace(self, facets={k: v for k, v in self.facets.items() if k != facet})

@@ -35,7 +35,7 @@ def _input(dataset: Dataset, scans: list[dict[str, Any]] | None) -> Dataset:
     if not scans:
         return dataset
     statistics = facets.input_statistics(*(_sum(scans, name) for name in ("numOutputRows", "filesSize", "numFiles")))
-    return replace(dataset, run_facets={**dataset.run_facets, "inputStatistics": statistics})
+    return dataset.having_run_facet("inputStatistics", statistics)
 
 
 # Leaves of executed plans over rows that an earlier run read.
@@ -61,4 +61,4 @@ def _output(output: Dataset, metrics: Metrics) -> Dataset:
     if counters is None:
         return output
     statistics = facets.output_statistics(*counters)
-    return replace(output, run_facets={**output.run_facets, "outputStatistics": statistics})
+    return output.having_run_facet("outputStatistics", statistics)

@@ -57,7 +57,7 @@ class StreamTotals:
 
     def _input(self, dataset: Dataset) -> Dataset:
         statistics = facets.input_statistics(self.rows_read, self.bytes_read or None, None)
-        return replace(dataset, run_facets={**dataset.run_facets, "inputStatistics": statistics})
+        return dataset.having_run_facet("inputStatistics", statistics)
 
     def _output(self, dataset: Dataset, outputs: int) -> Dataset:
         counted = self.writes.get(dataset.key)
@@ -65,4 +65,4 @@ class StreamTotals:
             return dataset
         own = (self.rows_written or self.stage_rows, self.bytes_written or None, None)
         statistics = facets.output_statistics(*(own if counted is None else counted))
-        return replace(dataset, run_facets={**dataset.run_facets, "outputStatistics": statistics})
+        return dataset.having_run_facet("outputStatistics", statistics)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from msgspec.structs import asdict
+
 from headwater_avro.times import format_time
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.values import present, time_text
+from headwater_graph.store.writer_node import losses_in, offsets_in
 
 Offsets: TypeAlias = Mapping[str, Mapping[int, int]]
 """{topic: {partition: offset}}."""
@@ -54,14 +56,13 @@ def consumer_state(reader: GraphReader) -> ConsumerState:
     if not rows:
         return ConsumerState()
     row = rows[0]
-    offsets = json.loads(row["offsets"] or "{}")
     kinds = reader.rows("status/deferred_kinds", limit=MOST_COUNTED) if row["deferred"] else []
     return ConsumerState(
         holder=row["holder"],
         at=time_text(row["at"]),
         batch=row["batch"],
-        offsets={topic: {int(at): end for at, end in places.items()} for topic, places in offsets.items()},
-        losses=tuple(json.loads(row["losses"] or "[]")),
+        offsets=offsets_in(row["offsets"]),
+        losses=tuple(asdict(loss) for loss in losses_in(row["losses"])),
         horizon=None if row["horizon"] is None else format_time(row["horizon"]),
         deferred=row["deferred"],
         kinds={kind["kind"]: kind["count"] for kind in kinds},
