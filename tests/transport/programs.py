@@ -50,9 +50,8 @@ def environment(spool_dir: Path, bootstrap_servers: str, topic: str, **settings:
 
 def start(program: str, environ: dict[str, str], head: str = HEAD) -> subprocess.Popen[str]:
     text = head + textwrap.dedent(program)
-    return subprocess.Popen(
-        [sys.executable, "-c", text], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", text], env=environ, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 def run(program: str, environ: dict[str, str], head: str = HEAD, seconds: float = 60) -> Ended:

@@ -284,3 +284,62 @@ def test_a_transport_with_an_empty_spool_starts_no_thread(make_transport: MakeTr
     assert threading.active_count() == before
     transport.emit(run_event("r"))
     assert transport.close(5)
+
+
+# A child inherits the locks that other threads hold at its fork, here that of the C library's address lookup: most of these
+# children can never connect.
+CHILDREN = """
+import multiprocessing, socket
+
+def look_up():
+    while True:
+        socket.getaddrinfo("localhost", 1, flags=socket.AI_ADDRCONFIG)
+
+for _ in range(3):
+    threading.Thread(target=look_up, daemon=True).start()
+
+def work(run_id, seconds):
+    transport.emit(event(run_id))
+    emitted.put(run_id)
+    time.sleep(seconds)
+
+def children(seconds):
+    started = [context.Process(target=work, args=(f"child{n}", seconds)) for n in range(8)]
+    for child in started:
+        child.start()
+    for _ in started:
+        emitted.get()
+    return started
+
+context = multiprocessing.get_context("fork")
+emitted = context.SimpleQueue()
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param("for child in children(300): child.terminate()", id="terminated"),
+        pytest.param("for child in children(0): child.join()", id="ending"),
+    ],
+)
+def test_children_that_cannot_connect_and_end(program: str, servers: Servers, topic: str, spool_dir: Path) -> None:
+    environ = environment(spool_dir, servers.kafka_bootstrap_servers, topic, close_timeout=1.0, sender_lifetime=60)
+    ended = run(program, environ, HEAD + CHILDREN)
+    assert ended.code == 0, ended.errors
+    messages = arrived(servers.kafka_bootstrap_servers, topic, 8, seconds=60)
+    assert run_ids(messages) == {f"child{n}" for n in range(8)}
+
+
+def test_children_that_cannot_connect_and_continue(servers: Servers, topic: str, spool_dir: Path) -> None:
+    program = """
+    started = children(300)
+    sys.stdin.readline()
+    for child in started:
+        child.kill()
+    """
+    environ = environment(spool_dir, servers.kafka_bootstrap_servers, topic, spool_after=1.0, sender_lifetime=60)
+    with start(program, environ, HEAD + CHILDREN) as process:
+        messages = arrived(servers.kafka_bootstrap_servers, topic, 8, seconds=60)
+        process.communicate("\n")
+    assert run_ids(messages) == {f"child{n}" for n in range(8)}

@@ -27,14 +27,23 @@ RECONNECT_SECONDS = 30.0
 
 
 class KafkaSink(Sink):
-    """Kafka, and the spool for what Kafka doesn't accept."""
+    """Kafka, and the spool for what Kafka doesn't accept.
+
+    ``on_silence`` is called when Kafka, which has not responded to this process yet, does not respond for ``spool_after``
+    seconds. All events are then on disk, where other processes can send them.
+    """
 
     def __init__(
-        self, config: HeadwaterConfig, counters: TransportCounters, connect: Callable[[HeadwaterConfig], Broker]
+        self,
+        config: HeadwaterConfig,
+        counters: TransportCounters,
+        connect: Callable[[HeadwaterConfig], Broker],
+        on_silence: Callable[[], None] = lambda: None,
     ) -> None:
         self._config = config
         self._counters = counters
         self._connect = connect
+        self._on_silence = on_silence
         self._broker: Broker | None = None
         self._connect_at = 0.0
         self._preparation: Preparation | None = None
@@ -46,6 +55,7 @@ class KafkaSink(Sink):
         self._answered_at = time.monotonic()
         self._replayed = 0
         self._is_unavailable = False
+        self._has_answered = False
         self._closing = False
         self._logged: set[str] = set()
 
@@ -133,11 +143,19 @@ class KafkaSink(Sink):
             self._replayed = self._replay.acknowledged
             self._on_answer()
         if not urgent and broker.in_flight() and time.monotonic() - self._answered_at > self._config.spool_after:
-            self._is_unavailable = True
-            broker.recall()
+            self._store_unanswered(broker)
+
+    def _store_unanswered(self, broker: Broker) -> None:
+        self._is_unavailable = True
+        broker.recall()
+        if not self._has_answered:
+            self._replay.stop()
+            self._spool.close()
+            self._on_silence()
 
     def _on_answer(self) -> None:
         self._answered_at = time.monotonic()
+        self._has_answered = True
         if self._is_unavailable:
             self._is_unavailable = False
             if self._config.replay:

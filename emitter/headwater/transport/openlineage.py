@@ -34,7 +34,8 @@ class HeadwaterTransport(Lifecycle, Transport):
         self, config: HeadwaterConfig | None = None, connect: Callable[[HeadwaterConfig], Broker] | None = None
     ) -> None:
         config = config or HeadwaterConfig.from_dict({})
-        super().__init__(lambda counters: KafkaSink(config, counters, connect or _connect), config, has_spool=True)
+        connect = connect or _connect
+        super().__init__(lambda counters: KafkaSink(config, counters, connect, self.on_silence), config, has_spool=True)
         if config.replay and config.names_servers and segments(Path(config.spool_dir), PENDING):
             self.send_from_disk()
 

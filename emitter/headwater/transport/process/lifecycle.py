@@ -2,7 +2,7 @@
 
 The end is the interpreter's exit, SIGTERM (``termination``) or ``os._exit``, which is replaced by a function that delivers
 before it ends the process. Forked children mostly end by ``os._exit``: their events are on disk already, so they wait for
-``fork_wait`` only, and leave what is not delivered then to the process of ``spool_sender``.
+``fork_wait`` only. What a forked child has not delivered at its end is left to the process of ``spool_sender``.
 """
 
 from __future__ import annotations
@@ -144,14 +144,27 @@ class Lifecycle:
         """Note that events are on disk that this process does not send any more."""
         self._has_left_events = True
 
-    def deliver_or_hand_over(self, begun: float) -> None:
-        """Wait for the delivery of a journal, at most ``fork_wait`` after ``begun``; another process sends what is left."""
+    def deliver_journal(self, begun: float) -> None:
+        """Wait for the delivery of a journal, at most ``fork_wait`` after ``begun``."""
         limit = 0.0 if spool_sender.waits_for_kafka(self.config) else self.config.fork_wait
         remaining = max(0.0, begun + limit - time.monotonic())
-        delivered = not self.has_journal or self._sender.flush(remaining)
-        has_left_events = self._has_left_events or not delivered
-        if self.config.replay and (has_left_events or self._finds_abandoned_events()):
+        if self.has_journal and not self._sender.flush(remaining):
+            self.note_left_events()
+
+    def hand_over(self) -> None:
+        """Leave what is on disk to another process, if there is something that no living process is about to send."""
+        if self.config.replay and (self._has_left_events or self._finds_abandoned_events()):
             spool_sender.start(self.config)
+
+    def on_silence(self) -> None:
+        """Leave what is on disk to another process, if this one is a fork: its Kafka client may never connect.
+
+        A lock of the C library that another thread held at the fork is held forever in the child: glibc's address lookup
+        and OpenSSL have such locks.
+        """
+        if self.is_in_forked_child:
+            self.note_left_events()
+            self.hand_over()
 
     def _finds_abandoned_events(self) -> bool:
         # Younger ones may be about to be sent by their own process.
@@ -202,8 +215,9 @@ def _at_exit() -> None:
 
 def _close_all() -> None:
     """Close all transports at the same time: the time limit holds for all together."""
-    _deliver_or_hand_over()
+    _deliver_journals()
     _close(list(_lifecycles))
+    _hand_over()
 
 
 def _close(lifecycles: list[Lifecycle]) -> None:
@@ -213,12 +227,20 @@ def _close(lifecycles: list[Lifecycle]) -> None:
             lifecycle.note_left_events()
 
 
-def _deliver_or_hand_over() -> None:
+def _deliver_journals() -> None:
     begun = time.monotonic()
+    _in_each_forked_child(lambda lifecycle: lifecycle.deliver_journal(begun))
+
+
+def _hand_over() -> None:
+    _in_each_forked_child(Lifecycle.hand_over)
+
+
+def _in_each_forked_child(step: Callable[[Lifecycle], None]) -> None:
     for lifecycle in list(_lifecycles):
         if lifecycle.is_in_forked_child:
             try:
-                lifecycle.deliver_or_hand_over(begun)
+                step(lifecycle)
             except Exception:  # the process ends, whatever happens to its lineage; the events are on disk
                 logger.exception("lineage events stay on disk")
 
@@ -232,8 +254,9 @@ def _exit_after_delivery(status: int) -> NoReturn:
     try:
         if not _leaving.__dict__.get("is_leaving"):
             _leaving.is_leaving = True
-            _deliver_or_hand_over()
+            _deliver_journals()
             _close([lifecycle for lifecycle in list(_lifecycles) if not lifecycle.has_journal])
+            _hand_over()
     finally:
         _end_process(status)
 
