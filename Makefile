@@ -7,6 +7,9 @@ BIN    := $(VENV)/bin
 TYPESCRIPT := 5.9.3
 TSC := $(VENV)/typescript-$(TYPESCRIPT)/node_modules/.bin/tsc
 
+# Processes of `make test`; each starts servers of its own (about 4 GB).
+WORKERS ?= 2
+
 BENCHES := $(addprefix bench-,ingest growth freshness questions emit fields spark)
 
 .DEFAULT_GOAL := help
@@ -28,8 +31,8 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 demo: $(VENV)/.ready ## real Kafka, Spark and Neo4j, real jobs, and the lineage that comes of them
 	@$(BIN)/headwater demo
 
-test: $(VENV)/.ready check ## all tests, with the end-to-end ones on real servers
-	@$(BIN)/python -m pytest
+test: $(VENV)/.ready check ## all tests, with the end-to-end ones on real servers, in two processes (WORKERS=2)
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 check: $(VENV)/.ready ## style, types and layers; the types of the page where node is
 	@$(BIN)/ruff check .

@@ -256,7 +256,7 @@ def test_broker_port_that_fails_in_every_call(make_transport: MakeTransport) -> 
     assert emit_slowest(transport, 20) < AT_ONCE
     begun = time.monotonic()
     assert not transport.close(1.0)
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 10
 
 
 def test_a_fault_of_the_emitter_itself_is_counted(
