@@ -16,47 +16,19 @@ from typing import Any, TypeAlias
 
 import attr
 import msgspec
-from openlineage.client import event_v2, facet_v2
+from openlineage.client import event_v2
 from openlineage.client.generated import base
 
+from ..producer import BASES, CLASSES, facet_class
 from .wire import pointer_token
 
-_BASES = (base.RunFacet, base.JobFacet, base.InputDatasetFacet, base.OutputDatasetFacet, base.DatasetFacet)
-
-_KEYS: dict[type, str] = {
-    base.RunFacet: "parent nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "
-    "environmentVariables executionParameters tags test",
-    base.JobFacet: "jobType sql sourceCode sourceCodeLocation documentation ownership tags lineage",
-    base.DatasetFacet: "schema dataSource version columnLineage symlinks lifecycleStateChange ownership documentation "
-    "storage tags datasetType catalog hierarchy lineage dataQualityMetrics",
-    base.InputDatasetFacet: "dataQualityMetrics dataQualityAssertions inputStatistics",
-    base.OutputDatasetFacet: "outputStatistics",
-}
-# Other facets have the class of their key: ``nominalTime`` of a run ``NominalTimeRunFacet``.
-_IRREGULAR_CLASSES = {
-    "processing_engine": "ProcessingEngineRunFacet",
-    "sql": "SQLJobFacet",
-    "dataSource": "DatasourceDatasetFacet",
-    "version": "DatasetVersionDatasetFacet",
-    "dataQualityAssertions": "DataQualityAssertionsDatasetFacet",
-}
-
-
-def _facet_classes() -> dict[type, dict[str, Any]]:
-    # An older openlineage-python lacks some of the classes; the others are still checked.
-    modules = [module for module in vars(facet_v2).values() if isinstance(module, types.ModuleType)]
-    classes = {name: member for module in modules for name, member in vars(module).items()}
-
-    def class_name(key: str, container: type) -> str:
-        return _IRREGULAR_CLASSES.get(key, key[0].upper() + key[1:] + container.__name__)
-
-    return {
-        container: {key: classes[name] for key in keys.split() if (name := class_name(key, container)) in classes}
-        for container, keys in _KEYS.items()
+# A facet whose class the installed openlineage-python lacks is not checked.
+_FACETS: dict[type, dict[str, Any]] = {
+    getattr(base, name): {
+        key: cls for of, key in CLASSES if of == container and (cls := facet_class(of, key)) is not None
     }
-
-
-_FACETS = _facet_classes()
+    for container, name in BASES.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +118,7 @@ def _of_mapping(value: Any, kind: Any, at: str) -> Faults:
     known = _FACETS.get(kind, {})
     for key, item in value.items():
         pointer = f"{at}/{pointer_token(key)}"
-        if isinstance(item, dict) and item.get("_deleted") is True and kind in _BASES:
+        if isinstance(item, dict) and item.get("_deleted") is True and kind in _FACETS:
             continue
         yield from _of_hint(item, known.get(key, kind), pointer)
 

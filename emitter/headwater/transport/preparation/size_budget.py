@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...producer import CLASSES
 from ..wire import Tree, pointer_token, to_json
 from .columns import reduce_columns
 
@@ -37,12 +38,8 @@ TEXTS: dict[str, tuple[str, ...]] = {
 }
 PROPERTIES = ("environment-properties", "spark_properties", "environmentVariables", "executionParameters")
 METRICS = ("dataQualityMetrics", "dataQualityAssertions")
-KNOWN = frozenset(
-    "parent parentRun nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "  # noqa: SIM905
-    "environmentVariables executionParameters tags test jobType sql sourceCode sourceCodeLocation documentation "
-    "ownership lineage schema dataSource version columnLineage symlinks lifecycleStateChange storage datasetType catalog "
-    "hierarchy dataQualityMetrics dataQualityAssertions inputStatistics outputStatistics subset".split()
-)
+KNOWN = frozenset(("parentRun", *(name for _, name in CLASSES)))
+"""The facets that OpenLineage defines."""
 SIDES = ("inputs", "outputs")
 CONTAINERS = ("facets", "inputFacets", "outputFacets")
 
