@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from headwater_avro.errors import ConfigError
+from headwater_avro.names import MAX_KEY_LENGTH, is_name
 
 from .facets import read_facets
 from .plain import plain
@@ -27,7 +28,6 @@ _SIDES: dict[Side, tuple[type[InputDataset | OutputDataset], tuple[str, str]]] =
     "input": (InputDataset, ("input_facets", "inputFacets")),
     "output": (OutputDataset, ("output_facets", "outputFacets")),
 }
-_LONGEST_KEY = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,8 @@ def _key_part(given: object, render: Render | None) -> tuple[str, str]:
     if not text.strip() or text == "None" != given:
         return "", "has a name that resolves to nothing"
     # The limits of specification 1.2: the consumer would reject the whole event.
-    if len(text) > _LONGEST_KEY or any(character < " " for character in text):
-        return "", f"has a name with control characters or of over {_LONGEST_KEY} characters"
+    if not is_name(text):
+        return "", f"has a name with control characters or of over {MAX_KEY_LENGTH} characters"
     return text, ""
 
 
