@@ -20,7 +20,7 @@ from openlineage.client import event_v2
 from openlineage.client.generated import base
 
 from ..producer import BASES, CLASSES, facet_class
-from .wire import pointer_token
+from .wire import Tree, facets_of, pointer_token
 
 # A facet whose class the installed openlineage-python lacks is not checked.
 _FACETS: dict[type, dict[str, Any]] = {
@@ -165,13 +165,14 @@ class Schemas:
         self._facets = {key: ref for document in documents.values() for key, ref in _facet_refs(document)}
         self._validators: dict[str, Any] = {}
 
-    def faults(self, event: Mapping[str, Any], kind: str) -> Faults:
+    def faults(self, event: Tree, kind: str) -> Faults:
         """Yield the faults of an event of this kind (``RunEvent``, …), and of its facets that have a schema."""
         yield from self._check(event, f"{self._core}#/$defs/{kind}", "")
-        for at, container, key, facet in _facets(event):
-            ref = self._facets.get((container, key))
-            if ref is not None and not (isinstance(facet, dict) and facet.get("_deleted") is True):
-                yield from self._check(facet, ref, at)
+        for container, at, facets in facets_of(event):
+            for key, facet in facets.items():
+                ref = self._facets.get((BASES[container], key))
+                if ref is not None and not (isinstance(facet, dict) and facet.get("_deleted") is True):
+                    yield from self._check(facet, ref, f"{at}/{pointer_token(key)}")
 
     def _check(self, value: Any, ref: str, at: str) -> Faults:
         validator = self._validators.setdefault(ref, self._make(ref))
@@ -194,23 +195,3 @@ def _facet_refs(document: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], 
             container = str(part.get("$ref", "")).rpartition("/")[2]
             if container.endswith("Facet"):
                 yield (container, key), f"{document['$id']}#/$defs/{name}"
-
-
-def _facets(event: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
-    places: list[tuple[str, Any, str, str]] = [
-        ("/run/facets", event.get("run"), "facets", "RunFacet"),
-        ("/job/facets", event.get("job"), "facets", "JobFacet"),
-        ("/dataset/facets", event.get("dataset"), "facets", "DatasetFacet"),
-    ]
-    for side, own, container in (
-        ("inputs", "inputFacets", "InputDatasetFacet"),
-        ("outputs", "outputFacets", "OutputDatasetFacet"),
-    ):
-        listed = event.get(side)
-        for index, dataset in enumerate(listed if isinstance(listed, list) else ()):
-            places += [(f"/{side}/{index}/facets", dataset, "facets", "DatasetFacet")]
-            places += [(f"/{side}/{index}/{own}", dataset, own, container)]
-    for at, entity, member, container in places:
-        facets = entity.get(member) if isinstance(entity, dict) else None
-        for key, facet in facets.items() if isinstance(facets, dict) else ():
-            yield f"{at}/{pointer_token(key)}", container, key, facet
