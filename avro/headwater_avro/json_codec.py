@@ -7,7 +7,7 @@ non-string names or unusual escapes) to ``read_value``. A property test compares
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -127,6 +127,10 @@ _MAX_FAULTS = 5
 """The number of faults of an event's identity that an error names."""
 
 
+_JobParts: TypeAlias = tuple[Key, FacetTexts, tuple[ListedDataset, ...], tuple[ListedDataset, ...]]
+"""The key and facets of an event's job, its inputs and its outputs."""
+
+
 class _Identity:
     """Collects the faults of an event's identity and reports the worst: missing before bad, identity before time."""
 
@@ -143,10 +147,6 @@ class _Identity:
             _note(self.bad, path + member)
         return cast("str", value)
 
-    def object(self, of: Mapping[str, Json], member: str) -> dict[str, Json]:
-        value = of.get(member)
-        return value if isinstance(value, dict) else {}
-
     def key(self, of: Mapping[str, Json], path: str) -> Key:
         return (self.read(of, "namespace", path, is_name), self.read(of, "name", path, is_name))
 
@@ -157,11 +157,17 @@ class _Identity:
             return ()
         side: dict[Key, ListedDataset] = {}
         for number, item in enumerate(datasets):
-            dataset = item if isinstance(item, dict) else {}
+            dataset = _object(item)
             key = self.key(dataset, f"{member}[{number}].")
             if is_name(key[0]) and is_name(key[1]):
                 _list(side, ListedDataset(key, _facet_texts(dataset.get("facets")), _facet_texts(dataset.get(own))))
         return tuple(side.values())
+
+    def job(self, event: dict[str, Json]) -> _JobParts:
+        job = _object(event.get("job"))
+        key = self.key(job, "job.")
+        inputs = self.side(event, "inputs", "inputFacets")
+        return key, _facet_texts(job.get("facets")), inputs, self.side(event, "outputs", "outputFacets")
 
     def event_time(self) -> int:
         """Return the event's time; raises EventRejected for the worst fault."""
@@ -184,36 +190,33 @@ def _note(faults: list[str], member: str) -> None:
         faults.append(member)
 
 
+def _object(value: Json | None) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
 def _facet_texts(facets: Json | None) -> FacetTexts:
-    if not isinstance(facets, dict):
-        return {}
-    return {name: canonical(facet).encode() for name, facet in facets.items()}
+    return {name: canonical(facet).encode() for name, facet in _object(facets).items()}
 
 
 def _read_run_event(event: dict[str, Json]) -> RunEvent:
     identity = _Identity(event)
-    run, job = identity.object(event, "run"), identity.object(event, "job")
+    run = _object(event["run"])
     run_id = identity.read(run, "runId", "run.", is_name)
-    key = identity.key(job, "job.")
-    inputs = identity.side(event, "inputs", "inputFacets")
-    outputs = identity.side(event, "outputs", "outputFacets")
+    key, job_facets, inputs, outputs = identity.job(event)
     type_name = event.get("eventType")
     rank = RANK.get(type_name, OTHER) if isinstance(type_name, str) else OTHER
-    run_facets, job_facets = _facet_texts(run.get("facets")), _facet_texts(job.get("facets"))
+    run_facets = _facet_texts(run.get("facets"))
     return RunEvent(identity.event_time(), rank, run_id, key, run_facets, job_facets, inputs, outputs)
 
 
 def _read_job_event(event: dict[str, Json]) -> JobEvent:
     identity = _Identity(event)
-    job = identity.object(event, "job")
-    key = identity.key(job, "job.")
-    inputs = identity.side(event, "inputs", "inputFacets")
-    outputs = identity.side(event, "outputs", "outputFacets")
-    return JobEvent(identity.event_time(), key, _facet_texts(job.get("facets")), inputs, outputs, canonical(event))
+    parts = identity.job(event)
+    return JobEvent(identity.event_time(), *parts, canonical(event))
 
 
 def _read_dataset_event(event: dict[str, Json]) -> DatasetEvent:
     identity = _Identity(event)
-    dataset = identity.object(event, "dataset")
+    dataset = _object(event["dataset"])
     key = identity.key(dataset, "dataset.")
     return DatasetEvent(identity.event_time(), key, _facet_texts(dataset.get("facets")), canonical(event))

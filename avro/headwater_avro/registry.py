@@ -13,7 +13,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -56,23 +56,6 @@ class NoRegistry:
 
 
 NO_REGISTRY: Final = NoRegistry()
-
-
-@dataclass
-class MemorySchemas:
-    """Schemas in a dictionary, for tests; ``requested`` are the ids requested so far, and ``away`` makes it unavailable."""
-
-    schemas: Mapping[int, RegisteredSchema] = field(default_factory=dict)
-    away: bool = False
-    requested: list[int] = field(default_factory=list)
-
-    def schema(self, number: int) -> RegisteredSchema:
-        self.requested.append(number)
-        if self.away:
-            raise ServerUnavailable("the schema registry", "memory", "it is unavailable")
-        if number not in self.schemas:
-            raise _unknown(number)
-        return self.schemas[number]
 
 
 @dataclass(frozen=True, slots=True)

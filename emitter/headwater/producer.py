@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 from typing import Any, Final, Literal, TypeAlias
 
 Container: TypeAlias = Literal["run", "job", "dataset", "input", "output"]
@@ -26,56 +27,40 @@ def _version() -> str:
 
 VERSION: Final = _version()
 
-_BASE: dict[Container, str] = {
+BASES: Final[dict[Container, str]] = {
     "run": "RunFacet",
     "job": "JobFacet",
     "dataset": "DatasetFacet",
     "input": "InputDatasetFacet",
     "output": "OutputDatasetFacet",
 }
+"""The base class of the facets of a container."""
 
-# (container, facet name) -> module and class under openlineage.client.generated. Older releases lack some of them.
-CLASSES: Final[dict[tuple[Container, str], tuple[str, str]]] = {
-    ("run", "parent"): ("parent_run", "ParentRunFacet"),
-    ("run", "nominalTime"): ("nominal_time_run", "NominalTimeRunFacet"),
-    ("run", "errorMessage"): ("error_message_run", "ErrorMessageRunFacet"),
-    ("run", "processing_engine"): ("processing_engine_run", "ProcessingEngineRunFacet"),
-    ("run", "externalQuery"): ("external_query_run", "ExternalQueryRunFacet"),
-    ("run", "extractionError"): ("extraction_error_run", "ExtractionErrorRunFacet"),
-    ("run", "jobDependencies"): ("job_dependencies_run", "JobDependenciesRunFacet"),
-    ("run", "environmentVariables"): ("environment_variables_run", "EnvironmentVariablesRunFacet"),
-    ("run", "executionParameters"): ("execution_parameters_run", "ExecutionParametersRunFacet"),
-    ("run", "tags"): ("tags_run", "TagsRunFacet"),
-    ("run", "test"): ("test_run", "TestRunFacet"),
-    ("job", "jobType"): ("job_type_job", "JobTypeJobFacet"),
-    ("job", "sql"): ("sql_job", "SQLJobFacet"),
-    ("job", "sourceCode"): ("source_code_job", "SourceCodeJobFacet"),
-    ("job", "sourceCodeLocation"): ("source_code_location_job", "SourceCodeLocationJobFacet"),
-    ("job", "documentation"): ("documentation_job", "DocumentationJobFacet"),
-    ("job", "ownership"): ("ownership_job", "OwnershipJobFacet"),
-    ("job", "tags"): ("tags_job", "TagsJobFacet"),
-    ("job", "lineage"): ("lineage", "LineageJobFacet"),
-    ("dataset", "schema"): ("schema_dataset", "SchemaDatasetFacet"),
-    ("dataset", "dataSource"): ("datasource_dataset", "DatasourceDatasetFacet"),
-    ("dataset", "version"): ("dataset_version_dataset", "DatasetVersionDatasetFacet"),
-    ("dataset", "columnLineage"): ("column_lineage_dataset", "ColumnLineageDatasetFacet"),
-    ("dataset", "symlinks"): ("symlinks_dataset", "SymlinksDatasetFacet"),
-    ("dataset", "lifecycleStateChange"): ("lifecycle_state_change_dataset", "LifecycleStateChangeDatasetFacet"),
-    ("dataset", "ownership"): ("ownership_dataset", "OwnershipDatasetFacet"),
-    ("dataset", "documentation"): ("documentation_dataset", "DocumentationDatasetFacet"),
-    ("dataset", "tags"): ("tags_dataset", "TagsDatasetFacet"),
-    ("dataset", "storage"): ("storage_dataset", "StorageDatasetFacet"),
-    ("dataset", "datasetType"): ("dataset_type_dataset", "DatasetTypeDatasetFacet"),
-    ("dataset", "catalog"): ("catalog_dataset", "CatalogDatasetFacet"),
-    ("dataset", "hierarchy"): ("hierarchy_dataset", "HierarchyDatasetFacet"),
-    ("dataset", "dataQualityMetrics"): ("data_quality_metrics_dataset", "DataQualityMetricsDatasetFacet"),
-    ("input", "inputStatistics"): ("input_statistics_input_dataset", "InputStatisticsInputDatasetFacet"),
-    ("input", "dataQualityMetrics"): ("data_quality_metrics_input_dataset", "DataQualityMetricsInputDatasetFacet"),
-    ("input", "dataQualityAssertions"): ("data_quality_assertions_dataset", "DataQualityAssertionsDatasetFacet"),
-    ("input", "subset"): ("base_subset_dataset", "InputSubsetInputDatasetFacet"),
-    ("output", "outputStatistics"): ("output_statistics_output_dataset", "OutputStatisticsOutputDatasetFacet"),
-    ("output", "subset"): ("base_subset_dataset", "OutputSubsetOutputDatasetFacet"),
+_FACETS: dict[Container, str] = {
+    "run": "parent nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "
+    "environmentVariables executionParameters tags test",
+    "job": "jobType sql sourceCode sourceCodeLocation documentation ownership tags lineage",
+    "dataset": "schema dataSource version columnLineage symlinks lifecycleStateChange ownership documentation tags storage "
+    "datasetType catalog hierarchy lineage dataQualityMetrics",
+    "input": "inputStatistics dataQualityMetrics dataQualityAssertions subset",
+    "output": "outputStatistics subset",
 }
+# Other facets have the class of their name and container: ``nominalTime`` of a run ``NominalTimeRunFacet``.
+_IRREGULAR_CLASSES: dict[tuple[Container, str], str] = {
+    ("run", "processing_engine"): "ProcessingEngineRunFacet",
+    ("job", "sql"): "SQLJobFacet",
+    ("dataset", "dataSource"): "DatasourceDatasetFacet",
+    ("dataset", "version"): "DatasetVersionDatasetFacet",
+    ("input", "dataQualityAssertions"): "DataQualityAssertionsDatasetFacet",
+    ("input", "subset"): "InputSubsetInputDatasetFacet",
+    ("output", "subset"): "OutputSubsetOutputDatasetFacet",
+}
+CLASSES: Final[dict[tuple[Container, str], str]] = {
+    (container, name): _IRREGULAR_CLASSES.get((container, name), name[0].upper() + name[1:] + BASES[container])
+    for container, names in _FACETS.items()
+    for name in names.split()
+}
+"""The name of openlineage-python's class of each facet, by container and facet name."""
 
 
 def producer(emitter: Emitter) -> str:
@@ -84,22 +69,24 @@ def producer(emitter: Emitter) -> str:
 
 
 @cache
+def _generated_classes() -> dict[str, Any]:
+    modules = vars(importlib.import_module("openlineage.client.facet_v2")).values()
+    return {
+        name: member for module in modules if isinstance(module, ModuleType) for name, member in vars(module).items()
+    }
+
+
+@cache
 def facet_class(container: Container, name: str) -> Any:
     """Return openlineage-python's class of a facet; None if the installed release has no such class."""
-    module, cls = CLASSES.get((container, name), ("", ""))
-    if not module:
-        return None
-    try:
-        return getattr(importlib.import_module(f"openlineage.client.generated.{module}"), cls, None)
-    except ModuleNotFoundError:
-        return None
+    return _generated_classes().get(CLASSES.get((container, name), ""))
 
 
 @cache
 def facet_schema(container: Container, name: str) -> str:
     """Return the ``_schemaURL`` of a facet: that of its class, or of the container's base facet where it has no class."""
     cls = facet_class(container, name)
-    return base_schema(_BASE[container]) if cls is None else str(cls._get_schema())
+    return base_schema(BASES[container]) if cls is None else str(cls._get_schema())
 
 
 @cache

@@ -7,7 +7,6 @@ import os
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +69,13 @@ LINEAGE_TOPICS: Mapping[str, int] = {"lineage.events": 4, "lineage.events.dead":
 _DEAD = ".dead"
 
 
-@dataclass(frozen=True, slots=True)
 class KafkaBroker:
     """The Kafka of a stack; HEADWATER_KAFKA_HEAP sets its heap (512m)."""
 
-    name: str = "kafka"
-    title: str = "Kafka"
-    groups: tuple[str, ...] = ("kafka",)
-    port_count: int = 2
+    name = "kafka"
+    title = "Kafka"
+    groups = ("kafka",)
+    port_count = 2
 
     def install(self, place: Place, jars: Sequence[Path]) -> None:
         port, controller = place.ports

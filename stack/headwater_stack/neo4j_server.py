@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from headwater_avro.errors import ConfigError
@@ -56,14 +55,13 @@ _FLAGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Neo4jServer:
     """The Neo4j of a stack; HEADWATER_NEO4J_HEAP (``usual_heap``) and HEADWATER_NEO4J_PAGECACHE (256m) set its memory."""
 
-    name: str = "neo4j"
-    title: str = "Neo4j"
-    groups: tuple[str, ...] = ("neo4j",)
-    port_count: int = 1
+    name = "neo4j"
+    title = "Neo4j"
+    groups = ("neo4j",)
+    port_count = 1
 
     def install(self, place: Place, jars: Sequence[Path]) -> None:
         (place.folder / "conf").mkdir(parents=True, exist_ok=True)

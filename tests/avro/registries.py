@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import headwater_avro
+from headwater_avro.errors import EventRejected, ServerUnavailable
 from headwater_avro.registry import RegisteredSchema
 
 ENVELOPE = (Path(headwater_avro.__file__).parent / "schemas" / "event.avsc").read_text(encoding="utf-8")
@@ -21,6 +23,23 @@ AVRO, JSON = RegisteredSchema("AVRO", ENVELOPE), RegisteredSchema("JSON", '{"typ
 def framed(number: int, body: bytes) -> bytes:
     """Return a message with Confluent framing."""
     return b"\x00" + number.to_bytes(4, "big") + body
+
+
+@dataclass
+class MemorySchemas:
+    """Schemas in a dictionary; ``requested`` are the ids requested so far, and ``away`` makes it unavailable."""
+
+    schemas: Mapping[int, RegisteredSchema] = field(default_factory=dict)
+    away: bool = False
+    requested: list[int] = field(default_factory=list)
+
+    def schema(self, number: int) -> RegisteredSchema:
+        self.requested.append(number)
+        if self.away:
+            raise ServerUnavailable("the schema registry", "memory", "it is unavailable")
+        if number not in self.schemas:
+            raise EventRejected("unknown_schema", f"the registry knows no schema id {number}")
+        return self.schemas[number]
 
 
 class Registry:

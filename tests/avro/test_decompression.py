@@ -15,9 +15,8 @@ from headwater_avro.codec import Decompression, read_message
 from headwater_avro.errors import EventRejected
 from headwater_avro.events import RunEvent
 from headwater_avro.framing import unframed
-from headwater_avro.registry import MemorySchemas
 
-from .registries import JSON, framed
+from .registries import JSON, MemorySchemas, framed
 
 EVENT = b'{"eventTime":"2026-01-01T00:00:00Z","run":{"runId":"r"},"job":{"namespace":"n","name":"j"}}'
 MEGABYTE = 1_000_000

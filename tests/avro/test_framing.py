@@ -12,9 +12,9 @@ import zstandard
 from headwater_avro.codec import encode_avro, read_message
 from headwater_avro.errors import EventRejected, ServerUnavailable
 from headwater_avro.framing import unframed
-from headwater_avro.registry import NO_REGISTRY, MemorySchemas, RegisteredSchema
+from headwater_avro.registry import NO_REGISTRY, RegisteredSchema
 
-from .registries import AVRO, ENVELOPE, JSON, framed
+from .registries import AVRO, ENVELOPE, JSON, MemorySchemas, framed
 
 EVENT = {
     "eventTime": "2026-01-01T00:00:00Z",

@@ -11,14 +11,14 @@ import pytest
 
 from headwater_avro.codec import encode_avro
 from headwater_avro.errors import ServerUnavailable
-from headwater_avro.registry import MemorySchemas, RegisteredSchema, RegistrySettings
+from headwater_avro.registry import RegisteredSchema, RegistrySettings
 from headwater_consumer.batch_processor import BatchProcessor, Draining
 from headwater_consumer.config import HIDDEN, load, read_file
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import STATISTICS, TAGGED, UNREAD, PartitionLimits, tag_partition
 from headwater_graph.rules.coalesce import unpack_sources
 
-from ..avro.registries import AVRO, JSON, Registry, framed, served
+from ..avro.registries import AVRO, JSON, MemorySchemas, Registry, framed, served
 from ..command_line import headwater
 from ..end_to_end.consuming import Room
 from ..feeding import dumped

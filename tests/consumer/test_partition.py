@@ -14,7 +14,7 @@ import zstandard
 
 from headwater_avro.codec import Decompression
 from headwater_avro.errors import ConfigError, EventRejected
-from headwater_avro.registry import MemorySchemas, RegisteredSchema
+from headwater_avro.registry import RegisteredSchema
 from headwater_consumer.horizon_split import part
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import (
@@ -32,7 +32,7 @@ from headwater_consumer.partition import (
 )
 from headwater_graph.rules.coalesce import Coalescer, unpack_sources
 
-from ..avro.registries import JSON, framed
+from ..avro.registries import JSON, MemorySchemas, framed
 from .kafka_room import run_event
 
 READ = pa.schema(

@@ -22,9 +22,9 @@ from headwater.transport.client import ClientTransport
 from headwater.transport.default import build, forget_default_transport
 from headwater.transport.memory import SilentTransport
 from headwater_avro.framing import unframed
-from headwater_avro.registry import MemorySchemas, RegisteredSchema
+from headwater_avro.registry import RegisteredSchema
 
-from ..avro.registries import AVRO, JSON
+from ..avro.registries import AVRO, JSON, MemorySchemas
 from ..servers import Servers
 from .conftest import MakeTransport
 from .events import MemoryBroker, arrived, eventually, run_event

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from openlineage.client.uuid import generate_new_uuid
 
-from ..producer import Container, base_schema
+from headwater_avro.names import is_name
+
+from ..producer import base_schema
 from ..transport import DefaultTransport, default_transport
 from . import context, facets
 from .facets import Facet
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
 Key: TypeAlias = tuple[str, str]
+Period: TypeAlias = tuple[dt.datetime, dt.datetime | None]
+"""The start of a period, and its end or None."""
 
 _shared_job: dict[str, Key] = {}
 
@@ -51,7 +55,7 @@ def run(
     *,
     run_id: str | None = None,
     parent: RunReference | None = None,
-    nominal_time: tuple[dt.datetime, dt.datetime | None] | None = None,
+    nominal_time: Period | None = None,
     processing_type: str = "BATCH",
     environment: Iterable[str] = (),
     script: str | Path | None = None,
@@ -65,26 +69,8 @@ def run(
     location in git is reported, by default that of the program.
     """
     result = Run(namespace, job, run_id or str(generate_new_uuid()), transport)
-    result._describe(_Options(parent, nominal_time, processing_type, tuple(environment), script))
+    result._describe(parent, nominal_time, processing_type, environment, script)
     return result
-
-
-class _Options:
-    __slots__ = ("environment", "nominal_time", "parent", "processing_type", "script")
-
-    def __init__(
-        self,
-        parent: RunReference | None,
-        nominal_time: tuple[dt.datetime, dt.datetime | None] | None,
-        processing_type: str,
-        environment: tuple[str, ...],
-        script: str | Path | None,
-    ) -> None:
-        self.parent = parent
-        self.nominal_time = nominal_time
-        self.processing_type = processing_type
-        self.environment = environment
-        self.script = script
 
 
 class Run:
@@ -133,7 +119,7 @@ class Run:
         input_facets: Mapping[str, Facet] | None = None,
     ) -> None:
         """Report a dataset that the run reads; another call for the same dataset adds its facets."""
-        self._add_dataset(self._inputs, (namespace, name), facets, {"inputFacets": (input_facets, "input")})
+        self._add_dataset(self._inputs, (namespace, name), facets, input_facets, "input")
 
     @guarded
     def writes(
@@ -144,20 +130,20 @@ class Run:
         output_facets: Mapping[str, Facet] | None = None,
     ) -> None:
         """Report a dataset that the run writes; another call for the same dataset adds its facets."""
-        self._add_dataset(self._outputs, (namespace, name), facets, {"outputFacets": (output_facets, "output")})
+        self._add_dataset(self._outputs, (namespace, name), facets, output_facets, "output")
 
     def _add_dataset(
         self,
         side: dict[Key, dict[str, dict[str, Facet]]],
         key: Key,
         dataset_facets: Mapping[str, Facet] | None,
-        own: dict[str, tuple[Mapping[str, Facet] | None, Container]],
+        own_facets: Mapping[str, Facet] | None,
+        container: Literal["input", "output"],
     ) -> None:
         with self._lock:
             dataset = side.setdefault(_checked(key), {})
             dataset.setdefault("facets", {}).update(facets.complete(dataset_facets, "dataset"))
-            for member, (given, container) in own.items():
-                dataset.setdefault(member, {}).update(facets.complete(given, container))
+            dataset.setdefault(f"{container}Facets", {}).update(facets.complete(own_facets, container))
 
     @guarded
     def attaches(self, output: Key, key: Key, shared: Mapping[str, Facet]) -> None:
@@ -286,25 +272,32 @@ class Run:
                 self.fail(error)
 
     @guarded
-    def _describe(self, options: _Options) -> None:
-        self._place(options)
+    def _describe(
+        self,
+        parent: RunReference | None,
+        nominal_time: Period | None,
+        processing_type: str,
+        environment: Iterable[str],
+        script: str | Path | None,
+    ) -> None:
+        self._place(parent)
         now_facets = {
             "parent": self._parents.facet() if self._parents else None,
             "processing_engine": facets.processing_engine(),
-            "nominalTime": _nominal(options.nominal_time),
-            "environmentVariables": facets.environment_variables(_allowed(options.environment), os.environ),
+            "nominalTime": _nominal(nominal_time),
+            "environmentVariables": facets.environment_variables(_allowed(environment), os.environ),
         }
         self._run_facets |= facets.complete(now_facets, "run")
         job_facets = {
-            "jobType": facets.job_type(options.processing_type),
-            "sourceCodeLocation": _location(options.script),
+            "jobType": facets.job_type(processing_type),
+            "sourceCodeLocation": _location(script),
         }
         self._job_facets |= facets.complete(job_facets, "job")
 
-    def _place(self, options: _Options) -> None:
+    def _place(self, parent: RunReference | None) -> None:
         above = context.current()
-        if options.parent is not None:
-            self._parents = Parents(options.parent, above.root if above else options.parent)
+        if parent is not None:
+            self._parents = Parents(parent, above.root if above else parent)
         elif above is not None:
             self._parents = Parents(above.reference, above.root)
         else:
@@ -325,7 +318,7 @@ class Run:
 def _checked(key: Key) -> Key:
     # A single invalid key would invalidate the whole event (specification 1.2).
     for part in key:
-        if not isinstance(part, str) or not 0 < len(part) <= 2_000 or min(part) < " ":
+        if not is_name(part):
             raise ValueError(f"not a namespace or name: {part!r}; pass 1 to 2000 characters without control characters")
     return key
 
@@ -345,14 +338,14 @@ def _listed(side: dict[Key, dict[str, dict[str, Facet]]]) -> list[dict[str, Any]
     ]
 
 
-def _nominal(period: tuple[dt.datetime, dt.datetime | None] | None) -> dict[str, str] | None:
+def _nominal(period: Period | None) -> dict[str, str] | None:
     if period is None:
         return None
     start, end = period
     return {"nominalStartTime": start.isoformat()} | ({"nominalEndTime": end.isoformat()} if end else {})
 
 
-def _allowed(names: tuple[str, ...]) -> list[str]:
+def _allowed(names: Iterable[str]) -> list[str]:
     listed = os.environ.get("HEADWATER_ENVIRONMENT_VARIABLES", "").split(",")
     return [*names, *(name.strip() for name in listed if name.strip())]
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .contract.task_lineage import DatasetLike, TaskInstanceLineage
+from .contract.task_lineage import DatasetLike, TaskInstanceLineage, dataset_key
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class HookLineageCollector:
         return sum(side[namespace, name][1] for side in (self._inputs, self._outputs) if (namespace, name) in side)
 
     def _add(self, side: _Counted, dataset: DatasetLike) -> None:
-        key = _key(dataset)
+        key = dataset_key(dataset)
         with self._lock:
             if key not in side and len(side) >= self._limit:
                 self.dropped += 1
@@ -69,12 +69,6 @@ class _NullCollector(HookLineageCollector):
 
     def _add(self, side: _Counted, dataset: DatasetLike) -> None:
         return
-
-
-def _key(dataset: DatasetLike) -> tuple[str, str]:
-    if isinstance(dataset, dict):
-        return str(dataset.get("namespace")), str(dataset.get("name"))
-    return str(getattr(dataset, "namespace", None)), str(getattr(dataset, "name", None))
 
 
 _null_collector = _NullCollector()

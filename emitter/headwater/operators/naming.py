@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from string import Formatter
 from typing import NamedTuple, TypeAlias
 
 from headwater_avro.errors import ConfigError
@@ -31,17 +32,21 @@ Namespace: TypeAlias = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """The naming rule of a platform: the ``parts`` of a path, and the format ``name`` of the dataset's name.
+    """The naming rule of a platform: its namespace, and the format ``name`` of the dataset's name.
 
     ``of_namespace`` is the format of the path's part of the namespace; ``separator`` joins the items of a path with a single
     part.
     """
 
     namespace: Namespace
-    parts: tuple[str, ...]
     name: str
-    separator: str = "/"
     of_namespace: str = ""
+    separator: str = "/"
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts of a path: the fields of the two formats, in order."""
+        return [field for _, field, _, _ in Formatter().parse(self.of_namespace + self.name) if field]
 
 
 def dataset_name(kind: str, authority: str, path: str | Sequence[str]) -> DatasetName:
@@ -53,10 +58,10 @@ def dataset_name(kind: str, authority: str, path: str | Sequence[str]) -> Datase
     platform = _PLATFORMS.get(_ALIASES.get(kind.lower(), kind.lower()))
     if platform is None:
         raise ConfigError(f"no naming rule for {kind!r}; use one of {', '.join(sorted({*_PLATFORMS, *_ALIASES}))}")
-    parts = _parts(platform, path)
-    if len(parts) != len(platform.parts) or not all(part.strip() for part in parts):
-        raise ConfigError(f"a {kind} path has the parts {', '.join(platform.parts)}; this is {path!r}")
-    given = dict(zip(platform.parts, parts, strict=True))
+    names, parts = platform.parts, _parts(platform, path)
+    if len(parts) != len(names) or not all(part.strip() for part in parts):
+        raise ConfigError(f"a {kind} path has the parts {', '.join(names)}; this is {path!r}")
+    given = dict(zip(names, parts, strict=True))
     namespace = platform.namespace(_without_credentials(authority)) + platform.of_namespace.format(**given)
     return DatasetName(namespace, platform.name.format(**given))
 
@@ -66,7 +71,7 @@ def _parts(platform: Platform, path: str | Sequence[str]) -> list[str]:
         return _split(path)
     name = path if isinstance(path, str) else platform.separator.join(path)
     # A bucket's keys have no leading slash, a file system's paths do.
-    return [name.lstrip("/") if platform.parts == ("key",) else name]
+    return [name.lstrip("/") if platform.parts == ["key"] else name]
 
 
 _PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]+)')
@@ -171,47 +176,47 @@ def _file(authority: str) -> str:
     return f"file://{authority.strip('/')}" if authority.strip("/") else "file"
 
 
-_TWO, _THREE = ("database", "table"), ("database", "schema", "table")
-_DOTTED2, _DOTTED3 = "{database}.{table}", "{database}.{schema}.{table}"
+_TABLE, _SCHEMA_TABLE = "{database}.{table}", "{database}.{schema}.{table}"
+_CATALOG_TABLE = "{catalog}.{schema}.{table}"
 
 # In the order of OpenLineage's naming page.
 _PLATFORMS: dict[str, Platform] = {
-    "awsathena": Platform(_athena, ("catalog", *_TWO), "{catalog}.{database}.{table}"),
-    "glue": Platform(_glue, _TWO, "table/{database}/{table}"),
-    "azurecosmos": Platform(_as_given("azurecosmos"), _TWO, "colls/{table}", of_namespace="/dbs/{database}"),
-    "azurekusto": Platform(_kusto, _TWO, "{database}/{table}"),
-    "synapse": Platform(_at("sqlserver", 1433), ("schema", "table"), "{schema}.{table}"),
-    "bigquery": Platform(_fixed("bigquery"), ("project", "dataset", "table"), "{project}.{dataset}.{table}"),
-    "cassandra": Platform(_at("cassandra", 9042), ("keyspace", "table"), "{keyspace}.{table}"),
-    "milvus": Platform(_at("milvus", 19530), ("database", "collection"), "{database}.{collection}"),
-    "fabric-warehouse": Platform(_as_given("fabric-warehouse"), _THREE, _DOTTED3),
-    "mysql": Platform(_at("mysql", 3306), _TWO, _DOTTED2),
-    "oceanbase": Platform(_at("oceanbase", 2881), _TWO, _DOTTED2),
-    "teradata": Platform(_at("teradata", 1025), _TWO, _DOTTED2),
-    "crate": Platform(_at("crate", 5432), _THREE, _DOTTED3),
-    "db2": Platform(_at("db2", 50000), _THREE, _DOTTED3),
-    "mssql": Platform(_at("mssql", 1433), _THREE, _DOTTED3),
-    "postgres": Platform(_at("postgres", 5432), _THREE, _DOTTED3),
-    "hive": Platform(_at("hive"), _TWO, _DOTTED2),
-    "oracle": Platform(_at("oracle", 1521), ("service", "schema", "table"), "{service}.{schema}.{table}"),
-    "redshift": Platform(_redshift, _THREE, _DOTTED3),
-    "snowflake": Platform(_snowflake, _THREE, _DOTTED3),
-    "spanner": Platform(_spanner, _THREE, _DOTTED3),
-    "trino": Platform(_at("trino", 8080), ("catalog", "schema", "table"), "{catalog}.{schema}.{table}"),
-    "unitycatalog": Platform(_as_given("unitycatalog"), ("catalog", "schema", "table"), "{catalog}.{schema}.{table}"),
-    "abfss": Platform(_azure("abfss"), ("path",), "{path}"),
-    "wasbs": Platform(_azure("wasbs"), ("path",), "{path}"),
-    "dbfs": Platform(_as_given("dbfs"), ("path",), "{path}"),
-    "gs": Platform(_as_given("gs"), ("key",), "{key}"),
-    "s3": Platform(_as_given("s3"), ("key",), "{key}"),
-    "hdfs": Platform(_at("hdfs", 8020), ("path",), "{path}"),
-    "kafka": Platform(_at("kafka", 9092), ("topic",), "{topic}"),
-    "file": Platform(_file, ("path",), "{path}"),
-    "box": Platform(_as_given("box"), ("key",), "{key}"),
-    "filenet": Platform(_as_given("filenet"), ("key",), "{key}"),
-    "mssharepoint": Platform(_as_given("mssharepoint"), ("key",), "{key}"),
-    "pubsub": Platform(_fixed("pubsub"), ("resource",), "{resource}", separator=":"),
-    "inmemory": Platform(_fixed("inmemory://"), ("id",), "{id}"),
+    "awsathena": Platform(_athena, "{catalog}.{database}.{table}"),
+    "glue": Platform(_glue, "table/{database}/{table}"),
+    "azurecosmos": Platform(_as_given("azurecosmos"), "colls/{table}", of_namespace="/dbs/{database}"),
+    "azurekusto": Platform(_kusto, "{database}/{table}"),
+    "synapse": Platform(_at("sqlserver", 1433), "{schema}.{table}"),
+    "bigquery": Platform(_fixed("bigquery"), "{project}.{dataset}.{table}"),
+    "cassandra": Platform(_at("cassandra", 9042), "{keyspace}.{table}"),
+    "milvus": Platform(_at("milvus", 19530), "{database}.{collection}"),
+    "fabric-warehouse": Platform(_as_given("fabric-warehouse"), _SCHEMA_TABLE),
+    "mysql": Platform(_at("mysql", 3306), _TABLE),
+    "oceanbase": Platform(_at("oceanbase", 2881), _TABLE),
+    "teradata": Platform(_at("teradata", 1025), _TABLE),
+    "crate": Platform(_at("crate", 5432), _SCHEMA_TABLE),
+    "db2": Platform(_at("db2", 50000), _SCHEMA_TABLE),
+    "mssql": Platform(_at("mssql", 1433), _SCHEMA_TABLE),
+    "postgres": Platform(_at("postgres", 5432), _SCHEMA_TABLE),
+    "hive": Platform(_at("hive"), _TABLE),
+    "oracle": Platform(_at("oracle", 1521), "{service}.{schema}.{table}"),
+    "redshift": Platform(_redshift, _SCHEMA_TABLE),
+    "snowflake": Platform(_snowflake, _SCHEMA_TABLE),
+    "spanner": Platform(_spanner, _SCHEMA_TABLE),
+    "trino": Platform(_at("trino", 8080), _CATALOG_TABLE),
+    "unitycatalog": Platform(_as_given("unitycatalog"), _CATALOG_TABLE),
+    "abfss": Platform(_azure("abfss"), "{path}"),
+    "wasbs": Platform(_azure("wasbs"), "{path}"),
+    "dbfs": Platform(_as_given("dbfs"), "{path}"),
+    "gs": Platform(_as_given("gs"), "{key}"),
+    "s3": Platform(_as_given("s3"), "{key}"),
+    "hdfs": Platform(_at("hdfs", 8020), "{path}"),
+    "kafka": Platform(_at("kafka", 9092), "{topic}"),
+    "file": Platform(_file, "{path}"),
+    "box": Platform(_as_given("box"), "{key}"),
+    "filenet": Platform(_as_given("filenet"), "{key}"),
+    "mssharepoint": Platform(_as_given("mssharepoint"), "{key}"),
+    "pubsub": Platform(_fixed("pubsub"), "{resource}", separator=":"),
+    "inmemory": Platform(_fixed("inmemory://"), "{id}"),
 }
 
 _ALIASES = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import threading
 from typing import Any, Protocol, cast
 
 
@@ -24,12 +23,10 @@ class CollectingSink:
     """A sink that stores events in memory, for tests of operators: ``sink.events`` in the order of emission."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._events: list[dict[str, Any]] = []
 
     def emit(self, event: Any) -> None:
-        with self._lock:
-            self._events.append(event)
+        self._events.append(event)
 
     def flush(self, timeout: float = 0.0) -> bool:
         return True
@@ -39,8 +36,7 @@ class CollectingSink:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        with self._lock:
-            return list(self._events)
+        return list(self._events)
 
     def of_type(self, kind: str) -> list[dict[str, Any]]:
         """Return the events of a type (``START``, ``COMPLETE``, …)."""

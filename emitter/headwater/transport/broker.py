@@ -78,7 +78,7 @@ class KafkaBroker:
     Raises ImportError without confluent-kafka, ValueError for settings that the client doesn't accept.
     """
 
-    def __init__(self, config: HeadwaterConfig, report: Callable[[str], None] = logger.info) -> None:
+    def __init__(self, config: HeadwaterConfig) -> None:
         import confluent_kafka
 
         self._kafka = confluent_kafka
@@ -86,7 +86,6 @@ class KafkaBroker:
         self._settings = producer_settings(config) | {"error_cb": self._on_error, "logger": _quiet_logger()}
         if config.oauth_callback:
             self._settings["oauth_cb"] = import_callback(config.oauth_callback)
-        self._report = report
         self._has_fatal_error = False
         self._waiting = 0
         self._producer = self._connect()
@@ -131,10 +130,10 @@ class KafkaBroker:
             if self._waiting:
                 self._producer.flush(0.1)
 
-    def reaches(self, seconds: float = PROBE_SECONDS) -> bool:
-        """Return whether a broker responds within ``seconds``."""
+    def reaches(self) -> bool:
+        """Return whether a broker responds within ``PROBE_SECONDS``."""
         try:
-            self._producer.list_topics(timeout=seconds)
+            self._producer.list_topics(timeout=PROBE_SECONDS)
         except self._kafka.KafkaException:
             return False
         return True
@@ -142,7 +141,7 @@ class KafkaBroker:
     def _on_error(self, error: Any) -> None:
         # A fatal error ends an idempotent producer; a new one is created when this one's messages are reported.
         self._has_fatal_error = self._has_fatal_error or error.fatal()
-        self._report(f"Kafka: {error.str()}")
+        logger.info("Kafka: %s", error.str())
 
 
 def _status(error: Any) -> tuple[DeliveryStatus, str]:

@@ -25,14 +25,14 @@ class Outcome(Generic[Place]):
     refused: list[tuple[Place, str]] = field(default_factory=list)
 
 
-def send_all(broker: Broker, messages: Iterable[tuple[Place, Message]], give_up_after: int = 1) -> Outcome[Place]:
-    """Send each message and wait until all have a status; stop after ``give_up_after`` unavailable ones."""
+def send_all(broker: Broker, messages: Iterable[tuple[Place, Message]]) -> Outcome[Place]:
+    """Send each message and wait until all have a status; stop after the first that is unavailable."""
     outcome: Outcome[Place] = Outcome()
     for place, message in messages:
         while not broker.send(message, _recorder(outcome, place)):
             broker.poll(0.1)
         broker.poll(0)
-        if len(outcome.unavailable) >= give_up_after:
+        if outcome.unavailable:
             break
     while broker.in_flight():
         broker.push(0.5)

@@ -16,47 +16,19 @@ from typing import Any, TypeAlias
 
 import attr
 import msgspec
-from openlineage.client import event_v2, facet_v2
+from openlineage.client import event_v2
 from openlineage.client.generated import base
 
-from .wire import pointer_token
+from ..producer import BASES, CLASSES, facet_class
+from .wire import Tree, facets_of, pointer_token
 
-_BASES = (base.RunFacet, base.JobFacet, base.InputDatasetFacet, base.OutputDatasetFacet, base.DatasetFacet)
-
-_KEYS: dict[type, str] = {
-    base.RunFacet: "parent nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "
-    "environmentVariables executionParameters tags test",
-    base.JobFacet: "jobType sql sourceCode sourceCodeLocation documentation ownership tags lineage",
-    base.DatasetFacet: "schema dataSource version columnLineage symlinks lifecycleStateChange ownership documentation "
-    "storage tags datasetType catalog hierarchy lineage dataQualityMetrics",
-    base.InputDatasetFacet: "dataQualityMetrics dataQualityAssertions inputStatistics",
-    base.OutputDatasetFacet: "outputStatistics",
-}
-# Other facets have the class of their key: ``nominalTime`` of a run ``NominalTimeRunFacet``.
-_IRREGULAR_CLASSES = {
-    "processing_engine": "ProcessingEngineRunFacet",
-    "sql": "SQLJobFacet",
-    "dataSource": "DatasourceDatasetFacet",
-    "version": "DatasetVersionDatasetFacet",
-    "dataQualityAssertions": "DataQualityAssertionsDatasetFacet",
-}
-
-
-def _facet_classes() -> dict[type, dict[str, Any]]:
-    # An older openlineage-python lacks some of the classes; the others are still checked.
-    modules = [module for module in vars(facet_v2).values() if isinstance(module, types.ModuleType)]
-    classes = {name: member for module in modules for name, member in vars(module).items()}
-
-    def class_name(key: str, container: type) -> str:
-        return _IRREGULAR_CLASSES.get(key, key[0].upper() + key[1:] + container.__name__)
-
-    return {
-        container: {key: classes[name] for key in keys.split() if (name := class_name(key, container)) in classes}
-        for container, keys in _KEYS.items()
+# A facet whose class the installed openlineage-python lacks is not checked.
+_FACETS: dict[type, dict[str, Any]] = {
+    getattr(base, name): {
+        key: cls for of, key in CLASSES if of == container and (cls := facet_class(of, key)) is not None
     }
-
-
-_FACETS = _facet_classes()
+    for container, name in BASES.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +118,7 @@ def _of_mapping(value: Any, kind: Any, at: str) -> Faults:
     known = _FACETS.get(kind, {})
     for key, item in value.items():
         pointer = f"{at}/{pointer_token(key)}"
-        if isinstance(item, dict) and item.get("_deleted") is True and kind in _BASES:
+        if isinstance(item, dict) and item.get("_deleted") is True and kind in _FACETS:
             continue
         yield from _of_hint(item, known.get(key, kind), pointer)
 
@@ -193,13 +165,14 @@ class Schemas:
         self._facets = {key: ref for document in documents.values() for key, ref in _facet_refs(document)}
         self._validators: dict[str, Any] = {}
 
-    def faults(self, event: Mapping[str, Any], kind: str) -> Faults:
+    def faults(self, event: Tree, kind: str) -> Faults:
         """Yield the faults of an event of this kind (``RunEvent``, …), and of its facets that have a schema."""
         yield from self._check(event, f"{self._core}#/$defs/{kind}", "")
-        for at, container, key, facet in _facets(event):
-            ref = self._facets.get((container, key))
-            if ref is not None and not (isinstance(facet, dict) and facet.get("_deleted") is True):
-                yield from self._check(facet, ref, at)
+        for container, at, facets in facets_of(event):
+            for key, facet in facets.items():
+                ref = self._facets.get((BASES[container], key))
+                if ref is not None and not (isinstance(facet, dict) and facet.get("_deleted") is True):
+                    yield from self._check(facet, ref, f"{at}/{pointer_token(key)}")
 
     def _check(self, value: Any, ref: str, at: str) -> Faults:
         validator = self._validators.setdefault(ref, self._make(ref))
@@ -222,23 +195,3 @@ def _facet_refs(document: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], 
             container = str(part.get("$ref", "")).rpartition("/")[2]
             if container.endswith("Facet"):
                 yield (container, key), f"{document['$id']}#/$defs/{name}"
-
-
-def _facets(event: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
-    places: list[tuple[str, Any, str, str]] = [
-        ("/run/facets", event.get("run"), "facets", "RunFacet"),
-        ("/job/facets", event.get("job"), "facets", "JobFacet"),
-        ("/dataset/facets", event.get("dataset"), "facets", "DatasetFacet"),
-    ]
-    for side, own, container in (
-        ("inputs", "inputFacets", "InputDatasetFacet"),
-        ("outputs", "outputFacets", "OutputDatasetFacet"),
-    ):
-        listed = event.get(side)
-        for index, dataset in enumerate(listed if isinstance(listed, list) else ()):
-            places += [(f"/{side}/{index}/facets", dataset, "facets", "DatasetFacet")]
-            places += [(f"/{side}/{index}/{own}", dataset, own, container)]
-    for at, entity, member, container in places:
-        facets = entity.get(member) if isinstance(entity, dict) else None
-        for key, facet in facets.items() if isinstance(facets, dict) else ():
-            yield f"{at}/{pointer_token(key)}", container, key, facet

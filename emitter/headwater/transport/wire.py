@@ -9,13 +9,20 @@ from __future__ import annotations
 import datetime as dt
 import math
 import uuid
+from collections.abc import Iterator
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from ..producer import Container
+
 Tree: TypeAlias = dict[str, Any]
 """An event as dicts, lists, strings, numbers and booleans."""
+
+Side: TypeAlias = Literal["input", "output"]
+SIDES: tuple[Side, ...] = ("input", "output")
+SUBJECTS: tuple[Container, ...] = ("run", "job", "dataset")
 
 NESTING_LIMIT = 200
 """Deeper events are ``not_decodable`` (specification 2.1)."""
@@ -46,6 +53,26 @@ def to_json(tree: Tree) -> bytes:
 def pointer_token(name: str) -> str:
     """Return a member's name as a token of a JSON pointer (RFC 6901)."""
     return name.replace("~", "~0").replace("/", "~1")
+
+
+def datasets_of(event: Tree) -> Iterator[tuple[Side, str, Tree]]:
+    """Yield the datasets of an event, each with its side and its JSON pointer."""
+    for side in SIDES:
+        listed = event.get(f"{side}s")
+        for at, dataset in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(dataset, dict):
+                yield side, f"/{side}s/{at}", dataset
+
+
+def facets_of(event: Tree) -> Iterator[tuple[Container, str, Tree]]:
+    """Yield the facets of each part of an event: what they are facets of, their JSON pointer, and the facets by name."""
+    places: list[tuple[Container, str, Any, str]] = [(name, f"/{name}", event.get(name), "facets") for name in SUBJECTS]
+    for side, path, dataset in datasets_of(event):
+        places += [("dataset", path, dataset, "facets"), (side, path, dataset, f"{side}Facets")]
+    for container, path, entity, member in places:
+        facets = entity.get(member) if isinstance(entity, dict) else None
+        if isinstance(facets, dict):
+            yield container, f"{path}/{member}", facets
 
 
 def key_of(tree: Tree) -> bytes | None:

@@ -59,10 +59,10 @@ class FieldMetadataDatasetFacet(_HeadwaterFacet):
 
 
 def column_lineage_facet(
-    lineage: FieldLineage, destination: DatasetRef, namespace: str, max_pairs: int = MAX_FIELD_PAIRS
+    lineage: FieldLineage, destination: DatasetRef, namespace: str
 ) -> column_lineage_dataset.ColumnLineageDatasetFacet:
     """Return the columnLineage facet of a destination; generated fields have an empty ``inputFields``."""
-    found = compact(columns(lineage, destination), max_pairs)
+    found = compact(columns(lineage, destination), MAX_FIELD_PAIRS)
     fields: dict[str, list[Influence]] = {}
     for name, influences in found.fields.items():
         fields.setdefault(unescape(name), []).extend(influences)

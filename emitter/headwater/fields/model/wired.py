@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..resolution.order import cyclic
 from .field_operations import INFLUENCES, DatasetRef, Destination, OpKind, Source, distinct
@@ -107,6 +107,14 @@ class Operation:
     def drops(self) -> bool:
         """Whether the operation drops its inputs: a transform without outputs that does not influence the dataset."""
         return self.type is TRANSFORM and not self.outputs and self.kind not in INFLUENCES
+
+
+_PASSED_ON = ("description", "kind", "masking", "propagate_metadata", "removes_tags", "guess")
+
+
+def passed_on(recorded: object) -> dict[str, Any]:
+    """Return the members of a recorded operation that are those of the wired operation, too."""
+    return {name: getattr(recorded, name) for name in _PASSED_ON}
 
 
 def direct_links(operation: Operation, output: str) -> tuple[InputField, ...]:

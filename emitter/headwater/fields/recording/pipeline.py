@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from ..model.field_operations import INFLUENCES, DatasetRef, Destination, OpKind, Source
 from ..model.problems import InvalidLineage, Problem
-from ..model.wired import WRITE, InputField, Operation
+from ..model.wired import WRITE, InputField, Operation, passed_on
 from ..resolution.lineage import FieldLineage
 from ..resolution.order import cyclic, successors, topological
 from ..resolution.resolve import resolve_operations
@@ -157,6 +157,7 @@ class _Wiring:
 
     def _wire(self, stage: Stage, operation: StageOperation, state: _StageState) -> Operation:
         links = {item: self._link(stage, operation, item, state) for item in operation.inputs}
+        more = passed_on(operation) | ({"propagate_metadata": True} if stage.propagate_metadata else {})
         name = f"{stage.name}.{operation.name}"
         return Operation(
             type=operation.type,
@@ -165,14 +166,9 @@ class _Wiring:
             dataset=operation.dataset,
             inputs=tuple(dict.fromkeys(links.values())),
             outputs=operation.outputs,
-            description=operation.description,
-            kind=operation.kind,
-            masking=operation.masking,
-            propagate_metadata=operation.propagate_metadata or stage.propagate_metadata,
-            removes_tags=operation.removes_tags,
-            guess=operation.guess,
             direct={output: tuple(links[item] for item in items) for output, items in operation.direct.items()},
             reaches=self._sinks[stage.name] if operation.kind in INFLUENCES else None,
+            **more,
         )
 
     def _link(self, stage: Stage, operation: StageOperation, item: StageField, state: _StageState) -> InputField:

@@ -18,7 +18,7 @@ from functools import cached_property
 from ..model.field_operations import DatasetRef, Destination, FieldOperation, Input, Source, distinct
 from ..model.paths import FieldPath
 from ..model.problems import InvalidLineage, Problem
-from ..model.wired import TRANSFORM, InputField, Operation
+from ..model.wired import TRANSFORM, InputField, Operation, passed_on
 from ..resolution.lineage import FieldLineage
 from ..resolution.resolve import resolve_operations
 
@@ -77,16 +77,11 @@ class _Wiring:
             id=_transform_id(number),
             inputs=distinct(link for found in links.values() for link in found),
             outputs=tuple(str(output.field) for output in operation.outputs),
-            description=operation.description,
-            kind=operation.kind,
-            masking=operation.masking,
-            propagate_metadata=operation.propagate_metadata,
-            removes_tags=operation.removes_tags,
-            guess=operation.guess,
             direct={
                 output: tuple(link for item in items for link in links[item])
                 for output, items in operation.direct_inputs().items()
             },
+            **passed_on(operation),
         )
         self.transforms.append(wired)
         if wired.drops:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from headwater_avro.errors import ConfigError
 
 from ..model.field_operations import DatasetRef, Destination, FieldOperation, Input, OpKind, Source
-from ..model.wired import READ, TRANSFORM, WRITE, OperationType
+from ..model.wired import READ, TRANSFORM, WRITE, OperationType, passed_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +120,8 @@ def stage_operation(operation: FieldOperation) -> StageOperation:
         name=operation.name,
         inputs=tuple(map(_stage_field, operation.inputs)),
         outputs=tuple(str(output.field) for output in operation.outputs),
-        description=operation.description,
-        kind=operation.kind,
-        masking=operation.masking,
-        propagate_metadata=operation.propagate_metadata,
-        removes_tags=operation.removes_tags,
-        guess=operation.guess,
         direct={output: tuple(map(_stage_field, items)) for output, items in operation.direct_inputs().items()},
+        **passed_on(operation),
     )
 
 

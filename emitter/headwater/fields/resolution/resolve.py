@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..model.field_operations import DatasetField, DatasetRef, Destination, Source
-from ..model.problems import InvalidLineage, Problem, ProblemCode
+from ..model.problems import InvalidLineage, ProblemCode
 from ..model.wired import READ, TRANSFORM, WRITE, InputField, Operation, faults, predecessors
 from .fingerprint import fingerprint
 from .lineage import FieldLineage, FieldSet, bits
@@ -34,7 +34,6 @@ def resolve_operations(
     operations: Iterable[Operation],
     *,
     strict: bool = True,
-    problems: Iterable[Problem] = (),
     sources: Mapping[DatasetRef, Source] | None = None,
     destinations: Mapping[DatasetRef, Destination] | None = None,
 ) -> FieldLineage:
@@ -45,7 +44,7 @@ def resolve_operations(
     and missing datasets always raise.
     """
     recorded = tuple(operations)
-    found = (*problems, *faults(recorded))
+    found = tuple(faults(recorded))
     if found and (strict or any(problem.code in _BLOCKING for problem in found)):
         raise InvalidLineage(found)
     by_id = {operation.id: operation for operation in recorded}

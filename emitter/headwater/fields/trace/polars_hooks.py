@@ -146,10 +146,8 @@ def _join(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
         for name, made in right.columns.items()
         if name not in keys
     }
-    plan = Plan(left.columns | added, [*left.influences, *right.influences])
-    for side, exprs in ((left, on["left_on"]), (right, on["right_on"])):
-        plan = Plan(plan.columns, _influenced(side, {}, OpKind.JOIN, exprs, plan.influences).influences)
-    return plan
+    joined = [(OpKind.JOIN, _sources(left, on["left_on"])), (OpKind.JOIN, _sources(right, on["right_on"]))]
+    return Plan(left.columns | added, [*left.influences, *right.influences, *joined])
 
 
 def _mapped(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
@@ -176,23 +174,20 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], Sequence[Plan]], Plan]] = {
 }
 
 
-def _influenced(
-    before: Plan,
-    columns: dict[str, PlanColumn],
-    kind: OpKind,
-    exprs: Sequence[Any],
-    earlier: Sequence[tuple[OpKind, frozenset[Input]]] | None = None,
-) -> Plan:
-    sources = frozenset[Input]().union(*(before.columns[root].sources for expr in exprs for root in _roots(expr)))
-    return Plan(columns, [*(before.influences if earlier is None else earlier), (kind, sources)])
+def _influenced(before: Plan, columns: dict[str, PlanColumn], kind: OpKind, exprs: Sequence[Any]) -> Plan:
+    return Plan(columns, [*before.influences, (kind, _sources(before, exprs))])
+
+
+def _sources(before: Plan, exprs: Sequence[Any]) -> frozenset[Input]:
+    return frozenset[Input]().union(*(before.columns[root].sources for expr in exprs for root in _roots(expr)))
 
 
 def _evaluated(exprs: Sequence[Any], before: Plan, at_least: int = 0) -> dict[str, PlanColumn]:
     made = {}
     for expr in exprs:
-        inner = [before.columns[root] for root in _roots(expr)]
-        strength = max([at_least, _strength(expr), *(column.strength for column in inner)])
-        made[_name(expr)] = PlanColumn(frozenset[Input]().union(*(column.sources for column in inner)), strength)
+        inner = (before.columns[root].strength for root in _roots(expr))
+        strength = max([at_least, _strength(expr), *inner])
+        made[_name(expr)] = PlanColumn(_sources(before, [expr]), strength)
     return made
 
 

@@ -73,8 +73,9 @@ def _on_worker(ti: Any) -> bool:
 
 def _hook_assets() -> tuple[Iterable[Any], Iterable[Any]]:
     """Return the assets of Airflow's hooks so far, called datasets before Airflow 3."""
-    collector = _collector()
-    if collector is None or not getattr(collector, "has_collected", False):
+    get_collector = _of_hook_lineage("get_hook_lineage_collector")
+    collector = None if get_collector is None else get_collector()
+    if not getattr(collector, "has_collected", False):
         return (), ()
     for name in ("asset", "dataset"):
         collected = getattr(collector, f"collected_{name}s", None)
@@ -85,23 +86,20 @@ def _hook_assets() -> tuple[Iterable[Any], Iterable[Any]]:
     return (), ()
 
 
-def _collector() -> Any:
+def _hook_readers() -> list[Any]:
+    """Return the readers that make Airflow's hooks collect assets."""
+    reader = _of_hook_lineage("HookLineageReader")
+    return [] if reader is None else [reader]
+
+
+def _of_hook_lineage(member: str) -> Any:
+    """Return a member of Airflow's module of hook lineage, None if this Airflow does not have it."""
     for name in ("airflow.sdk.lineage", "airflow.lineage.hook"):
         try:
-            return importlib.import_module(name).get_hook_lineage_collector()
+            return getattr(importlib.import_module(name), member)
         except (ImportError, AttributeError):
             continue
     return None
-
-
-def _hook_readers() -> list[Any]:
-    """Return the readers that make Airflow's hooks collect assets."""
-    for name in ("airflow.sdk.lineage", "airflow.lineage.hook"):
-        try:
-            return [importlib.import_module(name).HookLineageReader]
-        except (ImportError, AttributeError):
-            continue
-    return []
 
 
 def _listeners() -> list[Any]:

@@ -54,24 +54,18 @@ class AirflowTasks:
         if not self._on_worker(ti):
             self._listener.state_set_by_hand(self._run(ti), "success", _operator(ti))
             return
-        with collecting(self._hooks()):
-            self._listener.task_succeeded(self._run(ti), _operator(ti), ti)
-        self._ended()
+        self._end(ti, self._listener.task_succeeded)
 
     @never_raises
     def skipped(self, ti: Any) -> None:
-        with collecting(self._hooks()):
-            self._listener.task_skipped(self._run(ti), _operator(ti), ti)
-        self._ended()
+        self._end(ti, self._listener.task_skipped)
 
     @never_raises
     def failed(self, ti: Any, error: BaseException | str | None) -> None:
         if not self._on_worker(ti):
             self._listener.state_set_by_hand(self._run(ti), "failed", _operator(ti), error)
             return
-        with collecting(self._hooks()):
-            self._listener.task_failed(self._run(ti), _operator(ti), ti, error)
-        self._ended()
+        self._end(ti, self._listener.task_failed, error)
 
     @never_raises
     def dag_run_changed(self, dag_run: Any, kind: str, message: str = "") -> None:
@@ -85,10 +79,10 @@ class AirflowTasks:
     @never_raises
     def stopping(self) -> None:
         """Emit the datasets of hooks so far, if this process of Airflow ends before its task, which is deferred then."""
-        if self._running_ti is not None:
-            with collecting(self._hooks()):
-                self._listener.task_deferred(self._run(self._running_ti), _operator(self._running_ti), self._running_ti)
-        self._ended()
+        if self._running_ti is None:
+            self._deliver()
+        else:
+            self._end(self._running_ti, self._listener.task_deferred)
 
     def find_current(self, ti: Any) -> CurrentTask | None:
         """Return the current task, or the task of this task instance."""
@@ -100,9 +94,15 @@ class AirflowTasks:
     def _run(self, ti: Any) -> Any:
         return task_run_of(ti, self._settings.namespace)
 
-    def _ended(self) -> None:
-        """Deliver or spool the events, because Airflow ends its task processes by ``os._exit``."""
+    def _end(self, ti: Any, emit: Callable[..., None], *error: BaseException | str | None) -> None:
+        """Emit the end of a task with the datasets of its hooks."""
+        with collecting(self._hooks()):
+            emit(self._run(ti), _operator(ti), ti, *error)
         self._running_ti = None
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Deliver or spool the events, because Airflow ends its task processes by ``os._exit``."""
         if not self._listener.flush(FLUSH_SECONDS):
             self._listener.close(FLUSH_SECONDS)
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from headwater_avro.errors import ConfigError
 
 from ..naming import DatasetName, dataset_name
-from .task_lineage import DatasetLike, InputDataset, TaskInstanceLineage
+from .task_lineage import DatasetLike, InputDataset, TaskInstanceLineage, dataset_key
 
 # URI schemes whose path consists of the parts of a name (database/schema/table).
 _TABLE_SCHEMES = frozenset(
@@ -33,12 +33,8 @@ def _datasets(annotations: Iterable[object]) -> list[DatasetLike]:
     for annotation in annotations:
         dataset = annotated_dataset(annotation)
         if dataset is not None:
-            found.setdefault((_part(dataset, "namespace"), _part(dataset, "name")), dataset)
+            found.setdefault(dataset_key(dataset), dataset)
     return list(found.values())
-
-
-def _part(dataset: DatasetLike, name: str) -> str:
-    return str(dataset.get(name) if isinstance(dataset, Mapping) else getattr(dataset, name))
 
 
 def annotated_dataset(annotation: Any) -> DatasetLike | None:

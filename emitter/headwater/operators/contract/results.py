@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from headwater_avro.errors import ConfigError
+from headwater_avro.names import MAX_KEY_LENGTH, is_name
 
 from .facets import read_facets
 from .plain import plain
-from .task_lineage import InputDataset, OutputDataset, TaskInstanceLineage
+from .task_lineage import InputDataset, OutputDataset, TaskInstanceLineage, dataset_member
 from .templates import Unresolved
 
 Render: TypeAlias = Callable[[str], str]
@@ -27,7 +28,6 @@ _SIDES: dict[Side, tuple[type[InputDataset | OutputDataset], tuple[str, str]]] =
     "input": (InputDataset, ("input_facets", "inputFacets")),
     "output": (OutputDataset, ("output_facets", "outputFacets")),
 }
-_LONGEST_KEY = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,16 @@ def read_dataset(
     side: Side, item: object, render: Render | None
 ) -> tuple[InputDataset | OutputDataset | None, list[str]]:
     """Return a dataset in the specification's form, or None if its key is invalid; and its problems."""
-    parts = (_key_part(_attribute(item, part), render) for part in ("namespace", "name"))
+    parts = (_key_part(dataset_member(item, part), render) for part in ("namespace", "name"))
     (namespace, namespace_fault), (name, name_fault) = parts
     fault = namespace_fault or name_fault
     if fault:
-        return None, [f"{side} {_attribute(item, 'namespace')!s} {_attribute(item, 'name')!s} {fault}: left out"]
-    facets, faults = read_facets("dataset", _attribute(item, "facets"))
+        return None, [
+            f"{side} {dataset_member(item, 'namespace')!s} {dataset_member(item, 'name')!s} {fault}: left out"
+        ]
+    facets, faults = read_facets("dataset", dataset_member(item, "facets"))
     cls, own_names = _SIDES[side]
-    given = next((found for name_ in own_names if (found := _attribute(item, name_))), None)
+    given = next((found for name_ in own_names if (found := dataset_member(item, name_))), None)
     own, own_faults = read_facets(side, given)
     return cls(namespace, name, facets, own), faults + own_faults
 
@@ -120,10 +122,6 @@ def _key_part(given: object, render: Render | None) -> tuple[str, str]:
     if not text.strip() or text == "None" != given:
         return "", "has a name that resolves to nothing"
     # The limits of specification 1.2: the consumer would reject the whole event.
-    if len(text) > _LONGEST_KEY or any(character < " " for character in text):
-        return "", f"has a name with control characters or of over {_LONGEST_KEY} characters"
+    if not is_name(text):
+        return "", f"has a name with control characters or of over {MAX_KEY_LENGTH} characters"
     return text, ""
-
-
-def _attribute(item: object, name: str) -> Any:
-    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)

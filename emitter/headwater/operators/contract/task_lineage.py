@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 Facets: TypeAlias = Mapping[str, object]
 """Facet name -> a dictionary of the facet's members, or an openlineage-python facet."""
@@ -47,6 +47,16 @@ class OutputDataset:
 
 
 DatasetLike: TypeAlias = InputDataset | OutputDataset | HasDatasetKey | Mapping[str, object]
+
+
+def dataset_member(dataset: object, name: str) -> Any:
+    """Return a member of a dataset in any of its forms; None if it does not have it."""
+    return dataset.get(name) if isinstance(dataset, Mapping) else getattr(dataset, name, None)
+
+
+def dataset_key(dataset: DatasetLike) -> tuple[str, str]:
+    """Return the namespace and name of a dataset in any of its forms, as text."""
+    return str(dataset_member(dataset, "namespace")), str(dataset_member(dataset, "name"))
 
 
 @dataclass(frozen=True, slots=True)

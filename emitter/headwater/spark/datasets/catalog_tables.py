@@ -21,7 +21,7 @@ def of_relation(at: PlanScope, held: Mapping[str, Any], fields: Fields) -> list[
     reported = reported_key(table, fields)
     if reported is not None:
         return [reported]
-    options = {str(k).lower(): str(v) for k, v in (held.get("options") or {}).items() if not isinstance(v, dict)}
+    options = options_of(held.get("options"))
     kind = str(table.get("class", "")).rpartition(".")[2]
     if kind.startswith("Kafka") or "kafka.bootstrap.servers" in options:
         return kafka(options, fields)
@@ -31,6 +31,11 @@ def of_relation(at: PlanScope, held: Mapping[str, Any], fields: Fields) -> list[
         return [at_location(path, fields, str(table.get("format", "")).lower() or None) for path in table["paths"]]
     found = of_identifier(at.catalog, held.get("catalog"), held.get("identifier"), fields, table)
     return [] if found is None else [found]
+
+
+def options_of(held: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the options of a reader or writer by their names in lower case, without maps among them."""
+    return {str(k).lower(): str(v) for k, v in (held or {}).items() if not isinstance(v, Mapping)}
 
 
 def reported_key(held: Mapping[str, Any], fields: Fields | None) -> Dataset | None:

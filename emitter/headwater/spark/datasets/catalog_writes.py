@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..plan import row_changes
-from ..plan.columns import Columns, Flow
+from ..plan.columns import Rule
 from ..plan.model import Attribute, PlanNode, plan_index, schema_fields
 from . import facets
-from .catalog_tables import of_identifier
+from .catalog_tables import of_identifier, options_of
 from .reads import reads
 from .subsets import overwritten, replaced_part
 from .tables import Dataset, PlanScope
@@ -32,7 +32,7 @@ def v2_write(at: PlanScope, node: PlanNode) -> Written | None:
     change = "OVERWRITE" if node.kind in {"OverwriteByExpression", "OverwritePartitionsDynamic"} else None
     target = at.plan_of(node.fields.get("originalTable")) or at.plan_of(node.fields.get("table"))
     dataset = _v2_target(at, node)
-    options = {str(k).lower(): str(v) for k, v in (node.fields.get("writeOptions") or {}).items()}
+    options = options_of(node.fields.get("writeOptions"))
     if dataset is not None and node.kind == "OverwriteByExpression":
         dataset = replaced_part(dataset, overwritten(at.catalog, node, options))
     written = into(at, node, dataset, change, _v2_suffix(target))
@@ -47,7 +47,12 @@ def v2_delete(at: PlanScope, node: PlanNode) -> Written | None:
     found = changed(_v2_target(at, node), None)
     if found is None or not node.children:
         return found
-    return replace(found, query=node.children[0], sources=(node.children[0],), columns_of=row_changes.deleted(node))
+    return replace(
+        found,
+        query=node.children[0],
+        sources=(node.children[0],),
+        columns_of=lambda columns: row_changes.deleted(columns, node),
+    )
 
 
 def _v2_suffix(target: PlanNode | None) -> str | None:
@@ -153,9 +158,7 @@ def _delta_target(at: PlanScope, node: PlanNode) -> tuple[Dataset | None, int | 
     return (found[0] if found else None), index
 
 
-def delta_change(
-    flow: Callable[[PlanNode], Callable[[Columns], Flow]],
-) -> Callable[[PlanScope, PlanNode], Written | None]:
+def delta_change(flow: Rule) -> Callable[[PlanScope, PlanNode], Written | None]:
     """Return the rule for a command of Delta, whose column lineage is ``flow``."""
 
     def rule(at: PlanScope, node: PlanNode) -> Written | None:
@@ -165,6 +168,6 @@ def delta_change(
         source = plan_index(node.fields.get("source"))
         sources = (target,) if source is None else (target, source)
         suffix = dataset.name.rpartition("/")[2] if node.kind == "MergeIntoCommand" else ""
-        return Written(dataset, target, None, sources, (), suffix, flow(node))
+        return Written(dataset, target, None, sources, (), suffix, lambda columns: flow(columns, node))
 
     return rule

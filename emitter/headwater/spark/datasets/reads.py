@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from ..plan.model import PlanNode, schema_fields, struct_fields
-from .catalog_tables import jdbc, kafka, of_relation, reported_key
+from .catalog_tables import jdbc, kafka, of_relation, options_of, reported_key
 from .facets import dataset_version
 from .jdbc_query import tables_of
 from .tables import Dataset, PlanScope, at_location, of_table, unique
@@ -68,7 +68,7 @@ def _kafka_options(relation: Mapping[str, Any]) -> dict[str, str]:
     options: dict[str, str] = {}
     for held in relation.values():
         if isinstance(held, dict):
-            options |= {str(k).lower(): str(v) for k, v in held.items()}
+            options |= options_of(held)
     return options
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..plan.model import PlanNode, expressions
 from . import facets
-from .catalog_tables import jdbc, kafka
+from .catalog_tables import jdbc, kafka, options_of
 from .names import DatasetName
 from .reads import reads
 from .subsets import overwritten, replaced_part, static_partition
@@ -89,7 +89,7 @@ def insert_relation(at: PlanScope, node: PlanNode) -> Written | None:
 def save_into_source(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the dataset that ``df.write.format(...).save()`` writes through a source of the first API."""
     _, _, fields = query_into(at, node)
-    options = {str(k).lower(): str(v) for k, v in (node.fields.get("options") or {}).items()}
+    options = options_of(node.fields.get("options"))
     source = node.fields.get("dataSource") or {}
     named = str(source.get("name") or source.get("class", "")).lower()
     change = overwriting(node.fields.get("mode"))

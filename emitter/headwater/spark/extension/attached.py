@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..datasets.tables import Dataset
-from ..plan.columns import Columns, Flow
+from ..plan.columns import Columns, Flow, together
 from ..plan.expressions import lineage
 from ..plan.lineage import NOTHING, TRANSFORMATION, Lineage, Source, union
 from ..plan.model import expression, plan_index
@@ -72,14 +72,14 @@ class AttachedNodes:
         node = self.of(view)
         if not isinstance(node, ColumnLevelLineageNode):
             return None
-        below = [columns.flow(child) for child in view.node.children]
-        known = {key: value for flow in below for key, value in flow.columns.items()}
+        below = together(columns.flow(child) for child in view.node.children)
+        known = dict(below.columns)
         known |= _input_fields(self._called(view, lambda: list(node.column_level_lineage_inputs(self.context))) or ())
         made: dict[int, list[Lineage]] = {}
         for entry in self._called(view, lambda: list(node.column_level_lineage_dependencies(self.context))) or ():
             made.setdefault(_id(entry.output_expr_id), []).append(_dependency(columns, known, entry))
         all_columns = {**known, **{key: union(several) for key, several in made.items()}}
-        return Flow(all_columns, frozenset(s for flow in below for s in flow.rows))
+        return Flow(all_columns, below.rows)
 
     def output_fields(self, view: LogicalPlan) -> list[tuple[str, int]] | None:
         """Return the names and ExprIds of the output fields that a library attached to a node."""

@@ -30,9 +30,11 @@ def reported_node(held: Reported) -> Any:
     if held.get("key"):
         made.get_outputs = _answering([OutputDatasetWithIdentifier({}, {}, _identifier(held["key"]))])
     if "inputs" in held:
-        made.get_inputs = _answering([_input(entry) for entry in held["inputs"]])
+        inputs = [_dataset(entry, InputDatasetWithIdentifier, InputDatasetWithDelegate) for entry in held["inputs"]]
+        made.get_inputs = _answering(inputs)
     if "outputs" in held:
-        made.get_outputs = _answering([_output(entry) for entry in held["outputs"]])
+        outputs = [_dataset(entry, OutputDatasetWithIdentifier, OutputDatasetWithDelegate) for entry in held["outputs"]]
+        made.get_outputs = _answering(outputs)
     if "dependencies" in held:
         made.column_level_lineage_inputs = _answering([_input_field(entry) for entry in held.get("columnInputs", ())])
         made.column_level_lineage_outputs = _answering(_output_fields(held.get("columnOutputs", ())))
@@ -54,18 +56,11 @@ def _identifier(key: Reported) -> DatasetIdentifier:
     return DatasetIdentifier(str(key["namespace"]), str(key["name"]))
 
 
-def _input(entry: Reported) -> Any:
+def _dataset(entry: Reported, with_identifier: Callable[..., Any], with_delegate: Callable[..., Any]) -> Any:
+    own = (_facets(entry, "facets"), _facets(entry, "ownFacets"))
     if entry.get("key"):
-        identifier = _identifier(entry["key"])
-        return InputDatasetWithIdentifier(_facets(entry, "facets"), _facets(entry, "ownFacets"), identifier)
-    return InputDatasetWithDelegate(_facets(entry, "facets"), _facets(entry, "ownFacets"), entry.get("delegate"))
-
-
-def _output(entry: Reported) -> Any:
-    if entry.get("key"):
-        identifier = _identifier(entry["key"])
-        return OutputDatasetWithIdentifier(_facets(entry, "facets"), _facets(entry, "ownFacets"), identifier)
-    return OutputDatasetWithDelegate(_facets(entry, "facets"), _facets(entry, "ownFacets"), entry.get("delegate"))
+        return with_identifier(*own, _identifier(entry["key"]))
+    return with_delegate(*own, entry.get("delegate"))
 
 
 def _facets(entry: Reported, name: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -19,6 +20,8 @@ from ..plan.model import Plan
 
 _UNITS = ("Tap", "PlanReader", "Values", "Demand", "Reported", "Products", "Leaves", "Facts", "Commits")
 _QUEUE = "headwater"
+_CAPACITY = 10_000
+"""The most listener events that wait for Python."""
 
 JavaObject = Any
 """A py4j reference."""
@@ -89,13 +92,13 @@ class Driver:
     _session: JavaObject | None = None
 
     @classmethod
-    def attach(cls, context: Any, session: JavaObject | None = None, capacity: int = 10_000) -> Driver:
+    def attach(cls, context: Any, session: JavaObject | None = None) -> Driver:
         """Compile the classes and register the tap on its own listener queue, so that it does not delay other listeners."""
         gateway = context._gateway
         loader = _compiled(gateway)
         java = context._jsc.sc()
         driver = cls(java, gateway, None, loader, _session=session)
-        driver.tap = driver._new("Tap", ("org.apache.spark.SparkContext", "int"), (java, capacity))
+        driver.tap = driver._new("Tap", ("org.apache.spark.SparkContext", "int"), (java, _CAPACITY))
         java.listenerBus().addToQueue(driver.tap, _QUEUE)
         return driver
 
@@ -192,41 +195,31 @@ class Driver:
         return dict(self.value(self._static("Facts", "stage", info)))
 
 
-@dataclass(slots=True)
+@dataclass
 class SessionCatalog:
-    """The ``Catalog`` port over a live session."""
+    """The ``Catalog`` port over a live session, whose settings are read once."""
 
     driver: Driver
-    _cached: tuple[str | None, str | None, bool, bool] | None = None
 
     @classmethod
     def of(cls, driver: Driver) -> SessionCatalog:
         return cls(driver)
 
-    def _settings(self) -> tuple[str | None, str | None, bool, bool]:
-        """Return warehouse, metastore, hive and case_sensitive, read from the session once."""
-        if self._cached is None:
-            conf, started = self.driver.session.sessionState().conf(), self.driver.context.getConf()
-            hive = started.get("spark.sql.catalogImplementation", "in-memory") == "hive"
-            metastore = _metastore(started) if hive else None
-            self._cached = (str(conf.warehousePath()), metastore, hive, bool(conf.caseSensitiveAnalysis()))
-        return self._cached
-
-    @property
+    @cached_property
     def warehouse(self) -> str | None:
-        return self._settings()[0]
+        return str(self.driver.session.sessionState().conf().warehousePath())
 
-    @property
+    @cached_property
     def metastore(self) -> str | None:
-        return self._settings()[1]
+        return _metastore(self.driver.context.getConf()) if self.hive else None
 
-    @property
+    @cached_property
     def hive(self) -> bool:
-        return self._settings()[2]
+        return bool(self.driver.context.getConf().get("spark.sql.catalogImplementation", "in-memory") == "hive")
 
-    @property
+    @cached_property
     def case_sensitive(self) -> bool:
-        return self._settings()[3]
+        return bool(self.driver.session.sessionState().conf().caseSensitiveAnalysis())
 
     def _catalog(self) -> JavaObject:
         return self.driver.session.sessionState().catalog()

@@ -36,6 +36,13 @@ class Flow:
     rows: frozenset[Source] = frozenset()
 
 
+def together(flows: Iterable[Flow]) -> Flow:
+    """Return the columns of several flows, and the sources that shape the rows of any of them."""
+    listed = list(flows)
+    columns = {key: value for flow in listed for key, value in flow.columns.items()}
+    return Flow(columns, frozenset(source for flow in listed for source in flow.rows))
+
+
 @dataclass(slots=True)
 class Columns:
     """The column lineage of one plan; ``ctes`` maps the id of a common table expression to the index of its plan."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from .lineage import AGGREGATION, IDENTITY, NOTHING, TRANSFORMATION, Lineage, TransformationKind, indirect, union
+from .lineage import AGGREGATION, NOTHING, TRANSFORMATION, Lineage, TransformationKind, indirect, union
 from .model import Expression
 
 
@@ -257,5 +257,3 @@ _RULES: dict[str, Callable[[Expression, Scope], Lineage]] = {
     "Literal": _nothing,
     "TypeOf": _nothing,
 }
-
-__all__ = ["IDENTITY", "Scope", "lineage"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .columns import OPAQUE, Columns, Flow, Rule, condition, conjuncts, referred_ids, shaped_by
+from .columns import OPAQUE, Columns, Flow, Rule, condition, conjuncts, referred_ids, shaped_by, together
 from .expressions import Scope, lineage
 from .lineage import NOTHING, TRANSFORMATION, Lineage, Source, indirect, union
 from .model import Expression, PlanNode, expression, expressions
@@ -71,7 +71,7 @@ def _window(columns: Columns, node: PlanNode) -> Flow:
 
 def _join(columns: Columns, node: PlanNode) -> Flow:
     left, right = columns.child(node), columns.child(node, 1)
-    both = Flow({**left.columns, **right.columns}, left.rows | right.rows)
+    both = together([left, right])
     scope, rows = columns.scope(both), set(both.rows)
     sides = [_ids(columns.plan[child]) for child in node.children]
     filtered = _FILTERED_SIDES.get(str(node.fields.get("joinType")), ())
@@ -99,7 +99,7 @@ def _lateral_join(columns: Columns, node: PlanNode) -> Flow:
     right = Flow({})
     if query is not None:
         right, _ = columns.scope(left).inner(query)
-    both = Flow({**left.columns, **right.columns}, left.rows | right.rows)
+    both = together([left, right])
     shaped = condition(columns.scope(both), "JOIN", expression(node.fields.get("condition")))
     return Flow(both.columns, both.rows | shaped)
 
@@ -138,10 +138,7 @@ def _distinct(columns: Columns, node: PlanNode) -> Flow:
     under = columns.plan[node.children[0]]
     if under is not None and under.kind == "Union":
         return below  # the DISTINCT of a UNION groups by no column that the query names
-    grouped = frozenset(
-        s for a in node.output for s in below.columns.get(a.id, NOTHING).through(indirect("GROUP_BY")).sources
-    )
-    return Flow(below.columns, below.rows | grouped)
+    return _grouped(below, _ids(node))
 
 
 def _deduplicate(columns: Columns, node: PlanNode) -> Flow:
@@ -151,6 +148,10 @@ def _deduplicate(columns: Columns, node: PlanNode) -> Flow:
     keys = {e.id for e in expressions(node.fields.get("keys")) if e.id is not None}
     if under is not None and under.kind == "Union" and keys == _ids(under):
         return below  # as in SQL, see _distinct
+    return _grouped(below, keys)
+
+
+def _grouped(below: Flow, keys: set[int]) -> Flow:
     rows = {s for key in keys for s in below.columns.get(key, NOTHING).through(indirect("GROUP_BY")).sources}
     return Flow(below.columns, below.rows | rows)
 
@@ -206,14 +207,18 @@ def _reference(columns: Columns, node: PlanNode) -> Flow:
     if target is None:
         return Flow({})
     flow, definition = columns.flow(target), columns.plan[target]
-    return Flow({a.id: _at(flow, definition, i) for i, a in enumerate(node.output)}, flow.rows)
+    return _by_position(node, flow, definition)
+
+
+def _by_position(node: PlanNode, flow: Flow, below: PlanNode | None) -> Flow:
+    """Return the flow of a node below as that of a node whose columns have other ids."""
+    return Flow({a.id: _at(flow, below, i) for i, a in enumerate(node.output)}, flow.rows)
 
 
 def _union_loop(columns: Columns, node: PlanNode) -> Flow:
     """Return the flow of a recursive query: the anchor's first, to which the recursive part refers, then both."""
     anchor, start = columns.child(node), columns.plan[node.children[0]]
-    seen = Flow({a.id: _at(anchor, start, i) for i, a in enumerate(node.output)}, anchor.rows)
-    columns._flows[node.index] = seen
+    columns._flows[node.index] = _by_position(node, anchor, start)
     loop = node.fields.get("id")
     if isinstance(loop, int):
         columns.ctes[loop] = node.index
@@ -222,8 +227,7 @@ def _union_loop(columns: Columns, node: PlanNode) -> Flow:
 
 def _opaque(columns: Columns, node: PlanNode) -> Flow:
     """Return the flow of a step with unreadable code: every output column may depend on every input column."""
-    flows = [columns.flow(child) for child in node.children]
-    visible = Flow({key: value for flow in flows for key, value in flow.columns.items()})
+    visible = together(columns.flow(child) for child in node.children)
     read = [a.id for child in node.children if (below := columns.plan[child]) is not None for a in below.output]
     inputs = [visible.columns[key] for key in read or visible.columns if key in visible.columns]
     all_in = Lineage(frozenset(s for value in inputs for s in value.through(OPAQUE).sources))
@@ -232,8 +236,7 @@ def _opaque(columns: Columns, node: PlanNode) -> Flow:
         "GROUP_BY",
         [e for name in ("groupingAttributes", "leftGroup", "rightGroup") for e in expressions(node.fields.get(name))],
     )
-    rows = frozenset(s for flow in flows for s in flow.rows)
-    return Flow({attribute.id: all_in for attribute in node.output}, rows | grouped)
+    return Flow({attribute.id: all_in for attribute in node.output}, visible.rows | grouped)
 
 
 def _merge_rows(columns: Columns, node: PlanNode) -> Flow:
@@ -266,12 +269,11 @@ def _other(columns: Columns, node: PlanNode) -> Flow:
     """Return the flow of a node without a rule: columns that it passes on are unchanged, any other is opaque."""
     if not node.children:
         return _leaf(columns, node)
-    passed = {key: value for child in node.children for key, value in columns.flow(child).columns.items()}
-    new = [attribute.id for attribute in node.output if attribute.id not in passed]
-    if not new:
-        return Flow(passed, frozenset(s for child in node.children for s in columns.flow(child).rows))
+    passed = together(columns.flow(child) for child in node.children)
+    if all(attribute.id in passed.columns for attribute in node.output):
+        return passed
     made = _opaque(columns, node)
-    return Flow({**made.columns, **passed}, made.rows)
+    return Flow({**made.columns, **passed.columns}, made.rows)
 
 
 RULES: dict[str, Rule] = {

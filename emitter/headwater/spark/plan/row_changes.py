@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from .columns import Columns, Flow, shaped_by
+from .columns import Columns, Flow, shaped_by, together
 from .expressions import lineage
 from .lineage import NOTHING, Lineage, Source, indirect
 from .model import Expression, PlanNode, expression, expressions, plan_index
@@ -16,55 +14,43 @@ def _target(columns: Columns, node: PlanNode) -> tuple[Flow, PlanNode | None]:
     return columns.flow(index), columns.plan[index]
 
 
-def deleted(node: PlanNode) -> Callable[[Columns], Flow]:
+def deleted(columns: Columns, node: PlanNode) -> Flow:
     """Return the flow of a DELETE: columns are unchanged, the condition filters the rows."""
-
-    def flow(columns: Columns) -> Flow:
-        below, _ = _target(columns, node)
-        condition = lineage(expression(node.fields.get("condition")), columns.scope(below))
-        return Flow(below.columns, below.rows | condition.through(indirect("FILTER")).sources)
-
-    return flow
+    below, _ = _target(columns, node)
+    condition = lineage(expression(node.fields.get("condition")), columns.scope(below))
+    return Flow(below.columns, below.rows | condition.through(indirect("FILTER")).sources)
 
 
-def updated(node: PlanNode) -> Callable[[Columns], Flow]:
+def updated(columns: Columns, node: PlanNode) -> Flow:
     """Return the flow of an UPDATE: a column is its new value where the condition holds, else its old one."""
-
-    def flow(columns: Columns) -> Flow:
-        below, target = _target(columns, node)
-        scope = columns.scope(below)
-        condition = lineage(expression(node.fields.get("condition")), scope).through(indirect("CONDITIONAL")).sources
-        made = dict(below.columns)
-        values = expressions(node.fields.get("updateExpressions"))
-        for attribute, value in zip(target.output if target is not None else (), values, strict=False):
-            if value.id != attribute.id:
-                before = below.columns.get(attribute.id, NOTHING).sources
-                made[attribute.id] = Lineage(lineage(value, scope).sources | before | condition)
-        return Flow(made, below.rows)
-
-    return flow
+    below, target = _target(columns, node)
+    scope = columns.scope(below)
+    condition = lineage(expression(node.fields.get("condition")), scope).through(indirect("CONDITIONAL")).sources
+    made = dict(below.columns)
+    values = expressions(node.fields.get("updateExpressions"))
+    for attribute, value in zip(target.output if target is not None else (), values, strict=False):
+        if value.id != attribute.id:
+            before = below.columns.get(attribute.id, NOTHING).sources
+            made[attribute.id] = Lineage(lineage(value, scope).sources | before | condition)
+    return Flow(made, below.rows)
 
 
-def merged(node: PlanNode) -> Callable[[Columns], Flow]:
+def merged(columns: Columns, node: PlanNode) -> Flow:
     """Return the flow of a MERGE: columns come from any clause, the match condition joins, a clause's own one selects."""
-
-    def flow(columns: Columns) -> Flow:
-        below, target = _target(columns, node)
-        index = plan_index(node.fields.get("source"))
-        source = Flow({}) if index is None else columns.flow(index)
-        both = Flow({**below.columns, **source.columns}, below.rows | source.rows)
-        scope = columns.scope(both)
-        made: dict[str, set[Source]] = {}
-        rows: set[Source] = set()
-        for name in ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses"):
-            for clause in expressions(node.fields.get(name)):
-                rows |= _clause(clause, columns, both, made)
-        matched = lineage(expression(node.fields.get("condition")), scope).through(indirect("JOIN")).sources
-        output = target.output if target is not None else ()
-        columns_made = {a.id: Lineage(frozenset(made.get(a.name.lower(), ()))) for a in output}
-        return Flow(columns_made, both.rows | matched | rows)
-
-    return flow
+    below, target = _target(columns, node)
+    index = plan_index(node.fields.get("source"))
+    source = Flow({}) if index is None else columns.flow(index)
+    both = together([below, source])
+    scope = columns.scope(both)
+    made: dict[str, set[Source]] = {}
+    rows: set[Source] = set()
+    for name in ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses"):
+        for clause in expressions(node.fields.get(name)):
+            rows |= _clause(clause, columns, both, made)
+    matched = lineage(expression(node.fields.get("condition")), scope).through(indirect("JOIN")).sources
+    output = target.output if target is not None else ()
+    columns_made = {a.id: Lineage(frozenset(made.get(a.name.lower(), ()))) for a in output}
+    return Flow(columns_made, both.rows | matched | rows)
 
 
 def _clause(clause: Expression, columns: Columns, both: Flow, made: dict[str, set[Source]]) -> frozenset[Source]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..datasets import facets
-from ..datasets.catalog_tables import kafka
+from ..datasets.catalog_tables import kafka, options_of
 from ..datasets.connectors import unknown_sink
 from ..datasets.names import DatasetName, job_suffix
 from ..datasets.tables import Dataset, at_location, merged
@@ -154,7 +154,7 @@ def _lineage(extraction: Extraction, signal: StreamStarted) -> PlanLineage:
 def _sink(signal: StreamStarted, fields: list[dict[str, Any]]) -> list[Dataset]:
     """Return the datasets of a query's sink; those of foreach and foreachBatch follow from their own executions."""
     kind = str(signal.sink.get("class", "")).rpartition(".")[2]
-    options = {str(k).lower(): str(v) for k, v in signal.options.items() if not isinstance(v, Mapping)}
+    options = options_of(signal.options)
     if kind.startswith("Kafka"):
         return kafka({k: v for k, v in options.items() if k in {"topic", "kafka.bootstrap.servers"}}, fields)
     if kind == "MemorySink" and signal.name:

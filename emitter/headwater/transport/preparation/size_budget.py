@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..wire import Tree, pointer_token, to_json
+from ...producer import CLASSES
+from ..wire import SIDES, Tree, datasets_of, facets_of, pointer_token, to_json
 from .columns import reduce_columns
 
 REPORT_BYTES = 16_000
@@ -37,14 +38,8 @@ TEXTS: dict[str, tuple[str, ...]] = {
 }
 PROPERTIES = ("environment-properties", "spark_properties", "environmentVariables", "executionParameters")
 METRICS = ("dataQualityMetrics", "dataQualityAssertions")
-KNOWN = frozenset(
-    "parent parentRun nominalTime errorMessage processing_engine externalQuery extractionError jobDependencies "  # noqa: SIM905
-    "environmentVariables executionParameters tags test jobType sql sourceCode sourceCodeLocation documentation "
-    "ownership lineage schema dataSource version columnLineage symlinks lifecycleStateChange storage datasetType catalog "
-    "hierarchy dataQualityMetrics dataQualityAssertions inputStatistics outputStatistics subset".split()
-)
-SIDES = ("inputs", "outputs")
-CONTAINERS = ("facets", "inputFacets", "outputFacets")
+KNOWN = frozenset(("parentRun", *(name for _, name in CLASSES)))
+"""The facets that OpenLineage defines."""
 
 
 @dataclass(slots=True)
@@ -92,7 +87,7 @@ def fit(event: Tree, limit: int) -> list[Tree]:
         return [event]
     report = Report()
     room = max(limit - REPORT_BYTES, limit // 2)
-    _remove(event, room, report, lambda slot: slot.name in DEBUG)
+    _remove(event, room, report, DEBUG.__contains__)
     is_run = isinstance(event.get("run"), dict) and isinstance(event.get("job"), dict)
     events = _spread(event, room, report) if is_run else [event]
     for part in events:
@@ -126,20 +121,20 @@ def _spread(event: Tree, room: int, report: Report) -> list[Tree]:
 
 
 def _take_columns(event: Tree, report: Report) -> Iterator[tuple[str, Tree]]:
-    for side, at, dataset in _datasets(event):
+    for side, path, dataset in datasets_of(event):
         facets = dataset.get("facets")
         if isinstance(facets, dict) and "columnLineage" in facets:
             moved = facets.pop("columnLineage")
-            report.add(f"/{side}/{at}/facets/columnLineage", "moved", len(to_json(moved)))
-            yield side, _identity(dataset) | {"facets": {"columnLineage": moved}}
+            report.add(f"{path}/facets/columnLineage", "moved", len(to_json(moved)))
+            yield f"{side}s", _identity(dataset) | {"facets": {"columnLineage": moved}}
 
 
 def _take_datasets(event: Tree, report: Report) -> Iterator[tuple[str, Tree]]:
-    for side, at, dataset in _datasets(event):
-        report.add(f"/{side}/{at}", "moved", len(to_json(dataset)))
-        yield side, dataset
+    for side, path, dataset in datasets_of(event):
+        report.add(path, "moved", len(to_json(dataset)))
+        yield f"{side}s", dataset
     for side in SIDES:
-        event.pop(side, None)
+        event.pop(f"{side}s", None)
 
 
 def _packed(event: Tree, moved: list[tuple[str, Tree]], room: int) -> list[Tree]:
@@ -178,8 +173,8 @@ def _shorten_texts(event: Tree, room: int, report: Report) -> None:
 
 
 def _remove_properties(event: Tree, room: int, report: Report) -> None:
-    _remove(event, room, report, lambda slot: slot.name in PROPERTIES)
-    _remove(event, room, report, lambda slot: slot.name in METRICS)
+    _remove(event, room, report, PROPERTIES.__contains__)
+    _remove(event, room, report, METRICS.__contains__)
 
 
 def _reduce_columns(event: Tree, room: int, report: Report) -> None:
@@ -194,8 +189,8 @@ def _reduce_columns(event: Tree, room: int, report: Report) -> None:
 
 
 def _remove_facets(event: Tree, room: int, report: Report) -> None:
-    _remove(event, room, report, lambda slot: slot.name not in KNOWN)
-    _remove(event, room, report, lambda slot: slot.name != "parent")
+    _remove(event, room, report, lambda name: name not in KNOWN)
+    _remove(event, room, report, lambda name: name != "parent")
 
 
 _STEPS: tuple[Callable[[Tree, int, Report], None], ...] = (
@@ -206,12 +201,12 @@ _STEPS: tuple[Callable[[Tree, int, Report], None], ...] = (
 )
 
 
-def _remove(event: Tree, room: int, report: Report, chosen: Callable[[Slot], bool]) -> None:
-    """Remove chosen facets, the largest first, until the event fits."""
+def _remove(event: Tree, room: int, report: Report, chosen: Callable[[str], bool]) -> None:
+    """Remove the facets with chosen names, the largest first, until the event fits."""
     over = len(to_json(event)) - room
     if over <= 0:
         return
-    sized = sorted(((slot.size(), slot) for slot in _slots(event) if chosen(slot)), key=lambda pair: -pair[0])
+    sized = sorted(((slot.size(), slot) for slot in _slots(event) if chosen(slot.name)), key=lambda pair: -pair[0])
     for size, slot in sized:
         if over <= 0:
             return
@@ -221,18 +216,6 @@ def _remove(event: Tree, room: int, report: Report, chosen: Callable[[Slot], boo
 
 
 def _slots(event: Tree) -> Iterator[Slot]:
-    places: list[tuple[str, Any]] = [(f"/{name}", event.get(name)) for name in ("run", "job", "dataset")]
-    places += [(f"/{side}/{at}", dataset) for side, at, dataset in _datasets(event)]
-    for path, entity in places:
-        for member in CONTAINERS if isinstance(entity, dict) else ():
-            facets = entity.get(member)
-            for name in list(facets) if isinstance(facets, dict) else ():
-                yield Slot(facets, name, f"{path}/{member}/{pointer_token(name)}")
-
-
-def _datasets(event: Tree) -> Iterator[tuple[str, int, Tree]]:
-    for side in SIDES:
-        listed = event.get(side)
-        for at, dataset in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(dataset, dict):
-                yield side, at, dataset
+    for _, path, facets in facets_of(event):
+        for name in list(facets):
+            yield Slot(facets, name, f"{path}/{pointer_token(name)}")
