@@ -34,7 +34,7 @@ from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import stored_reading
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.model.node_keys import event_node_key, job_node_key, run_node_key
-from headwater_graph.model.values import LATEST, JobVersion, Moment, Row, Statement, StoredItem
+from headwater_graph.model.values import LATEST, JobVersion, Moment, Row, StoredItem
 from headwater_graph.rules.job_events import JobEventReading
 from headwater_graph.rules.job_versions import FoldItem, as_of, as_retained, item_of_event, item_of_run, step
 from headwater_graph.rules.runs import RunReading
@@ -123,22 +123,22 @@ def leave(tx: Transaction, changes: Iterable[JobChange]) -> None:
     left = [(run_id, version) for change in changes for run_id, version in change.left.values() if version]
     counter = Counter(version for _, version in left)
     tx.write(
-        (
-            Statement("unlink_ran", tuple({"run": run_node_key(run_id)} for run_id, _ in left)),
-            Statement("set_run_counts", tuple({"id": id_, "runs": -fewer} for id_, fewer in counter.items())),
-        )
+        {
+            "unlink_ran": [{"run": run_node_key(run_id)} for run_id, _ in left],
+            "set_run_counts": [{"id": id_, "runs": -fewer} for id_, fewer in counter.items()],
+        }
     )
 
 
-def event_rows(events: Iterable[JobEventReading]) -> Statement:
-    """Return the write of JobEvents, which take part in every later fold of their jobs."""
+def event_rows(events: Iterable[JobEventReading]) -> list[Row]:
+    """Return the rows of JobEvents, which take part in every later fold of their jobs."""
     rows: list[Row] = []
     for event in events:
         time, text = event.moment
         rows.append(
             {"key": event_node_key(text), "job": job_node_key(event.job), "moment": time, "tie": text, "text": text}
         )
-    return Statement("upsert_job_events", tuple(rows))
+    return rows
 
 
 def append(job: Key, current: JobVersion | None, change: JobChange) -> Fold:

@@ -29,7 +29,7 @@ from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.apply.version_changes import VersionChanges
 from headwater_graph.apply.version_reads import pending_reads, resolve
 from headwater_graph.apply.version_writes import apply_dataset_versions
-from headwater_graph.model.values import DeferredWork, Moment, Statement, StoredJob, StoredRead
+from headwater_graph.model.values import DeferredWork, Moment, StoredJob, StoredRead
 from headwater_graph.retention.removal import retain_on
 from headwater_graph.rules.horizon import HorizonRejection
 from headwater_graph.rules.job_events import JobEventReading, read_job_event
@@ -62,8 +62,7 @@ def apply_batch(tx: Transaction, batch: MergedRows, limits: TransactionLimits) -
     rejected += entities.rejected
     apply_dataset_versions(tx, entities, batch.dataset_events.values(), limits)
     events = [read_job_event(event) for event in batch.job_events.values()]
-    if events:
-        tx.write((event_rows(events),))
+    tx.write({"upsert_job_events": event_rows(events)})
     changes = job_changes(entities.changes.values(), events)
     stored = entities.stored_jobs | tx.jobs(key for key in changes if key not in entities.stored_jobs)
     states = {key: state_of(job.fold) for key, job in stored.items()}
@@ -150,7 +149,7 @@ def run_deferred(tx: Transaction, deferred: DeferredWork, limits: TransactionLim
     """
     if deferred.kind == work.REBUILD["kind"]:
         raise work.RebuildUnfinished
-    tx.write((Statement("delete_deferred_work", ({"key": deferred.key},)),))
+    tx.write({"delete_deferred_work": [{"key": deferred.key}]})
     match deferred.kind:
         case "fold":
             return _resume_fold(tx, work.fold_body(deferred.body), limits)
@@ -179,7 +178,7 @@ def _resume_reads(tx: Transaction, body: work.ReadsBody, limits: TransactionLimi
     (reads,) = tx.readers_between([(dataset, after, until)], limits.rows + 1)
     if len(reads) > limits.rows:
         reads = reads[: limits.rows]
-        tx.write((Statement("upsert_deferred_work", (work.defer_reads(dataset, reads[-1].moment, until),)),))
+        tx.write({"upsert_deferred_work": [work.defer_reads(dataset, reads[-1].moment, until)]})
     _resolve_again(tx, dataset, reads)
 
 
@@ -188,7 +187,7 @@ def _resume_exact(tx: Transaction, body: work.ExactBody, limits: TransactionLimi
     (reads,) = tx.exact_readers([(dataset, external, after)], limits.rows + 1)
     if len(reads) > limits.rows:
         reads = reads[: limits.rows]
-        tx.write((Statement("upsert_deferred_work", (work.defer_exact(dataset, external, reads[-1].moment),)),))
+        tx.write({"upsert_deferred_work": [work.defer_exact(dataset, external, reads[-1].moment)]})
     _resolve_again(tx, dataset, reads)
 
 
@@ -200,20 +199,16 @@ def _resolve_again(tx: Transaction, dataset: Key, reads: list[StoredRead]) -> No
 def _resume_columns(tx: Transaction, body: work.ColumnsBody, limits: TransactionLimits) -> None:
     if body.to_unlink > 0:
         row = {"owner": owner_of(body.job, body.output), "limit": limits.rows}
-        tx.write((Statement("unlink_some_columns", (row,)),))
+        tx.write({"unlink_some_columns": [row]})
         rest = work.ColumnsBody(body.job, body.output, max(0, body.to_unlink - limits.rows), 0)
-        tx.write((Statement("upsert_deferred_work", (work.defer_columns(rest),)),))
+        tx.write({"upsert_deferred_work": [work.defer_columns(rest)]})
         return
     job = job_now(tx, body.job)
     current = job.version is not None and body.output in job.version.outputs
     reported = reported_columns(tx, job, body.output) if current else None
     edges = reported.edges() if reported else {}
     rows = column_rows(job, body.output, edges, body.done, limits.rows)
-    statements = [
-        Statement("upsert_fields", tuple(field_rows(fields_of(rows)))),
-        Statement("link_columns", tuple(rows)),
-    ]
+    tx.write({"upsert_fields": field_rows(fields_of(rows)), "link_columns": rows})
     if sum(map(len, edges.values())) > body.done + limits.rows:
         rest = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
-        statements.append(Statement("upsert_deferred_work", (work.defer_columns(rest),)))
-    tx.write(statements)
+        tx.write({"upsert_deferred_work": [work.defer_columns(rest)]})

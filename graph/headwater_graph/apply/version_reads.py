@@ -31,7 +31,7 @@ from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.apply.version_changes import VersionChanges
 from headwater_graph.model.node_keys import dataset_node_key, run_node_key
-from headwater_graph.model.values import EARLIEST, LATEST, Made, Moment, Row, Statement, StoredRead
+from headwater_graph.model.values import EARLIEST, LATEST, Made, Moment, Row, StoredRead
 from headwater_graph.rules.dataset_versions import unwritten_version_id
 from headwater_graph.store.port import Transaction
 
@@ -94,7 +94,7 @@ def affected_reads(
         found += pending_reads(dataset, reads[: limits.rows])
         if len(reads) > limits.rows:
             deferred.append(defer_exact(dataset, external, reads[limits.rows - 1].moment))
-    tx.write([Statement("upsert_deferred_work", tuple(deferred))] if deferred else [])
+    tx.write({"upsert_deferred_work": deferred})
     return found
 
 
@@ -142,14 +142,12 @@ def resolve(
     lost = {row["unwritten"] for row in unlinked} | {read.unwritten for read, _ in changed if read.unwritten}
     lost |= {row["id"] for row in version_changes.vanished}
     tx.write(
-        (
-            Statement("unlink_reads", tuple({"run": row["run"], "dataset": row["dataset"]} for row in unlinked)),
-            Statement(
-                "upsert_unmade_versions", tuple(_unwritten_row(id_, read) for id_, read in sorted(created.items()))
-            ),
-            Statement("link_reads", tuple(_read_row(read, id_) for read, id_ in changed)),
-            Statement("delete_unread_versions", tuple({"id": id_} for id_ in sorted(lost))),
-        )
+        {
+            "unlink_reads": [{"run": row["run"], "dataset": row["dataset"]} for row in unlinked],
+            "upsert_unmade_versions": [_unwritten_row(id_, read) for id_, read in sorted(created.items())],
+            "link_reads": [_read_row(read, id_) for read, id_ in changed],
+            "delete_unread_versions": [{"id": id_} for id_ in sorted(lost)],
+        }
     )
     inexact = {read.dataset for read, _ in changed if read.external is None}
     uncertain = {row["of"] for row in unlinked} | {read.dataset for read, _ in changed if read.external is not None}

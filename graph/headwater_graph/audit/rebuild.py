@@ -41,7 +41,6 @@ from headwater_graph.model.values import (
     DeferredWork,
     JobVersion,
     Moment,
-    Statement,
     StoredDataset,
     StoredJob,
     StoredRun,
@@ -91,7 +90,7 @@ def rebuild(
     _restore_retained(store, limits, progress)
     applied = _apply_again(store, limits, progress)
     with store.transaction() as tx:
-        tx.write((Statement("delete_deferred_work", ({"key": REBUILD["key"]},)),))
+        tx.write({"delete_deferred_work": [{"key": REBUILD["key"]}]})
     return Rebuilt(jobs, datasets, applied)
 
 
@@ -102,7 +101,7 @@ def _begin(store: Store, limits: TransactionLimits) -> bool:
         if deferred:
             run_deferred(tx, deferred[0], limits)
         else:
-            tx.write((Statement("upsert_deferred_work", (REBUILD,)),))
+            tx.write({"upsert_deferred_work": [REBUILD]})
     return not deferred
 
 

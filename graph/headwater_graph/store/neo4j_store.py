@@ -18,12 +18,12 @@ from headwater_graph.model.values import (
     Made,
     Moment,
     Row,
-    Statement,
     StoredDataset,
     StoredItem,
     StoredJob,
     StoredRead,
     StoredRun,
+    Writes,
 )
 from headwater_graph.settings import GraphSettings, graph_settings
 from headwater_graph.store import schema
@@ -277,17 +277,13 @@ class Neo4jTransaction:
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
-    def write(self, statements: Iterable[Statement]) -> int:
-        written = 0
-        for statement in statements:
-            if not statement.rows:
-                continue
-            rows = parameter_rows(statement)
-            # The next statement, at the latest the commit, waits for the outcome. Until then the next rows are prepared.
-            self._run(f"write/{statement.name}", {"rows": rows})
-            self._affected.add(statement)
-            written += len(rows)
-        return written
+    def write(self, writes: Writes) -> int:
+        for name, rows in writes.items():
+            if rows:
+                # The next statement, at the latest the commit, waits for the outcome. Until then the next rows are prepared.
+                self._run(f"write/{name}", {"rows": parameter_rows(name, rows)})
+                self._affected.add(name, rows)
+        return sum(map(len, writes.values()))
 
     def write_summaries(self) -> None:
         """Compute the summaries of all affected nodes again: once each, at the end of the transaction (see ``node_summary``)."""
