@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from headwater_avro.canonical import Json, canonical
 from headwater_avro.names import Key, node_key
-from headwater_graph.apply.deferred import ColumnsBody, defer_columns
+from headwater_graph.apply.deferred import ColumnsBody, defer
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import (
     LineageSource,
@@ -277,7 +277,7 @@ def _apply_columns(tx: Transaction, job: JobNow, edges: EdgeRows, limits: Transa
         if digest:
             job.state.written[output] = (digest, more)
         if count + more > limits.rows:
-            edges["upsert_deferred_work"].append(defer_columns(ColumnsBody(job.key, output, count, 0)))
+            edges["upsert_deferred_work"].append(defer(ColumnsBody(job.key, output, count, 0)))
             continue
         if count:
             edges["unlink_columns"].append({"owner": owner_of(job.key, output)})

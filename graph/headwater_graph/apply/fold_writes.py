@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 from headwater_avro.canonical import Json, canonical
-from headwater_graph.apply.deferred import FoldBody, defer_fold
+from headwater_graph.apply.deferred import FoldBody, defer
 from headwater_graph.apply.folds import Fold
 from headwater_graph.model.node_keys import dataset_node_key, event_node_key, job_node_key, run_node_key
 from headwater_graph.model.values import EARLIEST, LATEST, JobVersion, Moment, Row, Writes
@@ -60,7 +60,7 @@ def _writes(fold: Fold) -> Writes:
         "delete_job_versions": [{"id": id_} for id_ in sorted(dropped)],
         "set_run_counts": () if fold.appended else _count_rows(moved, dropped),
         "set_added_runs": _added_runs(fold) if fold.appended else (),
-        "upsert_deferred_work": [defer_fold(_rest(fold, obsolete))] if fold.deferred else [],
+        "upsert_deferred_work": [defer(_rest(fold, obsolete))] if fold.deferred else [],
     }
 
 

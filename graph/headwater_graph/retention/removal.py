@@ -34,7 +34,7 @@ from typing import TypeAlias
 
 from headwater_avro.names import Key, initial_version_id
 from headwater_graph.apply.current_graph import apply_current_graph, job_now, state_of
-from headwater_graph.apply.deferred import RetainBody, defer_retention
+from headwater_graph.apply.deferred import RetainBody, defer
 from headwater_graph.apply.fold_writes import write_folds
 from headwater_graph.apply.folds import JobChange, refold
 from headwater_graph.apply.limits import TransactionLimits
@@ -69,7 +69,7 @@ Step: TypeAlias = Callable[[Transaction, int, str, TransactionLimits], str | Non
 
 def begin_retention(tx: Transaction, horizon: int) -> None:
     """Set the horizon, and defer the removal of what is before it."""
-    deferred = defer_retention(RetainBody(horizon, 0, ""))
+    deferred = defer(RetainBody(horizon, 0, ""))
     tx.write({"set_horizon": [{"horizon": horizon}], "upsert_deferred_work": [deferred]})
 
 
@@ -82,7 +82,7 @@ def retain_on(tx: Transaction, body: RetainBody, limits: TransactionLimits) -> N
         rest = RetainBody(body.horizon, body.step + 1, "")
     else:
         return
-    tx.write({"upsert_deferred_work": [defer_retention(rest)]})
+    tx.write({"upsert_deferred_work": [defer(rest)]})
 
 
 def pages(find: Find, name: str, after: str, limits: TransactionLimits) -> dict[str, Key]:
