@@ -24,11 +24,8 @@ def moment_row(moment: Moment) -> Row:
 
 
 def job_rows(positions: Sequence[tuple[Key, Moment]]) -> list[Row]:
-    """Return one numbered row for each (job, moment)."""
-    return [
-        {"number": number, "job": node_key("job", *job)} | moment_row(moment)
-        for number, (job, moment) in enumerate(positions)
-    ]
+    """Return a row for each (job, moment)."""
+    return [{"job": node_key("job", *job)} | moment_row(moment) for job, moment in positions]
 
 
 def _seconds(micros: int | None) -> list[int] | None:
