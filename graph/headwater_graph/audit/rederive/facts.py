@@ -13,8 +13,6 @@ from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key, dataset_event_version_id, dataset_version_id
 from headwater_graph.apply.lineage_sources import (
     LineageSource,
-    lineage_source_of_event,
-    lineage_source_of_run,
     retained_sources_of,
 )
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
@@ -24,8 +22,8 @@ from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, u
 from headwater_graph.model.values import JobVersion, Moment, RetainedRead, Row
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.dataset_versions import version_content
-from headwater_graph.rules.job_events import read_job_event
-from headwater_graph.rules.job_versions import FoldItem, item_of_event, item_of_run
+from headwater_graph.rules.job_events import Reading, read_job_event
+from headwater_graph.rules.job_versions import FoldItem, item_of
 from headwater_graph.rules.merge import dataset_of, sides_of
 from headwater_graph.rules.runs import RunReading, read_run
 from headwater_graph.store.port import Scans
@@ -178,22 +176,20 @@ class Facts:
         self._name_datasets([*record.inputs, *record.outputs])
         if run.parent.run_id is not None:
             self.run_parts.add((run_node_key(run.parent.run_id), PARENT), [run.parent.run_id])
-        item, lineage_source = item_of_run(run), lineage_source_of_run(run)
-        if item is not None and lineage_source is not None:
-            self._add_item(item, lineage_source, (run.state, run.streaming))
-            self._add_points(run, item.moment)
+        self._add_item(run, (run.state, run.streaming))
+        if run.moment is not None:
+            self._add_points(run, run.moment)
 
     def _add_job_event(self, event: JobEvent) -> None:
         inputs, outputs = sides_of(event)
         self._name_jobs([event.job])
         self._name_datasets([*inputs, *outputs])
-        reading = read_job_event(event)
-        self._add_item(item_of_event(reading), lineage_source_of_event(reading))
+        self._add_item(read_job_event(event))
 
-    def _add_item(self, item: FoldItem, lineage_source: LineageSource, status: RunStatus | None = None) -> None:
-        self._write_item(
-            SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), status=status), "b"
-        )
+    def _add_item(self, reading: Reading, status: RunStatus | None = None) -> None:
+        item = item_of(reading)
+        if item is not None:
+            self._write_item(SourceItem(item, bool(reading.entries), sorted(reading.columns), status=status), "b")
 
     def _write_item(self, source_item: SourceItem, order: str) -> None:
         # At the same moment a retained version sorts first ("a"), because the sources left of its maker belong to it ("c").
