@@ -19,7 +19,7 @@ from headwater_graph.audit.rederive.spill import Spill, moment_parts
 from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
-from headwater_graph.model.values import JobVersion, Moment, RetainedRead, Row
+from headwater_graph.model.values import EARLIEST, JobVersion, Moment, RetainedRead, Row
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.dataset_versions import version_content
 from headwater_graph.rules.job_events import Reading, read_job_event
@@ -52,7 +52,7 @@ class Point(Struct, array_like=True):
     """A version of a dataset at the moment when it was made, or, without ``id``, a read at the moment of its run.
 
     ``run_id`` is the run that made it (None: a DatasetEvent did) or that reads it; ``external`` is the external version that
-    it carries or names.
+    it carries or names. A version that neither a run nor an event in the graph made is at the moment ``EARLIEST``.
     """
 
     dataset: Key
@@ -64,6 +64,11 @@ class Point(Struct, array_like=True):
     schema: str | None = None
     drops: bool = False
     is_retained: bool = False
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a run or an event in the graph made the version."""
+        return self.moment != EARLIEST
 
 
 PartOfRun: TypeAlias = list[str]
