@@ -13,7 +13,7 @@ from headwater_graph.apply.batch_writer import BatchPosition, BatchReport, Graph
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.rebuild import DELETION_ORDER
 from headwater_graph.model.records import Facets, Listing, Naming, RunRecord, pack
-from headwater_graph.model.values import Statement
+from headwater_graph.model.values import Writes
 from headwater_graph.rules.coalesce import MergedRow
 from headwater_graph.store.neo4j_store import Neo4jStore
 from headwater_graph.store.port import Store, Transaction
@@ -121,8 +121,8 @@ class _WatchedTransaction:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tx, name)
 
-    def write(self, statements: Iterable[Statement]) -> int:
-        written = self._tx.write(statements)
+    def write(self, writes: Writes) -> int:
+        written = self._tx.write(writes)
         self.rows += written
         return written
 

@@ -13,7 +13,7 @@ import pytest
 from headwater_avro.errors import EventRejected, ServerUnavailable, StoreBusy, StoreExhausted, StoreRefused
 from headwater_graph.apply.batch_writer import FINE_BEFORE_GROWING, BatchPosition, GraphWriter
 from headwater_graph.apply.limits import TransactionLimits
-from headwater_graph.model.values import Statement
+from headwater_graph.model.values import Writes
 from headwater_graph.retention.removal import begin_retention
 from headwater_graph.rules.coalesce import Coalescer, MergedRow
 from headwater_graph.store.writer_node import CommittedOffsets
@@ -27,18 +27,17 @@ POSITION = BatchPosition("q", 1, {"t": {0: 3}})
 
 
 class TroubledTransaction(FakeTransaction):
-    trouble: Callable[[tuple[Statement, ...]], None]
+    trouble: Callable[[Writes], None]
 
-    def write(self, statements: object) -> int:
-        listed: tuple[Statement, ...] = tuple(statements)  # type: ignore[arg-type]
-        self.trouble(listed)
-        return super().write(listed)
+    def write(self, writes: Writes) -> int:
+        self.trouble(writes)
+        return super().write(writes)
 
 
 class TroubledStore(FakeStore):
     """A store whose writes raise errors."""
 
-    def __init__(self, trouble: Callable[[tuple[Statement, ...]], None]) -> None:
+    def __init__(self, trouble: Callable[[Writes], None]) -> None:
         super().__init__()
         self.trouble = trouble
 
@@ -65,13 +64,8 @@ def rows(*run_ids: str) -> list[MergedRow]:
     return list(coalescer.rows())
 
 
-def runs_in(statements: tuple[Statement, ...]) -> list[str]:
-    return [
-        row["id"]
-        for statement in statements
-        if statement.name in ("create_runs", "upsert_runs")
-        for row in statement.rows
-    ]
+def runs_in(writes: Writes) -> list[str]:
+    return [row["id"] for name in ("create_runs", "upsert_runs") for row in writes.get(name, ())]
 
 
 def offsets_in(store: FakeStore) -> str | None:
@@ -86,8 +80,8 @@ def graph_of(given: list[MergedRow]) -> bytes:
 
 
 def test_a_refused_record_is_found_and_the_others_are_written() -> None:
-    def trouble(statements: tuple[Statement, ...]) -> None:
-        if "poison" in runs_in(statements):
+    def trouble(writes: Writes) -> None:
+        if "poison" in runs_in(writes):
             raise StoreRefused("no")
 
     store = TroubledStore(trouble)
@@ -101,7 +95,7 @@ def test_a_refused_record_is_found_and_the_others_are_written() -> None:
 def test_a_busy_transaction_is_repeated() -> None:
     left = iter([StoreBusy("deadlock"), StoreBusy("deadlock")])
 
-    def trouble(_statements: tuple[Statement, ...]) -> None:
+    def trouble(_writes: Writes) -> None:
         for fault in left:
             raise fault
 
@@ -114,7 +108,7 @@ def test_a_busy_transaction_is_repeated() -> None:
 def test_a_prepared_batch_can_be_written_again() -> None:
     left = iter([StoreBusy("deadlock")])
 
-    def trouble(_statements: tuple[Statement, ...]) -> None:
+    def trouble(_writes: Writes) -> None:
         for fault in left:
             raise fault
 
@@ -131,8 +125,8 @@ def test_a_prepared_batch_can_be_written_again() -> None:
 def test_a_batch_too_large_for_the_store_is_written_in_smaller_transactions() -> None:
     sizes = []
 
-    def trouble(statements: tuple[Statement, ...]) -> None:
-        if runs := runs_in(statements):
+    def trouble(writes: Writes) -> None:
+        if runs := runs_in(writes):
             sizes.append(len(runs))
             if len(runs) > 2:
                 raise StoreExhausted("out of memory")
@@ -147,8 +141,8 @@ def test_a_batch_too_large_for_the_store_is_written_in_smaller_transactions() ->
 def test_smaller_transactions_grow_back_after_a_while() -> None:
     sizes: list[int] = []
 
-    def trouble(statements: tuple[Statement, ...]) -> None:
-        if runs := runs_in(statements):
+    def trouble(writes: Writes) -> None:
+        if runs := runs_in(writes):
             sizes.append(len(runs))
             if len(sizes) == 1:
                 raise StoreExhausted("out of memory")
@@ -160,7 +154,7 @@ def test_smaller_transactions_grow_back_after_a_while() -> None:
 
 
 def test_a_store_without_memory_for_anything_is_an_error_and_not_a_dead_letter() -> None:
-    def trouble(_statements: tuple[Statement, ...]) -> None:
+    def trouble(_writes: Writes) -> None:
         raise StoreExhausted("out of memory")
 
     with pytest.raises(StoreExhausted):
@@ -170,8 +164,8 @@ def test_a_store_without_memory_for_anything_is_an_error_and_not_a_dead_letter()
 def test_deferred_work_that_the_store_has_no_memory_for_is_an_error() -> None:
     tries = []
 
-    def trouble(statements: tuple[Statement, ...]) -> None:
-        if any(statement.name == "delete_deferred_work" for statement in statements):
+    def trouble(writes: Writes) -> None:
+        if "delete_deferred_work" in writes:
             tries.append(1)
             raise StoreExhausted("out of memory")
 
@@ -196,7 +190,7 @@ def test_a_coalescer_forgets_what_it_yielded() -> None:
 def test_a_batch_can_be_applied_again_after_the_store_was_unavailable() -> None:
     away = iter([ServerUnavailable("Neo4j", "bolt://x", "start it")])
 
-    def trouble(_statements: tuple[Statement, ...]) -> None:
+    def trouble(_writes: Writes) -> None:
         for fault in away:
             raise fault
 
@@ -219,8 +213,8 @@ def test_a_batch_of_only_dead_letters_commits_its_offsets() -> None:
 
 
 def test_of_a_batch_with_something_refused_the_offsets_are_not_in_before_its_dead_letters_are_sent() -> None:
-    def trouble(statements: tuple[Statement, ...]) -> None:
-        if "bad" in runs_in(statements):
+    def trouble(writes: Writes) -> None:
+        if "bad" in runs_in(writes):
             raise StoreRefused("no")
 
     store = TroubledStore(trouble)
@@ -286,7 +280,7 @@ def test_parameters_are_released_with_their_transaction(servers: Servers) -> Non
         gc.disable()
         try:
             with store.transaction() as tx:
-                tx.write([Statement("upsert_named_jobs", ({"key": "test-sent", "namespace": "n", "name": text},))])
+                tx.write({"upsert_named_jobs": [{"key": "test-sent", "namespace": "n", "name": text}]})
                 assert sys.getrefcount(text) > before
             assert sys.getrefcount(text) == before
         finally:

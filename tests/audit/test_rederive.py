@@ -19,7 +19,6 @@ from headwater_graph.audit.dump import dump
 from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.audit.rederive import RederivedGraph
 from headwater_graph.audit.sorted_lines import sort_lines
-from headwater_graph.model.values import Statement
 
 from ..fake_graph.store import FakeStore
 from ..feeding import dumped, feed
@@ -206,7 +205,7 @@ def test_each_planted_error_is_reported(wrong: str) -> None:
 def test_a_graph_with_deferred_work_is_not_checked() -> None:
     store = full_graph()
     with store.transaction() as tx:
-        tx.write((Statement("upsert_deferred_work", ({"key": "k", "kind": "reads", "body": b""},)),))
+        tx.write({"upsert_deferred_work": [{"key": "k", "kind": "reads", "body": b""}]})
     with pytest.raises(ConfigError, match="deferred work"):
         list(check(store))
 
@@ -214,7 +213,7 @@ def test_a_graph_with_deferred_work_is_not_checked() -> None:
 def test_a_graph_under_rebuild_is_not_checked() -> None:
     store = full_graph()
     with store.transaction() as tx:
-        tx.write((Statement("upsert_deferred_work", (REBUILD,)),))
+        tx.write({"upsert_deferred_work": [REBUILD]})
     with pytest.raises(ConfigError, match="graph rebuild"):
         list(check(store))
 

@@ -18,12 +18,12 @@ from headwater_graph.model.values import (
     Made,
     Moment,
     Row,
-    Statement,
     StoredDataset,
     StoredItem,
     StoredJob,
     StoredRead,
     StoredRun,
+    Writes,
 )
 
 from .checks import CHECK_SCANS
@@ -269,14 +269,12 @@ class FakeTransaction:
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
-    def write(self, statements: Iterable[Statement]) -> int:
-        rows = 0
-        for statement in statements:
-            apply = WRITES[statement.name]
-            for row in statement.rows:
+    def write(self, writes: Writes) -> int:
+        for name, rows in writes.items():
+            apply = WRITES[name]
+            for row in rows:
                 apply(self.tables, row)
-            rows += len(statement.rows)
-        return rows
+        return sum(map(len, writes.values()))
 
     def run_rebuild_page(self, name: str, after: str, limit: int) -> str | None:
         return REBUILD_PAGES[name](self.tables, after, limit)

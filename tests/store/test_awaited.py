@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from headwater_avro.errors import StoreRefused
-from headwater_graph.model.values import Statement
 from headwater_graph.store.neo4j_store import Neo4jStore
 from headwater_graph.store.statements import names, prepared
 
@@ -15,7 +14,7 @@ from ..servers import Servers
 from .empty import emptied, opened
 
 # A name is a text: the server refuses the map when it runs the statement.
-REFUSED = Statement("upsert_named_jobs", ({"key": "k2", "namespace": "n", "name": {"no": "text"}},))
+REFUSED = {"upsert_named_jobs": [{"key": "k2", "namespace": "n", "name": {"no": "text"}}]}
 
 
 @pytest.mark.parametrize("name", names("write"))
@@ -37,7 +36,7 @@ def test_the_next_read_reports_a_refused_write(store: Neo4jStore) -> None:
 
     def write_and_read() -> None:
         with store.transaction() as tx:
-            sent.append(tx.write([REFUSED]))
+            sent.append(tx.write(REFUSED))
             tx.jobs([("n", "other")])
 
     with pytest.raises(StoreRefused, match="Property values"):
@@ -47,8 +46,14 @@ def test_the_next_read_reports_a_refused_write(store: Neo4jStore) -> None:
 
 @pytest.mark.end_to_end
 def test_the_commit_reports_a_refused_last_write_and_nothing_is_stored(store: Neo4jStore) -> None:
-    good = Statement("upsert_named_jobs", ({"key": "k1", "namespace": "n", "name": "good"},))
-    with pytest.raises(StoreRefused, match="Property values"), store.transaction() as tx:
-        tx.write([good, REFUSED])
+    good = {"key": "k1", "namespace": "n", "name": "good"}
+
+    def write_both() -> None:
+        with store.transaction() as tx:
+            tx.write({"upsert_named_jobs": [good]})
+            tx.write(REFUSED)
+
+    with pytest.raises(StoreRefused, match="Property values"):
+        write_both()
     with store.driver.session(database=store.settings.database) as session:
         assert session.run("MATCH (j:Job) RETURN count(j) AS jobs").single(strict=True)["jobs"] == 0

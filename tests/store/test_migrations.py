@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 from headwater_avro.errors import ConfigError
 from headwater_cli.operations.graph import graph as command
-from headwater_graph.model.values import Statement
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings
 from headwater_graph.store import schema
@@ -90,11 +89,11 @@ def test_an_older_headwater_refuses_a_graph_during_its_migration(graph: Neo4jSto
 
 def test_a_migration_waits_for_the_writer(graph: Neo4jStore) -> None:
     run(graph, "MATCH (s:HeadwaterSchema) SET s.version = $version", version=schema.VERSION)
-    statement = Statement("upsert_named_jobs", ({"key": "test-last", "namespace": "n", "name": "last"},))
+    writes = {"upsert_named_jobs": [{"key": "test-last", "namespace": "n", "name": "last"}]}
     steps = (*MIGRATIONS, STEPS[0])
     with ThreadPoolExecutor(1) as thread:
         with graph.transaction() as tx:
-            tx.write([statement])
+            tx.write(writes)
             led = thread.submit(lambda: list(schema.migrate(graph.settings, steps)))
             assert wait([led], timeout=1).not_done, "it did not wait"
         led.result(timeout=60)
@@ -143,15 +142,15 @@ def test_the_command_shows_the_steps_and_applies_them_with_an_option(
 
 
 def test_a_writer_checks_the_version_in_each_transaction(graph: Neo4jStore) -> None:
-    statement = Statement("upsert_named_jobs", ({"key": "test-late", "namespace": "n", "name": "late"},))
+    writes = {"upsert_named_jobs": [{"key": "test-late", "namespace": "n", "name": "late"}]}
     for version in (schema.VERSION + 1, 1):
         run(graph, "MATCH (s:HeadwaterSchema) SET s.version = $version", version=version)
         with pytest.raises(ConfigError, match=f"schema version {version}"), graph.transaction() as tx:
-            tx.write([statement])
+            tx.write(writes)
         assert run(graph, "MATCH (j:Job {key: 'test-late'}) RETURN 1") == []
     list(schema.migrate(graph.settings))
     with graph.transaction() as tx:
-        tx.write([statement])
+        tx.write(writes)
     assert run(graph, "MATCH (j:Job {key: 'test-late'}) RETURN 1") == [1]
 
 

@@ -21,7 +21,7 @@ from headwater_graph.apply.deferred import RetentionUnfinished
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.merged import Portion, portions
 from headwater_graph.apply.transaction import ApplyResult, apply_batch, run_deferred
-from headwater_graph.model.values import Statement
+from headwater_graph.model.values import Writes
 from headwater_graph.rules.coalesce import MergedRow, RowKind
 from headwater_graph.rules.horizon import HorizonRejection
 from headwater_graph.store.port import Store
@@ -58,16 +58,16 @@ class BatchPosition:
     losses: tuple[Loss, ...] = ()
 
     @property
-    def commit(self) -> tuple[Statement, ...]:
+    def commit(self) -> Writes:
         """The writes that commit the offsets; empty if the position has none."""
         if not self.offsets:
-            return ()
+            return {}
         offsets, topics, losses = (
             msgspec.json.encode(value).decode() for value in (self.offsets, self.topics, self.losses)
         )
         row = {"offsets": offsets, "done": batch_identity(self.query_id, self.batch_id), "topics": topics}
-        lost = (Statement("set_losses", ({"losses": losses},)),) if self.losses else ()
-        return (Statement("set_offsets", (row,)), *lost)
+        lost = {"set_losses": [{"losses": losses}]} if self.losses else {}
+        return {"set_offsets": [row], **lost}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class GraphWriter:
             portion: Portion | None = next(remaining, Portion([]))
             while portion is not None:
                 following = next(remaining, None)
-                self._apply(portion, progress, position.commit if following is None else ())
+                self._apply(portion, progress, position.commit if following is None else {})
                 portion = following
         self._grow()
         return progress.report()
@@ -251,7 +251,7 @@ class GraphWriter:
         if self._now != self._limits and self._fine >= FINE_BEFORE_GROWING:
             self._now, self._fine = self._now.doubled(self._limits), 0
 
-    def _apply(self, portion: Portion, progress: _Progress, commit: tuple[Statement, ...]) -> None:
+    def _apply(self, portion: Portion, progress: _Progress, commit: Writes) -> None:
         try:
             self._repeated(lambda progress: self._apply_portion(portion, progress, commit), progress)
         except StoreRefused as fault:
@@ -263,7 +263,7 @@ class GraphWriter:
                 progress.refused.append(Refused(kind, key, sources, "store_refused", str(fault)))
                 return
             half = len(rows) // 2
-            self._apply(Portion(rows[:half]), progress, ())
+            self._apply(Portion(rows[:half]), progress, {})
             self._apply(Portion(rows[half:]), progress, commit)
             return
         except StoreExhausted:
@@ -271,19 +271,19 @@ class GraphWriter:
                 raise
             *firsts, last = portions(portion.rows, self._now.runs, self._now.bytes) if portion.rows else [[]]
             for smaller in firsts:
-                self._apply(Portion(smaller), progress, ())
+                self._apply(Portion(smaller), progress, {})
             self._apply(Portion(last), progress, commit)
             return
         self.run_all_deferred(progress)
 
-    def _apply_portion(self, portion: Portion, progress: _Progress, commit: tuple[Statement, ...]) -> bool:
+    def _apply_portion(self, portion: Portion, progress: _Progress, commit: Writes) -> bool:
         with progress.phase("join"):
             content = portion.merged()
         try:
             with progress.phase("write"), self.store.transaction() as tx:
                 applied = apply_batch(tx, content, self._now)
                 committed = bool(commit) and not (applied.rejected or progress.refused or progress.split_runs)
-                tx.write(commit if committed else ())
+                tx.write(commit if committed else {})
         except RetentionUnfinished:
             self.run_all_deferred(progress)
             raise

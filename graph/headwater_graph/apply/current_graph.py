@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from headwater_avro.canonical import Json, canonical
 from headwater_avro.names import Key, node_key
-from headwater_graph.apply.deferred import ColumnsBody, defer_columns
+from headwater_graph.apply.deferred import ColumnsBody, defer
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import (
     LineageSource,
@@ -29,7 +29,7 @@ from headwater_graph.apply.lineage_sources import (
 )
 from headwater_graph.model.node_keys import dataset_node_key, job_node_key
 from headwater_graph.model.records import DatasetRecord, unpack
-from headwater_graph.model.values import EARLIEST, LATEST, FieldPath, JobVersion, Moment, Row, Statement
+from headwater_graph.model.values import EARLIEST, LATEST, FieldPath, JobVersion, Moment, Row
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.columns import Edges, Source, facet_edges
 from headwater_graph.rules.explicit_lineage import entries_by_output, entry_edges, named_inputs
@@ -100,7 +100,7 @@ def apply_current_graph(tx: Transaction, jobs: Iterable[JobNow], limits: Transac
         if packed != job.packed:
             edges["set_fold_states"].append({"job": job_node_key(job.key), "fold": packed})
     _apply_fields(tx, edges)
-    tx.write(Statement(name, tuple(rows)) for name, rows in edges.items() if rows)
+    tx.write(edges)
 
 
 EdgeRows: TypeAlias = dict[str, list[Row]]
@@ -277,7 +277,7 @@ def _apply_columns(tx: Transaction, job: JobNow, edges: EdgeRows, limits: Transa
         if digest:
             job.state.written[output] = (digest, more)
         if count + more > limits.rows:
-            edges["upsert_deferred_work"].append(defer_columns(ColumnsBody(job.key, output, count, 0)))
+            edges["upsert_deferred_work"].append(defer(ColumnsBody(job.key, output, count, 0)))
             continue
         if count:
             edges["unlink_columns"].append({"owner": owner_of(job.key, output)})

@@ -10,7 +10,7 @@ from headwater_graph.apply.entities import Entities
 from headwater_graph.apply.version_changes import VersionChanges
 from headwater_graph.model.node_keys import dataset_node_key
 from headwater_graph.model.records import DatasetRecord, unpack
-from headwater_graph.model.values import LATEST, Made, RetainedRead, Row, Statement
+from headwater_graph.model.values import LATEST, Made, RetainedRead, Row
 from headwater_graph.rules.dataset_versions import unwritten_version_id
 from headwater_graph.rules.facets import says_drop
 from headwater_graph.store.port import Transaction
@@ -47,7 +47,7 @@ def apply_current_versions(
             current = made.id if made else before or initial_version_id(dataset)
         if current != before:
             rows.append({"dataset": dataset_node_key(dataset), "version": current})
-    tx.write((Statement("link_current_dataset_versions", tuple(rows)),))
+    tx.write({"link_current_dataset_versions": rows})
     _apply_dropped(tx, entities, version_changes.points.keys() | entities.drop_reported)
 
 
@@ -77,7 +77,7 @@ def _apply_dropped(tx: Transaction, entities: Entities, datasets: Iterable[Key])
         if dataset not in entities.drop_reported and not (stored and stored.says_drop):
             continue
         rows.append(dropped_row(tx, dataset, _dataset_record(entities, dataset)))
-    tx.write((Statement("set_dropped", tuple(rows)),))
+    tx.write({"set_dropped": rows})
 
 
 def dropped_row(tx: Transaction, dataset: Key, record: DatasetRecord) -> Row:

@@ -6,22 +6,42 @@ deferred changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from headwater_avro.errors import ServerUnavailable, StoreBusy
 from headwater_avro.names import Key, node_key
-from headwater_graph.model.values import JobVersion, Moment, Row
+from headwater_graph.model.values import DeferredWork, JobVersion, Moment, Row
 from headwater_graph.store.port import Transaction
 
-ReadsBody: TypeAlias = tuple[Key, Moment, Moment]
-"""(dataset, after, until): the readers with moments between these are to be resolved again."""
+RETAIN = "retain"
+"""The kind of work of retention: it begins when there is no other work, and no records are written until it is done."""
 
-ExactBody: TypeAlias = tuple[Key, str, Moment]
-"""(dataset, external version, after): the readers of the external version after this moment are to be resolved again."""
+
+class ReadsBody(NamedTuple):
+    """The readers of a dataset with ``after < moment <= until`` are to be resolved again."""
+
+    dataset: Key
+    after: Moment
+    until: Moment
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (*self.dataset, str(self.until[0]), self.until[1])
+
+
+class ExactBody(NamedTuple):
+    """The readers of an external version of a dataset with ``after < moment`` are to be resolved again."""
+
+    dataset: Key
+    external: str
+    after: Moment
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (*self.dataset, self.external)
 
 
 class FoldBody(Struct, array_like=True):
@@ -40,6 +60,10 @@ class FoldBody(Struct, array_like=True):
     displaced: tuple[JobVersion, ...] = ()
     left: tuple[Moment, ...] = ()
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.job
+
 
 class ColumnsBody(Struct, array_like=True):
     """Column edges of a job's output: how many old ones are still to be unlinked, and how many new ones are written."""
@@ -49,6 +73,10 @@ class ColumnsBody(Struct, array_like=True):
     to_unlink: int
     done: int
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.job + self.output
+
 
 class RetainBody(Struct, array_like=True):
     """Retention that is under way (specification 10.12): the horizon, the current step, and the key after which to continue."""
@@ -57,42 +85,33 @@ class RetainBody(Struct, array_like=True):
     step: int
     after: str
 
-
-_encode = msgspec.msgpack.Encoder().encode
-reads_body: Callable[[bytes], ReadsBody] = msgspec.msgpack.Decoder(ReadsBody).decode
-exact_body: Callable[[bytes], ExactBody] = msgspec.msgpack.Decoder(ExactBody).decode
-fold_body = msgspec.msgpack.Decoder(FoldBody).decode
-columns_body = msgspec.msgpack.Decoder(ColumnsBody).decode
-retain_body = msgspec.msgpack.Decoder(RetainBody).decode
+    key = ()
 
 
-def defer_reads(dataset: Key, after: Moment, until: Moment) -> Row:
-    """Return the deferred work to resolve again the readers of a dataset with ``after < moment <= until``."""
-    return _row("reads", (dataset, after, until), *dataset, str(until[0]), until[1])
+Body: TypeAlias = ReadsBody | ExactBody | FoldBody | ColumnsBody | RetainBody
+"""What is left to do. Its kind and ``key`` identify the work, so that what is deferred again replaces what it continues."""
+
+_BODIES: dict[str, type[Body]] = {
+    "reads": ReadsBody,
+    "exact": ExactBody,
+    "fold": FoldBody,
+    "columns": ColumnsBody,
+    RETAIN: RetainBody,
+}
+_KINDS = {body: kind for kind, body in _BODIES.items()}
 
 
-def defer_exact(dataset: Key, external: str, after: Moment) -> Row:
-    """Return the deferred work to resolve again the readers of an external version with ``after < moment``."""
-    return _row("exact", (dataset, external, after), *dataset, external)
+def defer(body: Body) -> Row:
+    """Return the deferred work to do this."""
+    kind = _KINDS[type(body)]
+    return {"key": node_key(kind, *body.key), "kind": kind, "body": msgspec.msgpack.encode(body)}
 
 
-def defer_fold(body: FoldBody) -> Row:
-    """Return the deferred work to continue the fold of a job."""
-    return _row("fold", body, *body.job)
-
-
-def defer_columns(body: ColumnsBody) -> Row:
-    """Return the deferred work to replace the column edges of a job's output."""
-    return _row("columns", body, *body.job, *body.output)
-
-
-RETAIN = "retain"
-"""The kind of work of retention: it begins when there is no other work, and no records are written until it is done."""
-
-
-def defer_retention(body: RetainBody) -> Row:
-    """Return the deferred work to remove what is before a horizon."""
-    return {"key": node_key(RETAIN), "kind": RETAIN, "body": _encode(body)}
+def body_of(work: DeferredWork) -> Body:
+    """Return what is left to do; raises ValueError if a newer headwater stored it."""
+    if work.kind not in _BODIES:
+        raise ValueError(f"deferred work of kind {work.kind!r}: a newer headwater stored it, upgrade this one")
+    return msgspec.msgpack.decode(work.body, type=_BODIES[work.kind])
 
 
 REBUILD: Row = {"key": "!", "kind": "rebuild", "body": b""}
@@ -123,7 +142,3 @@ def refuse_while_unfinished(tx: Transaction) -> None:
         raise RebuildUnfinished
     if RETAIN in kinds:
         raise RetentionUnfinished("what is before the horizon is being removed")
-
-
-def _row(kind: str, body: object, *key: str) -> Row:
-    return {"key": node_key(kind, *key), "kind": kind, "body": _encode(body)}

@@ -13,7 +13,7 @@ from headwater_graph.apply.run_changes import NamedEntities, RunChange, change_t
 from headwater_graph.model.facet_properties import dataset_properties_of, job_properties_of
 from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.records import DatasetRecord, Facets, JobRecord, RunRecord, pack, unpack
-from headwater_graph.model.values import Row, Statement, StoredDataset, StoredJob
+from headwater_graph.model.values import Row, StoredDataset, StoredJob, Writes
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.horizon import HorizonRejection, judge_run
 from headwater_graph.rules.merge import absorb_dataset, absorb_job, absorb_run
@@ -49,16 +49,12 @@ def apply_entities(tx: Transaction, batch: MergedRows) -> Entities:
     named = batch.named_without(rejected) if rejected else batch.named
     _load_named(tx, named, entities)
     # These need nothing more: the server writes them while the records of jobs and datasets are merged here.
-    tx.write(_new_run_statements(entities))
-    tx.write(
-        (
-            *_merge_jobs(named.jobs, entities),
-            *_merge_datasets(named.datasets, entities),
-            *_known_run_statements(entities),
-            *_run_parent_statements(entities.changes.values()),
-            _statement("set_run_horizons", _horizon_rows(tx, entities)),
-        )
-    )
+    tx.write(_new_run_writes(entities))
+    tx.write(_merge_jobs(named.jobs, entities))
+    tx.write(_merge_datasets(named.datasets, entities))
+    tx.write(_known_run_writes(entities))
+    tx.write(_run_parent_writes(entities.changes.values()))
+    tx.write({"set_run_horizons": _horizon_rows(tx, entities)})
     return entities
 
 
@@ -79,9 +75,10 @@ def write_names(tx: Transaction, jobs: dict[Key, JobRecord], datasets: dict[Key,
     """Write everything that follows from the records of jobs and datasets of which only the records are there."""
     entities = Entities()
     _load_named(tx, NamedEntities(jobs, datasets), entities)
-    statements = [*_merge_jobs(jobs, entities), *_merge_datasets(datasets, entities)]
+    tx.write(_merge_jobs(jobs, entities))
+    tx.write(_merge_datasets(datasets, entities))
     drops = [{"dataset": dataset_node_key(key), "dropped": True} for key in sorted(entities.drop_reported)]
-    tx.write((*statements, _statement("set_dropped", drops)))
+    tx.write({"set_dropped": drops})
 
 
 def _merge_runs(tx: Transaction, batch: MergedRows, entities: Entities) -> None:
@@ -107,7 +104,7 @@ def _merge_runs(tx: Transaction, batch: MergedRows, entities: Entities) -> None:
 # ---- jobs ----------------------------------------------------------------------------------------------------------
 
 
-def _merge_jobs(jobs: dict[Key, JobRecord], entities: Entities) -> list[Statement]:
+def _merge_jobs(jobs: dict[Key, JobRecord], entities: Entities) -> Writes:
     rows: list[Row] = []
     unlinked: list[Row] = []
     children: list[Row] = []
@@ -128,13 +125,13 @@ def _merge_jobs(jobs: dict[Key, JobRecord], entities: Entities) -> list[Statemen
             unlinked.extend([{"key": job_node_key(key), "parent": job_node_key(old)}] if old else [])
             children.extend([{"key": job_node_key(key), "parent": job_node_key(new)}] if new else [])
             parents.extend([new] if new else [])
-    return [
-        _statement("upsert_jobs", rows),
-        _placeholders("upsert_named_jobs", parents, job_node_key),
-        _statement("unlink_job_parents", unlinked),
-        _statement("link_job_parents", children),
-        _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in unlinked]),
-    ]
+    return {
+        "upsert_jobs": rows,
+        "upsert_named_jobs": _placeholders(parents, job_node_key),
+        "unlink_job_parents": unlinked,
+        "link_job_parents": children,
+        "delete_unnamed_jobs": [{"key": row["parent"]} for row in unlinked],
+    }
 
 
 def _job_parent(record: JobRecord | None) -> Key | None:
@@ -165,7 +162,7 @@ def facets_text(facets: Facets) -> str:
 # ---- datasets ------------------------------------------------------------------------------------------------------
 
 
-def _merge_datasets(datasets: dict[Key, DatasetRecord], entities: Entities) -> list[Statement]:
+def _merge_datasets(datasets: dict[Key, DatasetRecord], entities: Entities) -> Writes:
     rows: list[Row] = []
     unlinked: list[Row] = []
     linked: list[Row] = []
@@ -189,14 +186,14 @@ def _merge_datasets(datasets: dict[Key, DatasetRecord], entities: Entities) -> l
         unlinked += [{"key": row["key"], "alias": dataset_node_key(alias)} for alias in old if alias not in now]
         linked += [{"key": row["key"], "alias": dataset_node_key(alias)} for alias in added]
         aliases += added
-    return [
-        _statement("upsert_datasets", rows),
-        _placeholders("upsert_named_datasets", aliases, dataset_node_key),
-        _statement("link_fields", [*new, *({"key": dataset_node_key(alias)} for alias in dict.fromkeys(aliases))]),
-        _statement("unlink_aliases", unlinked),
-        _statement("link_aliases", linked),
-        _statement("delete_unnamed_datasets", [{"key": row["alias"]} for row in unlinked]),
-    ]
+    return {
+        "upsert_datasets": rows,
+        "upsert_named_datasets": _placeholders(aliases, dataset_node_key),
+        "link_fields": [*new, *({"key": dataset_node_key(alias)} for alias in dict.fromkeys(aliases))],
+        "unlink_aliases": unlinked,
+        "link_aliases": linked,
+        "delete_unnamed_datasets": [{"key": row["alias"]} for row in unlinked],
+    }
 
 
 def _with_stored_dataset(
@@ -221,26 +218,26 @@ def _aliases(record: DatasetRecord | None, own: Key) -> tuple[Key, ...]:
 # ---- runs ----------------------------------------------------------------------------------------------------------
 
 
-def _new_run_statements(entities: Entities) -> list[Statement]:
+def _new_run_writes(entities: Entities) -> Writes:
     """Return the writes of runs without a node, and of their jobs without a node."""
     new = [change for id_, change in entities.changes.items() if id_ in entities.new_runs]
     jobs = (change.new.job for change in new if change.new.job not in entities.stored_jobs)
-    return [
-        _placeholders("upsert_named_jobs", jobs, job_node_key),
-        _statement("create_runs", [change.row for change in new]),
-    ]
+    return {
+        "upsert_named_jobs": _placeholders(jobs, job_node_key),
+        "create_runs": [change.row for change in new],
+    }
 
 
-def _known_run_statements(entities: Entities) -> list[Statement]:
+def _known_run_writes(entities: Entities) -> Writes:
     """Return the writes of runs that have a node, perhaps only as a parent."""
     known = [change for id_, change in entities.changes.items() if id_ not in entities.new_runs]
     moves = [change for change in known if change.old is None or change.old.job != change.new.job]
-    return [
-        _statement("upsert_runs", [change.row for change in known]),
-        _statement("set_last_run_states", _state_rows(known)),
-        _statement("unlink_run_job", [{"run": change.row["key"]} for change in moves if change.old is not None]),
-        _statement("link_run_job", [{"run": change.row["key"], "job": change.row["job"]} for change in moves]),
-    ]
+    return {
+        "upsert_runs": [change.row for change in known],
+        "set_last_run_states": list(_state_rows(known)),
+        "unlink_run_job": [{"run": change.row["key"]} for change in moves if change.old is not None],
+        "link_run_job": [{"run": change.row["key"], "job": change.row["job"]} for change in moves],
+    }
 
 
 def _state_rows(known: Iterable[RunChange]) -> Iterator[Row]:
@@ -252,7 +249,7 @@ def _state_rows(known: Iterable[RunChange]) -> Iterator[Row]:
         yield {"version": change.version, "run": row["id"], "state": row["state"], "streaming": row["streaming"]}
 
 
-def _run_parent_statements(changes: Iterable[RunChange]) -> list[Statement]:
+def _run_parent_writes(changes: Iterable[RunChange]) -> Writes:
     unlinked: list[Row] = []
     parents: list[Row] = []
     parent_jobs: list[Row] = []
@@ -270,15 +267,15 @@ def _run_parent_statements(changes: Iterable[RunChange]) -> list[Statement]:
         if new.parent.job is not None:
             named_jobs.append(new.parent.job)
             parent_jobs.append({"run": run_node_key(new.id), "parent": job_node_key(new.parent.job)})
-    return [
-        _statement("upsert_named_runs", list({row["key"]: row for row in named_runs}.values())),
-        _placeholders("upsert_named_jobs", named_jobs, job_node_key),
-        _statement("unlink_run_parents", unlinked),
-        _statement("link_run_parents", parents),
-        _statement("link_run_parent_jobs", parent_jobs),
-        _statement("delete_unnamed_runs", [{"key": row["parent"]} for row in unlinked]),
-        _statement("delete_unnamed_jobs", [{"key": row["parent"]} for row in unlinked]),
-    ]
+    return {
+        "upsert_named_runs": list({row["key"]: row for row in named_runs}.values()),
+        "upsert_named_jobs": _placeholders(named_jobs, job_node_key),
+        "unlink_run_parents": unlinked,
+        "link_run_parents": parents,
+        "link_run_parent_jobs": parent_jobs,
+        "delete_unnamed_runs": [{"key": row["parent"]} for row in unlinked],
+        "delete_unnamed_jobs": [{"key": row["parent"]} for row in unlinked],
+    }
 
 
 def _unlinked_parents(run_id: str, parent: read.Parent) -> list[Row]:
@@ -287,11 +284,5 @@ def _unlinked_parents(run_id: str, parent: read.Parent) -> list[Row]:
     return [{"run": run_node_key(run_id), "parent": node_key} for node_key in node_keys]
 
 
-def _placeholders(name: str, keys: Iterable[Key], node_key_of: Callable[[Key], str]) -> Statement:
-    return _statement(
-        name, [{"key": node_key_of(key), "namespace": key[0], "name": key[1]} for key in dict.fromkeys(keys)]
-    )
-
-
-def _statement(name: str, rows: Iterable[Row]) -> Statement:
-    return Statement(name, tuple(rows))
+def _placeholders(keys: Iterable[Key], node_key_of: Callable[[Key], str]) -> list[Row]:
+    return [{"key": node_key_of(key), "namespace": key[0], "name": key[1]} for key in dict.fromkeys(keys)]

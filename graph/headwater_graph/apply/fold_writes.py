@@ -6,21 +6,21 @@ from collections import Counter
 from itertools import pairwise
 
 from headwater_avro.canonical import Json, canonical
-from headwater_graph.apply.deferred import FoldBody, defer_fold
+from headwater_graph.apply.deferred import FoldBody, defer
 from headwater_graph.apply.folds import Fold
 from headwater_graph.model.node_keys import dataset_node_key, event_node_key, job_node_key, run_node_key
-from headwater_graph.model.values import EARLIEST, LATEST, JobVersion, Moment, Row, Statement
+from headwater_graph.model.values import EARLIEST, LATEST, JobVersion, Moment, Row, Writes
 from headwater_graph.rules.job_versions import FoldItem
 from headwater_graph.store.port import Transaction
 
 
 def write_folds(tx: Transaction, folds: list[Fold]) -> None:
     """Write the results of folds: versions, the version of each run, counts, ends, and deferred work."""
-    written = [statement for fold in folds for statement in _statements(fold)]
-    merged: dict[str, list[Row]] = {name: [] for name in _ORDER}
-    for statement in written:
-        merged[statement.name] += statement.rows
-    tx.write(Statement(name, tuple(rows)) for name, rows in merged.items() if rows)
+    merged: dict[str, list[Row]] = {}
+    for fold in folds:
+        for name, rows in _writes(fold).items():
+            merged.setdefault(name, []).extend(rows)
+    tx.write(merged)
     ends = [row for fold in folds if fold.appended for row in _appended_ends(fold)]
     refolded = [fold for fold in folds if not fold.appended]
     ends += _ends(tx, refolded)
@@ -35,28 +35,15 @@ def write_folds(tx: Transaction, folds: list[Fold]) -> None:
         if fold.appended and fold.current and (fold.base is None or fold.base.id != fold.current.id)
     ]
     tx.write(
-        (
-            Statement("set_job_version_ends", tuple({"id": row["id"], "end": row["end"]} for row in ends)),
-            Statement("set_last_runs", tuple(row for row in ends if "lastRun" in row)),
-            Statement("link_current_job_versions", tuple(current)),
-        )
+        {
+            "set_job_version_ends": [{"id": row["id"], "end": row["end"]} for row in ends],
+            "set_last_runs": [row for row in ends if "lastRun" in row],
+            "link_current_job_versions": current,
+        }
     )
 
 
-_ORDER = (
-    "upsert_job_versions",
-    "unlink_ran",
-    "link_ran",
-    "set_job_event_versions",
-    "set_obsolete_job_versions",
-    "delete_job_versions",
-    "set_run_counts",
-    "set_added_runs",
-    "upsert_deferred_work",
-)
-
-
-def _statements(fold: Fold) -> list[Statement]:
+def _writes(fold: Fold) -> Writes:
     fold.dropped -= fold.upserted.keys()
     obsolete = fold.valid.id if fold.deferred and fold.valid and fold.valid.id in fold.dropped else None
     dropped = fold.dropped - {obsolete}
@@ -64,18 +51,17 @@ def _statements(fold: Fold) -> list[Statement]:
     unlinked = [{"run": run_node_key(item.run_id)} for item, before, _ in moved if item.run_id is not None and before]
     runs = [{"run": run_node_key(item.run_id), "version": id_} for item, _, id_ in moved if item.run_id is not None]
     events = [{"key": event_node_key(item.moment[1]), "version": id_} for item, _, id_ in moved if item.run_id is None]
-    return [
-        Statement("upsert_job_versions", tuple(map(version_row, fold.upserted.values()))),
-        Statement("unlink_ran", tuple(unlinked)),
-        Statement("link_ran", tuple(runs)),
-        Statement("set_job_event_versions", tuple(events)),
-        Statement("set_obsolete_job_versions", ({"id": obsolete},) if obsolete else ()),
-        Statement("delete_job_versions", tuple({"id": id_} for id_ in sorted(dropped))),
-        Statement("set_added_runs", _added_runs(fold))
-        if fold.appended
-        else Statement("set_run_counts", _count_rows(moved, dropped)),
-        Statement("upsert_deferred_work", (defer_fold(_rest(fold, obsolete)),) if fold.deferred else ()),
-    ]
+    return {
+        "upsert_job_versions": list(map(version_row, fold.upserted.values())),
+        "unlink_ran": unlinked,
+        "link_ran": runs,
+        "set_job_event_versions": events,
+        "set_obsolete_job_versions": [{"id": obsolete}] if obsolete else [],
+        "delete_job_versions": [{"id": id_} for id_ in sorted(dropped)],
+        "set_run_counts": () if fold.appended else _count_rows(moved, dropped),
+        "set_added_runs": _added_runs(fold) if fold.appended else (),
+        "upsert_deferred_work": [defer(_rest(fold, obsolete))] if fold.deferred else [],
+    }
 
 
 def _rest(fold: Fold, obsolete: str | None) -> FoldBody:

@@ -34,10 +34,9 @@ from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import stored_reading
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.model.node_keys import event_node_key, job_node_key, run_node_key
-from headwater_graph.model.values import LATEST, JobVersion, Moment, Row, Statement, StoredItem
+from headwater_graph.model.values import LATEST, JobVersion, Moment, Row, StoredItem
 from headwater_graph.rules.job_events import JobEventReading
-from headwater_graph.rules.job_versions import FoldItem, as_of, as_retained, item_of_event, item_of_run, step
-from headwater_graph.rules.runs import RunReading
+from headwater_graph.rules.job_versions import FoldItem, as_of, as_retained, item_of, step
 from headwater_graph.store.port import Transaction
 
 
@@ -104,7 +103,7 @@ def job_changes(changes: Iterable[RunChange], events: Iterable[JobEventReading])
     """Return what changed runs and JobEvents change in the folds of their jobs."""
     jobs: dict[Key, JobChange] = {}
     for change in changes:
-        old, new = item_of_run(change.old) if change.old else None, item_of_run(change.new)
+        old, new = item_of(change.old) if change.old else None, item_of(change.new)
         if old == new:
             continue
         stays = old is not None and new is not None and (old.job, old.moment) == (new.job, new.moment)
@@ -113,7 +112,8 @@ def job_changes(changes: Iterable[RunChange], events: Iterable[JobEventReading])
         if new is not None:
             jobs.setdefault(new.job, JobChange()).added[new.moment] = (new, change.version if stays else None)
     for event in events:
-        item = item_of_event(event)
+        item = item_of(event)
+        assert item is not None
         jobs.setdefault(item.job, JobChange()).added[item.moment] = (item, None)
     return jobs
 
@@ -123,22 +123,22 @@ def leave(tx: Transaction, changes: Iterable[JobChange]) -> None:
     left = [(run_id, version) for change in changes for run_id, version in change.left.values() if version]
     counter = Counter(version for _, version in left)
     tx.write(
-        (
-            Statement("unlink_ran", tuple({"run": run_node_key(run_id)} for run_id, _ in left)),
-            Statement("set_run_counts", tuple({"id": id_, "runs": -fewer} for id_, fewer in counter.items())),
-        )
+        {
+            "unlink_ran": [{"run": run_node_key(run_id)} for run_id, _ in left],
+            "set_run_counts": [{"id": id_, "runs": -fewer} for id_, fewer in counter.items()],
+        }
     )
 
 
-def event_rows(events: Iterable[JobEventReading]) -> Statement:
-    """Return the write of JobEvents, which take part in every later fold of their jobs."""
+def event_rows(events: Iterable[JobEventReading]) -> list[Row]:
+    """Return the rows of JobEvents, which take part in every later fold of their jobs."""
     rows: list[Row] = []
     for event in events:
         time, text = event.moment
         rows.append(
             {"key": event_node_key(text), "job": job_node_key(event.job), "moment": time, "tie": text, "text": text}
         )
-    return Statement("upsert_job_events", tuple(rows))
+    return rows
 
 
 def append(job: Key, current: JobVersion | None, change: JobChange) -> Fold:
@@ -260,8 +260,7 @@ def _agrees(fold: Fold, moment: Moment) -> bool:
 
 
 def _fold_item(job: Key, stored: StoredItem) -> FoldItem:
-    reading = stored_reading(stored)
-    item = item_of_run(reading) if isinstance(reading, RunReading) else item_of_event(reading)
+    item = item_of(stored_reading(stored))
     assert item is not None
     assert item.job == job
     return item

@@ -15,8 +15,8 @@ from headwater_avro.names import Key
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.model.values import Moment, StoredItem
-from headwater_graph.rules.job_events import JobEventReading, read_job_event
-from headwater_graph.rules.runs import RunReading, read_run
+from headwater_graph.rules.job_events import JobEventReading, Reading, read_job_event
+from headwater_graph.rules.runs import read_run
 
 Precedence: TypeAlias = tuple[bool, Moment, bytes]
 """(did not fail, moment, digest of what it states): of the sources of a job the greatest counts (specification 6.5, 6.6)."""
@@ -48,14 +48,11 @@ class LineageSource:
         return self.good, self.moment
 
 
-def lineage_source_of_run(run: RunReading) -> LineageSource | None:
-    """Return a run as a source, None while it is not versioned."""
-    return None if run.moment is None else LineageSource(not run.failed, run.moment, run.entries, run.columns)
-
-
-def lineage_source_of_event(event: JobEventReading) -> LineageSource:
-    """Return a JobEvent as a source; it counts as a run that did not fail (specification 6.5)."""
-    return LineageSource(True, event.moment, event.entries, event.columns)
+def lineage_source_of(reading: Reading) -> LineageSource | None:
+    """Return a run or JobEvent as a source, None for a run that is not versioned."""
+    if reading.moment is None:
+        return None
+    return LineageSource(not reading.failed, reading.moment, reading.entries, reading.columns)
 
 
 def lineage_sources(
@@ -67,12 +64,12 @@ def lineage_sources(
         if old is not None and old.moment is not None and (old.job, old.moment) != (new.job, new.moment):
             yield old.job, old.moment, None
         if new.moment is not None:
-            yield new.job, new.moment, lineage_source_of_run(new)
+            yield new.job, new.moment, lineage_source_of(new)
     for event in events:
-        yield event.job, event.moment, lineage_source_of_event(event)
+        yield event.job, event.moment, lineage_source_of(event)
 
 
-def stored_reading(item: StoredItem) -> RunReading | JobEventReading:
+def stored_reading(item: StoredItem) -> Reading:
     """Return what a stored item of a job's fold states."""
     if item.run_id is not None:
         return read_run(item.run_id, unpack(item.body, RunRecord))
@@ -83,8 +80,7 @@ def stored_reading(item: StoredItem) -> RunReading | JobEventReading:
 
 def stored_lineage_source(item: StoredItem) -> LineageSource | None:
     """Return a stored item of a job's fold as a source."""
-    reading = stored_reading(item)
-    return lineage_source_of_run(reading) if isinstance(reading, RunReading) else lineage_source_of_event(reading)
+    return lineage_source_of(stored_reading(item))
 
 
 _encode_sources = msgspec.msgpack.Encoder().encode

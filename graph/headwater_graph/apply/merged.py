@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from headwater_avro.events import DatasetEvent, JobEvent
 from headwater_avro.json_codec import read_event
@@ -12,6 +13,8 @@ from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.rules.coalesce import MergedRow
 from headwater_graph.rules.horizon import HorizonRejection, older_than
 from headwater_graph.rules.merge import absorb_run
+
+Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
@@ -101,13 +104,21 @@ class Portion:
 
 def portions(rows: Iterable[MergedRow], max_rows: int, max_bytes: int) -> Iterator[list[MergedRow]]:
     """Yield rows in portions for one transaction each; only a portion of a single row may exceed the bytes."""
-    portion: list[MergedRow] = []
-    size = 0
-    for row in rows:
-        if portion and (len(portion) >= max_rows or size + len(row[2]) > max_bytes):
+    return divided(rows, max_rows, max_bytes, lambda row: len(row[2]))
+
+
+def divided(
+    items: Iterable[Item], max_items: int, max_bytes: int, size_of: Callable[[Item], int]
+) -> Iterator[list[Item]]:
+    """Yield items in portions; only a portion of a single item may exceed the bytes."""
+    portion: list[Item] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if portion and (len(portion) >= max_items or total + size > max_bytes):
             yield portion
-            portion, size = [], 0
-        portion.append(row)
-        size += len(row[2])
+            portion, total = [], 0
+        portion.append(item)
+        total += size
     if portion:
         yield portion

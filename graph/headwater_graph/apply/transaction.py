@@ -27,9 +27,9 @@ from headwater_graph.apply.lineage_sources import LineageSource, lineage_sources
 from headwater_graph.apply.merged import MergedRows
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.apply.version_changes import VersionChanges
-from headwater_graph.apply.version_reads import pending_reads, resolve
+from headwater_graph.apply.version_reads import first_reads, resolve
 from headwater_graph.apply.version_writes import apply_dataset_versions
-from headwater_graph.model.values import DeferredWork, Moment, Statement, StoredJob, StoredRead
+from headwater_graph.model.values import DeferredWork, Moment, StoredJob, StoredRead
 from headwater_graph.retention.removal import retain_on
 from headwater_graph.rules.horizon import HorizonRejection
 from headwater_graph.rules.job_events import JobEventReading, read_job_event
@@ -62,8 +62,7 @@ def apply_batch(tx: Transaction, batch: MergedRows, limits: TransactionLimits) -
     rejected += entities.rejected
     apply_dataset_versions(tx, entities, batch.dataset_events.values(), limits)
     events = [read_job_event(event) for event in batch.job_events.values()]
-    if events:
-        tx.write((event_rows(events),))
+    tx.write({"upsert_job_events": event_rows(events)})
     changes = job_changes(entities.changes.values(), events)
     stored = entities.stored_jobs | tx.jobs(key for key in changes if key not in entities.stored_jobs)
     states = {key: state_of(job.fold) for key, job in stored.items()}
@@ -150,20 +149,19 @@ def run_deferred(tx: Transaction, deferred: DeferredWork, limits: TransactionLim
     """
     if deferred.kind == work.REBUILD["kind"]:
         raise work.RebuildUnfinished
-    tx.write((Statement("delete_deferred_work", ({"key": deferred.key},)),))
-    match deferred.kind:
-        case "fold":
-            return _resume_fold(tx, work.fold_body(deferred.body), limits)
-        case "reads":
-            _resume_reads(tx, work.reads_body(deferred.body), limits)
-        case "exact":
-            _resume_exact(tx, work.exact_body(deferred.body), limits)
-        case "columns":
-            _resume_columns(tx, work.columns_body(deferred.body), limits)
-        case "retain":
-            retain_on(tx, work.retain_body(deferred.body), limits)
-        case unknown:
-            raise ValueError(f"deferred work of kind {unknown!r}: a newer headwater stored it, upgrade this one")
+    body = work.body_of(deferred)
+    tx.write({"delete_deferred_work": [{"key": deferred.key}]})
+    match body:
+        case work.FoldBody():
+            return _resume_fold(tx, body, limits)
+        case work.ReadsBody():
+            _resolve_again(tx, body, tx.readers_between([body], limits.rows + 1), limits)
+        case work.ExactBody():
+            _resolve_again(tx, body, tx.exact_readers([body], limits.rows + 1), limits)
+        case work.ColumnsBody():
+            _resume_columns(tx, body, limits)
+        case work.RetainBody():
+            retain_on(tx, body, limits)
     return ApplyResult()
 
 
@@ -174,46 +172,29 @@ def _resume_fold(tx: Transaction, body: work.FoldBody, limits: TransactionLimits
     return ApplyResult(refolded=fold.refolded)
 
 
-def _resume_reads(tx: Transaction, body: work.ReadsBody, limits: TransactionLimits) -> None:
-    dataset, after, until = body
-    (reads,) = tx.readers_between([(dataset, after, until)], limits.rows + 1)
-    if len(reads) > limits.rows:
-        reads = reads[: limits.rows]
-        tx.write((Statement("upsert_deferred_work", (work.defer_reads(dataset, reads[-1].moment, until),)),))
-    _resolve_again(tx, dataset, reads)
-
-
-def _resume_exact(tx: Transaction, body: work.ExactBody, limits: TransactionLimits) -> None:
-    dataset, external, after = body
-    (reads,) = tx.exact_readers([(dataset, external, after)], limits.rows + 1)
-    if len(reads) > limits.rows:
-        reads = reads[: limits.rows]
-        tx.write((Statement("upsert_deferred_work", (work.defer_exact(dataset, external, reads[-1].moment),)),))
-    _resolve_again(tx, dataset, reads)
-
-
-def _resolve_again(tx: Transaction, dataset: Key, reads: list[StoredRead]) -> None:
+def _resolve_again(
+    tx: Transaction, body: work.ReadsBody | work.ExactBody, found: list[list[StoredRead]], limits: TransactionLimits
+) -> None:
+    (reads,) = found
+    pending, rest = first_reads(body, reads, limits)
+    tx.write({"upsert_deferred_work": rest})
     # Marked as removed, so that the store resolves each read: the versions around these moments are not loaded.
-    resolve(tx, Entities(), pending_reads(dataset, reads), [], VersionChanges(removed={dataset: set()}))
+    resolve(tx, Entities(), pending, [], VersionChanges(removed={body.dataset: set()}))
 
 
 def _resume_columns(tx: Transaction, body: work.ColumnsBody, limits: TransactionLimits) -> None:
     if body.to_unlink > 0:
         row = {"owner": owner_of(body.job, body.output), "limit": limits.rows}
-        tx.write((Statement("unlink_some_columns", (row,)),))
+        tx.write({"unlink_some_columns": [row]})
         rest = work.ColumnsBody(body.job, body.output, max(0, body.to_unlink - limits.rows), 0)
-        tx.write((Statement("upsert_deferred_work", (work.defer_columns(rest),)),))
+        tx.write({"upsert_deferred_work": [work.defer(rest)]})
         return
     job = job_now(tx, body.job)
     current = job.version is not None and body.output in job.version.outputs
     reported = reported_columns(tx, job, body.output) if current else None
     edges = reported.edges() if reported else {}
     rows = column_rows(job, body.output, edges, body.done, limits.rows)
-    statements = [
-        Statement("upsert_fields", tuple(field_rows(fields_of(rows)))),
-        Statement("link_columns", tuple(rows)),
-    ]
+    tx.write({"upsert_fields": field_rows(fields_of(rows)), "link_columns": rows})
     if sum(map(len, edges.values())) > body.done + limits.rows:
         rest = work.ColumnsBody(body.job, body.output, 0, body.done + limits.rows)
-        statements.append(Statement("upsert_deferred_work", (work.defer_columns(rest),)))
-    tx.write(statements)
+        tx.write({"upsert_deferred_work": [work.defer(rest)]})

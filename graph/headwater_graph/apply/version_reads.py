@@ -25,13 +25,13 @@ from operator import attrgetter
 
 from headwater_avro.names import Key
 from headwater_graph.apply.current_versions import apply_current_versions, stored_latest
-from headwater_graph.apply.deferred import defer_exact, defer_reads
+from headwater_graph.apply.deferred import ExactBody, ReadsBody, defer
 from headwater_graph.apply.entities import Entities
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.run_changes import RunChange
 from headwater_graph.apply.version_changes import VersionChanges
 from headwater_graph.model.node_keys import dataset_node_key, run_node_key
-from headwater_graph.model.values import EARLIEST, LATEST, Made, Moment, Row, Statement, StoredRead
+from headwater_graph.model.values import EARLIEST, LATEST, Made, Moment, Row, StoredRead
 from headwater_graph.rules.dataset_versions import unwritten_version_id
 from headwater_graph.store.port import Transaction
 
@@ -83,41 +83,46 @@ def affected_reads(
 ) -> list[PendingRead]:
     """Return the stored reads that version changes affect, up to the limit; defer the others."""
     ranges = _ranges(tx, entities, version_changes)
+    exact = [ExactBody(dataset, external, EARLIEST) for dataset, external in sorted(version_changes.externals)]
+    bodies: list[ReadsBody | ExactBody] = [*ranges, *exact]
     found: list[PendingRead] = []
     deferred: list[Row] = []
-    for (dataset, _, until), reads in zip(ranges, tx.readers_between(ranges, limits.rows + 1), strict=True):
-        found += pending_reads(dataset, reads[: limits.rows])
-        if len(reads) > limits.rows:
-            deferred.append(defer_reads(dataset, reads[limits.rows - 1].moment, until))
-    exact = [(dataset, external, EARLIEST) for dataset, external in sorted(version_changes.externals)]
-    for (dataset, external, _), reads in zip(exact, tx.exact_readers(exact, limits.rows + 1), strict=True):
-        found += pending_reads(dataset, reads[: limits.rows])
-        if len(reads) > limits.rows:
-            deferred.append(defer_exact(dataset, external, reads[limits.rows - 1].moment))
-    tx.write([Statement("upsert_deferred_work", tuple(deferred))] if deferred else [])
+    reads = [*tx.readers_between(ranges, limits.rows + 1), *tx.exact_readers(exact, limits.rows + 1)]
+    for body, listed in zip(bodies, reads, strict=True):
+        pending, rest = first_reads(body, listed, limits)
+        found += pending
+        deferred += rest
+    tx.write({"upsert_deferred_work": deferred})
     return found
 
 
-def pending_reads(dataset: Key, reads: Iterable[StoredRead]) -> list[PendingRead]:
-    """Return stored reads of a dataset, to be resolved again."""
-    return [PendingRead(read.run_id, read.moment, dataset, read.external, read.version, read.version) for read in reads]
+def first_reads(
+    body: ReadsBody | ExactBody, reads: list[StoredRead], limits: TransactionLimits
+) -> tuple[list[PendingRead], list[Row]]:
+    """Return the first stored reads of a dataset, up to the limit, to be resolved again; and deferred work for the others."""
+    first = reads[: limits.rows]
+    rest = [defer(body._replace(after=first[-1].moment))] if len(reads) > limits.rows else []
+    pending = [
+        PendingRead(read.run_id, read.moment, body.dataset, read.external, read.version, read.version) for read in first
+    ]
+    return pending, rest
 
 
-def _ranges(tx: Transaction, entities: Entities, version_changes: VersionChanges) -> list[tuple[Key, Moment, Moment]]:
+def _ranges(tx: Transaction, entities: Entities, version_changes: VersionChanges) -> list[ReadsBody]:
     """Return the ranges of moments whose reads the changed points affect: from each point up to the next version.
 
     Beyond the latest stored version the ranges of a dataset meet and are one (the common case, without any read).
     """
     inner: list[tuple[Key, Moment]] = []
-    ranges: list[tuple[Key, Moment, Moment]] = []
+    ranges: list[ReadsBody] = []
     for dataset, points in version_changes.points.items():
         latest = stored_latest(entities, dataset)
         beyond = [point for point in points if latest is None or latest.moment < point]
         inner += [(dataset, point) for point in points if latest is not None and point <= latest.moment]
         if beyond:
-            ranges.append((dataset, min(beyond), LATEST))
+            ranges.append(ReadsBody(dataset, min(beyond), LATEST))
     for (dataset, point), after in zip(inner, tx.made_after(inner), strict=True):
-        ranges.append((dataset, point, after.moment if after else LATEST))
+        ranges.append(ReadsBody(dataset, point, after.moment if after else LATEST))
     return ranges
 
 
@@ -142,14 +147,12 @@ def resolve(
     lost = {row["unwritten"] for row in unlinked} | {read.unwritten for read, _ in changed if read.unwritten}
     lost |= {row["id"] for row in version_changes.vanished}
     tx.write(
-        (
-            Statement("unlink_reads", tuple({"run": row["run"], "dataset": row["dataset"]} for row in unlinked)),
-            Statement(
-                "upsert_unmade_versions", tuple(_unwritten_row(id_, read) for id_, read in sorted(created.items()))
-            ),
-            Statement("link_reads", tuple(_read_row(read, id_) for read, id_ in changed)),
-            Statement("delete_unread_versions", tuple({"id": id_} for id_ in sorted(lost))),
-        )
+        {
+            "unlink_reads": [{"run": row["run"], "dataset": row["dataset"]} for row in unlinked],
+            "upsert_unmade_versions": [_unwritten_row(id_, read) for id_, read in sorted(created.items())],
+            "link_reads": [_read_row(read, id_) for read, id_ in changed],
+            "delete_unread_versions": [{"id": id_} for id_ in sorted(lost)],
+        }
     )
     inexact = {read.dataset for read, _ in changed if read.external is None}
     uncertain = {row["of"] for row in unlinked} | {read.dataset for read, _ in changed if read.external is not None}

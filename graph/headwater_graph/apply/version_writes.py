@@ -11,7 +11,6 @@ from headwater_graph.apply.entities import Entities
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.version_changes import VersionChanges, add_event, add_run
 from headwater_graph.apply.version_reads import affected_reads, own_reads, resolve
-from headwater_graph.model.values import Statement
 from headwater_graph.store.port import Transaction
 
 
@@ -28,11 +27,11 @@ def apply_dataset_versions(
         tx, entities, chain(version_changes.points, *(change.new.inputs for change in entities.changes.values()))
     )
     tx.write(
-        (
-            Statement("set_unmade_dataset_versions", tuple(version_changes.vanished)),
-            Statement("create_dataset_versions", tuple(version_changes.created)),
-            Statement("upsert_dataset_versions", tuple(version_changes.upserted)),
-        )
+        {
+            "set_unmade_dataset_versions": version_changes.vanished,
+            "create_dataset_versions": version_changes.created,
+            "upsert_dataset_versions": version_changes.upserted,
+        }
     )
     unlinked, pending = own_reads(entities.changes.values())
     own = {(read.run_id, read.dataset) for read in pending} | {(row["id"], row["of"]) for row in unlinked}

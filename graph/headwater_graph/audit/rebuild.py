@@ -31,6 +31,7 @@ from headwater_graph.apply.batch_writer import BatchPosition, GraphWriter
 from headwater_graph.apply.deferred import REBUILD, RETAIN
 from headwater_graph.apply.entities import write_names
 from headwater_graph.apply.limits import TransactionLimits
+from headwater_graph.apply.merged import divided
 from headwater_graph.apply.transaction import run_deferred
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
 from headwater_graph.model.node_keys import run_node_key
@@ -41,7 +42,6 @@ from headwater_graph.model.values import (
     DeferredWork,
     JobVersion,
     Moment,
-    Statement,
     StoredDataset,
     StoredJob,
     StoredRun,
@@ -91,7 +91,7 @@ def rebuild(
     _restore_retained(store, limits, progress)
     applied = _apply_again(store, limits, progress)
     with store.transaction() as tx:
-        tx.write((Statement("delete_deferred_work", ({"key": REBUILD["key"]},)),))
+        tx.write({"delete_deferred_work": [{"key": REBUILD["key"]}]})
     return Rebuilt(jobs, datasets, applied)
 
 
@@ -102,7 +102,7 @@ def _begin(store: Store, limits: TransactionLimits) -> bool:
         if deferred:
             run_deferred(tx, deferred[0], limits)
         else:
-            tx.write((Statement("upsert_deferred_work", (REBUILD,)),))
+            tx.write({"upsert_deferred_work": [REBUILD]})
     return not deferred
 
 
@@ -128,34 +128,25 @@ def _write_names(store: RebuildableStore, limits: TransactionLimits, progress: P
     """Write jobs and datasets from their records; return the number of each."""
     jobs, datasets = 0, 0
     for portion in _named(store, "scan/jobs", limits):
-        job_records = {key: unpack(record, JobRecord) for key, record in portion}
-        with store.transaction() as tx:
-            write_names(cast("Transaction", _NamelessTransaction(tx)), job_records, {})
+        _write_portion(store, {key: unpack(record, JobRecord) for key, record in portion}, {})
         jobs += len(portion)
         progress("names", jobs)
     for portion in _named(store, "scan/datasets", limits):
-        dataset_records = {key: unpack(record, DatasetRecord) for key, record in portion}
-        with store.transaction() as tx:
-            write_names(cast("Transaction", _NamelessTransaction(tx)), {}, dataset_records)
+        _write_portion(store, {}, {key: unpack(record, DatasetRecord) for key, record in portion})
         datasets += len(portion)
         progress("names", jobs + datasets)
     return jobs, datasets
 
 
+def _write_portion(store: Store, jobs: dict[Key, JobRecord], datasets: dict[Key, DatasetRecord]) -> None:
+    with store.transaction() as tx:
+        write_names(cast("Transaction", _NamelessTransaction(tx)), jobs, datasets)
+
+
 def _named(store: Scans, scan: str, limits: TransactionLimits) -> Iterator[list[tuple[Key, bytes]]]:
     """Yield jobs or datasets with their records, in portions that each fit in one transaction."""
-    portion: list[tuple[Key, bytes]] = []
-    size = 0
-    for row in store.scan(scan):
-        if row["record"] is None:
-            continue
-        if portion and (len(portion) >= limits.runs or size + len(row["record"]) > limits.bytes):
-            yield portion
-            portion, size = [], 0
-        portion.append(((row["key"][0], row["key"][1]), row["record"]))
-        size += len(row["record"])
-    if portion:
-        yield portion
+    named = (((row["key"][0], row["key"][1]), row["record"]) for row in store.scan(scan) if row["record"] is not None)
+    return divided(named, limits.runs, limits.bytes, lambda item: len(item[1]))
 
 
 # ---- what retention has kept ---------------------------------------------------------------------------------------
@@ -230,23 +221,12 @@ def _recorded(store: Scans) -> Iterator[tuple[RowKind, Moment, int]]:
 
 def _rows(store: Scans, recorded: Spill[Recorded], limits: TransactionLimits) -> Iterator[MergedRow]:
     """Yield stored runs and events by moment; records are read a page at a time."""
-    for page in _pages(((key[1], entity) for key, entity in recorded), limits.bytes):
+    texts = ((key[1], entity) for key, entity in recorded)
+    for page in divided(texts, PAGE_SIZE, limits.bytes, lambda item: item[1].size):
         keys = [run_node_key(text) for text, entity in page if entity.kind == "run"]
         found = {row["id"]: row["record"] for row in store.scan("check/records", keys=keys)}
         for text, entity in page:
             yield entity.kind, text.encode(), found[text] if entity.kind == "run" else text.encode(), b""
-
-
-def _pages(recorded: Iterable[tuple[str, Recorded]], max_bytes: int) -> Iterator[list[tuple[str, Recorded]]]:
-    page: list[tuple[str, Recorded]] = []
-    size = 0
-    for text, entity in recorded:
-        if page and (len(page) == PAGE_SIZE or size + entity.size > max_bytes):
-            yield page
-            page, size = [], 0
-        page.append((text, entity))
-        size += entity.size
-    yield page
 
 
 # ---- a graph that has records, and nothing derived from them --------------------------------------------------------

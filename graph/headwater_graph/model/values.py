@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -25,12 +26,8 @@ FieldPath: TypeAlias = tuple[str, str, str]
 """(namespace, dataset, field) of a column; ``*`` as the field stands for the whole dataset (specification 6.5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A write: the name of a Cypher file and the rows to which it is applied."""
-
-    name: str
-    rows: tuple[Row, ...]
+Writes: TypeAlias = Mapping[str, Sequence[Row]]
+"""Statements in their order: the name of a Cypher file -> the rows to which it is applied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,8 +51,7 @@ def _edge_value(edge: Edge, names: Mapping[str, list[str]]) -> dict[str, Any]:
 
 
 def _truncation_value(truncation: Truncation, names: Mapping[str, list[str]]) -> dict[str, Any]:
-    at = None if truncation.at is None else names[truncation.at]
-    return {"at": at, "why": truncation.why, "shown": truncation.shown, "total": truncation.total}
+    return asdict(truncation) | {"at": None if truncation.at is None else names[truncation.at]}
 
 
 def present(values: Mapping[str, Any]) -> dict[str, Any]:

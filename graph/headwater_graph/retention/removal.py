@@ -34,7 +34,7 @@ from typing import TypeAlias
 
 from headwater_avro.names import Key, initial_version_id
 from headwater_graph.apply.current_graph import apply_current_graph, job_now, state_of
-from headwater_graph.apply.deferred import RetainBody, defer_retention
+from headwater_graph.apply.deferred import RetainBody, defer
 from headwater_graph.apply.fold_writes import write_folds
 from headwater_graph.apply.folds import JobChange, refold
 from headwater_graph.apply.limits import TransactionLimits
@@ -52,7 +52,6 @@ from headwater_graph.model.values import (
     Moment,
     RetainedRead,
     Row,
-    Statement,
     StoredDataset,
     StoredItem,
     StoredJob,
@@ -70,8 +69,8 @@ Step: TypeAlias = Callable[[Transaction, int, str, TransactionLimits], str | Non
 
 def begin_retention(tx: Transaction, horizon: int) -> None:
     """Set the horizon, and defer the removal of what is before it."""
-    deferred = defer_retention(RetainBody(horizon, 0, ""))
-    tx.write((Statement("set_horizon", ({"horizon": horizon},)), Statement("upsert_deferred_work", (deferred,))))
+    deferred = defer(RetainBody(horizon, 0, ""))
+    tx.write({"set_horizon": [{"horizon": horizon}], "upsert_deferred_work": [deferred]})
 
 
 def retain_on(tx: Transaction, body: RetainBody, limits: TransactionLimits) -> None:
@@ -83,7 +82,7 @@ def retain_on(tx: Transaction, body: RetainBody, limits: TransactionLimits) -> N
         rest = RetainBody(body.horizon, body.step + 1, "")
     else:
         return
-    tx.write((Statement("upsert_deferred_work", (defer_retention(rest),)),))
+    tx.write({"upsert_deferred_work": [defer(rest)]})
 
 
 def pages(find: Find, name: str, after: str, limits: TransactionLimits) -> dict[str, Key]:
@@ -138,10 +137,10 @@ def _retain_jobs(tx: Transaction, horizon: int, after: str, limits: TransactionL
     retained = [version for version in staying if version.made_by not in known]
     rows = [{"id": version.id, "number": version.number, "horizon": horizon} for version in retained]
     tx.write(
-        (
-            Statement("set_retained_job_versions", tuple(rows)),
-            Statement("set_retained_lineage", tuple(_retained_source_rows(tx, jobs.values(), horizon))),
-        )
+        {
+            "set_retained_job_versions": rows,
+            "set_retained_lineage": list(_retained_source_rows(tx, jobs.values(), horizon)),
+        }
     )
     return max(jobs, default=None)
 
@@ -217,13 +216,13 @@ def _remove_from_jobs(tx: Transaction, horizon: int, after: str, limits: Transac
     unmarked = [{"key": run_node_key(version.made_by), "job": True} for version in old if version.made_by is not None]
     counted = [(jobs[job], version) for job, _, staying in listed for version in staying if not version.retained]
     tx.write(
-        (
-            Statement("delete_job_events", tuple({"key": row["key"]} for row in events)),
-            Statement("delete_job_versions", tuple({"id": version.id} for version in old)),
-            Statement("delete_removed_runs", tuple(unmarked)),
-            Statement("upsert_removed_runs", tuple(makers)),
-            Statement("set_last_runs", tuple(_last_run_rows(tx, counted))),
-        )
+        {
+            "delete_job_events": [{"key": row["key"]} for row in events],
+            "delete_job_versions": [{"id": version.id} for version in old],
+            "delete_removed_runs": unmarked,
+            "upsert_removed_runs": makers,
+            "set_last_runs": list(_last_run_rows(tx, counted)),
+        }
     )
     return after if limits.rows in (len(old), len(events)) else max(jobs, default=None)
 
@@ -246,14 +245,14 @@ def _remove_runs(tx: Transaction, horizon: int, after: str, limits: TransactionL
     parents = tuple({"key": parent} for parent in dict.fromkeys(key for row in rows for key in row["parents"]))
     unwritten = dict.fromkeys(id_ for row in rows for id_ in row["unmade"])
     tx.write(
-        (
-            Statement("set_removed_run_counts", tuple(_counts(rows))),
-            Statement("set_placeholder_runs", tuple({"key": row["key"]} for row in rows if row["named"])),
-            Statement("delete_runs", tuple({"key": row["key"]} for row in rows if not row["named"])),
-            Statement("delete_unnamed_runs", parents),
-            Statement("delete_unnamed_jobs", parents),
-            Statement("delete_unread_versions", tuple({"id": id_} for id_ in unwritten)),
-        )
+        {
+            "set_removed_run_counts": list(_counts(rows)),
+            "set_placeholder_runs": [{"key": row["key"]} for row in rows if row["named"]],
+            "delete_runs": [{"key": row["key"]} for row in rows if not row["named"]],
+            "delete_unnamed_runs": parents,
+            "delete_unnamed_jobs": parents,
+            "delete_unread_versions": [{"id": id_} for id_ in unwritten],
+        }
     )
     return after if rows else None
 
@@ -285,7 +284,7 @@ def _retain_datasets(tx: Transaction, _horizon: int, after: str, limits: Transac
             replaced.append({"id": unwritten_version_id(key, before.external)})
         if read is not None:
             rows.append(_retained_read_row(key, read, read))
-    tx.write((Statement("set_retained_reads", tuple(rows)), Statement("delete_unread_versions", tuple(replaced))))
+    tx.write({"set_retained_reads": rows, "delete_unread_versions": replaced})
     return max(datasets, default=None)
 
 
@@ -317,20 +316,20 @@ def _remove_from_datasets(tx: Transaction, horizon: int, after: str, limits: Tra
     old = list(tx.find("retain/dataset_versions", keys=keys, horizon=horizon, limit=limits.rows))
     unmarked = [{"key": run_node_key(row["madeBy"])} for row in old if row["madeBy"] is not None]
     tx.write(
-        (
-            Statement("delete_dataset_versions", tuple({"id": row["id"]} for row in old)),
-            Statement("delete_removed_runs", tuple(unmarked)),
-        )
+        {
+            "delete_dataset_versions": [{"id": row["id"]} for row in old],
+            "delete_removed_runs": unmarked,
+        }
     )
     if len(old) == limits.rows:
         return after
     orphans = [(row["id"], row["madeBy"]) for row in tx.find("retain/orphans", keys=keys, horizon=horizon)]
     makers = [{"key": run_node_key(made_by), "id": made_by, "version": id_} for id_, made_by in orphans]
     tx.write(
-        (
-            Statement("set_retained_dataset_versions", tuple({"id": id_} for id_, _ in orphans)),
-            Statement("upsert_removed_runs", tuple(makers)),
-        )
+        {
+            "set_retained_dataset_versions": [{"id": id_} for id_, _ in orphans],
+            "upsert_removed_runs": makers,
+        }
     )
     return max(datasets, default=None)
 

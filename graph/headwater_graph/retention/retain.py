@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
@@ -12,7 +12,7 @@ from headwater_avro.errors import ConfigError
 from headwater_avro.times import format_time
 from headwater_graph.apply.batch_writer import GraphWriter
 from headwater_graph.apply.limits import TransactionLimits
-from headwater_graph.model.values import Row, Statement
+from headwater_graph.model.values import Row, Writes
 from headwater_graph.retention.removal import begin_retention, old_versions, pages
 from headwater_graph.store.port import Scans, Store, Transaction
 
@@ -156,12 +156,11 @@ class _Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tx, name)
 
-    def write(self, statements: Iterable[Statement]) -> int:
-        listed = list(statements)
-        for statement in listed:
-            if statement.name in REMOVALS:
-                self.removed[REMOVALS[statement.name]] += len(statement.rows)
-        return self._tx.write(listed)
+    def write(self, writes: Writes) -> int:
+        for name, rows in writes.items():
+            if name in REMOVALS:
+                self.removed[REMOVALS[name]] += len(rows)
+        return self._tx.write(writes)
 
 
 def shown(removal: Removal) -> Row:

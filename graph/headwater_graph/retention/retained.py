@@ -13,7 +13,7 @@ from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import retained_sources_of
 from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.records import DatasetRecord, unpack
-from headwater_graph.model.values import LATEST, JobVersion, RetainedCounts, Row, Statement, StoredDataset
+from headwater_graph.model.values import LATEST, JobVersion, RetainedCounts, Row, StoredDataset
 from headwater_graph.rules.dataset_versions import unwritten_version_id
 from headwater_graph.rules.job_versions import as_retained
 from headwater_graph.store.port import Transaction
@@ -27,16 +27,14 @@ def restore_retained_jobs(tx: Transaction, jobs: dict[Key, list[JobVersion]], li
     made_by = [version.made_by for version in versions if version.made_by]
     current = [{"job": job_node_key(job), "version": listed[-1].id} for job, listed in jobs.items()]
     tx.write(
-        (
-            Statement("upsert_job_versions", tuple(map(version_row, versions))),
-            Statement("set_retained_runs", tuple({"id": item.id, "runs": _counts(item).runs} for item in versions)),
-            Statement("set_last_runs", tuple(map(_last_run_row, versions))),
-            Statement("set_job_version_ends", tuple(ends)),
-            Statement(
-                "upsert_removed_runs", tuple({"key": run_node_key(id_), "id": id_, "made": True} for id_ in made_by)
-            ),
-            Statement("link_current_job_versions", tuple(current)),
-        )
+        {
+            "upsert_job_versions": list(map(version_row, versions)),
+            "set_retained_runs": [{"id": item.id, "runs": _counts(item).runs} for item in versions],
+            "set_last_runs": list(map(_last_run_row, versions)),
+            "set_job_version_ends": ends,
+            "upsert_removed_runs": [{"key": run_node_key(id_), "id": id_, "made": True} for id_ in made_by],
+            "link_current_job_versions": current,
+        }
     )
     stored = tx.jobs(jobs)
     apply_current_graph(tx, [_job_now(job, jobs[job][-1], stored[job].retained_sources) for job in jobs], limits)
@@ -65,11 +63,11 @@ def restore_retained_datasets(tx: Transaction, datasets: dict[Key, list[Row]]) -
     makers = tuple({"key": run_node_key(row["madeBy"]), "id": row["madeBy"]} for row in made)
     unwritten = [row for row in rows if row["moment"] is None]
     tx.write(
-        (
-            Statement("upsert_removed_runs", makers),
-            Statement("upsert_dataset_versions", tuple(map(_made_row, made))),
-            Statement("upsert_unmade_versions", tuple(map(_unwritten_row, unwritten))),
-        )
+        {
+            "upsert_removed_runs": makers,
+            "upsert_dataset_versions": list(map(_made_row, made)),
+            "upsert_unmade_versions": list(map(_unwritten_row, unwritten)),
+        }
     )
     stored = tx.datasets(datasets)
     latest = tx.made_before([(key, LATEST, "") for key in datasets])
@@ -78,10 +76,10 @@ def restore_retained_datasets(tx: Transaction, datasets: dict[Key, list[Row]]) -
         for key, made in zip(datasets, latest, strict=True)
     ]
     tx.write(
-        (
-            Statement("link_current_dataset_versions", tuple(current)),
-            Statement("set_dropped", tuple(_dropped_row(tx, key, stored[key]) for key in datasets)),
-        )
+        {
+            "link_current_dataset_versions": current,
+            "set_dropped": [_dropped_row(tx, key, stored[key]) for key in datasets],
+        }
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -173,16 +173,22 @@ def schema_of(schema: bytes | None) -> str | None:
 
 @TextCache
 def _schema(schema: bytes) -> str | None:
-    fields = members(schema).get("fields")
+    rows = schema_rows(members(schema))
+    return None if rows is None else canonical(cast("Json", rows))
+
+
+def schema_rows(schema: Members) -> list[list[str]] | None:
+    """Return the names and types of a facet ``schema``, None without a list (specification 5.1)."""
+    fields = schema.get("fields")
     if not isinstance(fields, list):
         return None
-    rows: list[Json] = []
+    rows = []
     for field in fields:
         name = field.get("name") if isinstance(field, dict) else None
         if isinstance(field, dict) and is_name(name):
             kind = text_member(field, "type")
             rows.append([str(name), kind] if kind else [str(name)])
-    return canonical(rows)
+    return rows
 
 
 def aliases_of(symlinks: bytes | None) -> tuple[Key, ...]:

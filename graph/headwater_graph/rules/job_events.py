@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from headwater_avro.events import JobEvent
 from headwater_avro.names import Key
 from headwater_graph.model.values import Moment
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.merge import job_of, sides_of
-from headwater_graph.rules.runs import column_facets
+from headwater_graph.rules.runs import RunReading, column_facets
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,12 @@ class JobEventReading:
     code: str | None
     entries: frozenset[str]
     columns: dict[Key, bytes]
+    id: None = None
+    failed: bool = False
+
+
+Reading: TypeAlias = RunReading | JobEventReading
+"""What a run or a JobEvent states; a JobEvent has no ``id`` and counts as a run that did not fail (specification 4.4, 6.5)."""
 
 
 def read_job_event(event: JobEvent) -> JobEventReading:

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 
 from headwater_avro.names import Key, job_event_version_id, job_version_id
 from headwater_graph.model.values import JobVersion, Moment
-from headwater_graph.rules.job_events import JobEventReading
-from headwater_graph.rules.runs import RunReading
+from headwater_graph.rules.job_events import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +56,12 @@ def as_retained(version: JobVersion) -> JobVersion:
     return version if version.code_since == version.since else as_of(version, version.since)
 
 
-def item_of_run(run: RunReading) -> FoldItem | None:
-    """Return a run's part in the fold of its job, None while it is not versioned (specification 3.5)."""
-    if run.moment is None:
+def item_of(reading: Reading) -> FoldItem | None:
+    """Return what a run or JobEvent is in the fold of its job, None for a run that is not versioned (specification 3.5, 4.4)."""
+    if reading.moment is None:
         return None
-    return FoldItem(run.job, run.moment, run.id, run.inputs, run.outputs, run.known, run.failed, run.code)
-
-
-def item_of_event(event: JobEventReading) -> FoldItem:
-    """Return a JobEvent's part in the fold of its job (specification 4.4)."""
-    return FoldItem(event.job, event.moment, None, event.inputs, event.outputs, event.known, False, event.code)
+    sides = reading.inputs, reading.outputs
+    return FoldItem(reading.job, reading.moment, reading.id, *sides, reading.known, reading.failed, reading.code)
 
 
 def step(current: JobVersion | None, item: FoldItem) -> JobVersion:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import neo4j
 
@@ -18,20 +18,22 @@ from headwater_graph.model.values import (
     Made,
     Moment,
     Row,
-    Statement,
     StoredDataset,
     StoredItem,
     StoredJob,
     StoredRead,
     StoredRun,
+    Writes,
 )
 from headwater_graph.settings import GraphSettings, graph_settings
 from headwater_graph.store import schema
 from headwater_graph.store.connection import connected, translated
 from headwater_graph.store.node_summary import AffectedNodes
 from headwater_graph.store.parameters import TIE_LENGTH, job_rows, moment_row, parameter_rows, with_horizon
-from headwater_graph.store.statements import prepared
-from headwater_graph.store.writer_node import CommittedOffsets, committed_offsets, lock_holder_before
+from headwater_graph.store.statements import cypher, prepared
+from headwater_graph.store.writer_node import CommittedOffsets, committed_offsets_in
+
+Value = TypeVar("Value")
 
 
 class Neo4jStore:
@@ -96,13 +98,13 @@ class Neo4jStore:
 
     def held_by(self) -> str | None:
         """Return the name of the writer that this one waits for, None if it does not wait. Raises ServerUnavailable."""
-        with translated(self.settings):
-            return lock_holder_before(self.driver, self.settings.database, self.holder)
+        writers = self._records(cypher("read/writers"))
+        return next((str(row["writer"]) for row in writers if not row["waits"] and row["writer"] != self.holder), None)
 
     def committed_offsets(self) -> CommittedOffsets:
         """Return up to which offsets messages are in the graph, and which batch was the last. Raises ServerUnavailable."""
-        with translated(self.settings):
-            return committed_offsets(self.driver, self.settings.database)
+        rows = self._records(cypher("read/horizon"))
+        return committed_offsets_in(rows[0]) if rows else CommittedOffsets()
 
     def scan(self, name: str, **parameters: Any) -> Iterator[Row]:
         """Yield the rows of a scan of a dump or a check as the server sends them."""
@@ -115,11 +117,11 @@ class Neo4jStore:
 
     def has_deferred_work(self) -> bool:
         """Return whether there is deferred work; answers are final when there is none."""
+        return bool(self._records("MATCH (o:DeferredWork) RETURN o.key LIMIT 1"))
+
+    def _records(self, text: str) -> list[neo4j.Record]:
         with translated(self.settings):
-            records, _, _ = self.driver.execute_query(
-                "MATCH (o:DeferredWork) RETURN o.key LIMIT 1", database_=self.settings.database
-            )
-        return bool(records)
+            return self.driver.execute_query(text, database_=self.settings.database).records
 
 
 class Neo4jTransaction:
@@ -153,6 +155,16 @@ class Neo4jTransaction:
         found: list[Row] = record["rows"]
         return found
 
+    def _listed(
+        self, name: str, rows: Sequence[Row], read: Callable[[Row], Value], **parameters: Any
+    ) -> list[list[Value]]:
+        """Return the values of the rows that are found for each of some rows."""
+        found: list[list[Value]] = [[] for _ in rows]
+        numbered = [{"number": number} | row for number, row in enumerate(rows)]
+        for row in self._rows_of_many(name, numbered, **parameters):
+            found[row["number"]].append(read(row))
+        return found
+
     # -- reads ----------------------------------------------------------------------------------------------------
 
     def runs(self, ids: Iterable[str]) -> dict[str, StoredRun]:
@@ -165,7 +177,8 @@ class Neo4jTransaction:
         jobs = {}
         for row in self._rows_of_many("read/jobs", [{"key": node_key("job", *key)} for key in keys]):
             key = (row["namespace"], row["name"])
-            jobs[key] = StoredJob(row["record"], row["fold"], _version(row, key), row["retainedSources"])
+            current = None if row["id"] is None else version_of(row, key)
+            jobs[key] = StoredJob(row["record"], row["fold"], current, row["retainedSources"])
         return jobs
 
     def datasets(self, keys: Iterable[Key]) -> dict[Key, StoredDataset]:
@@ -190,81 +203,70 @@ class Neo4jTransaction:
         ]
         return self._made_of("read/exact_before", rows)
 
-    def _made_of(self, name: str, rows: Iterable[Row]) -> list[Made | None]:
-        numbered = _numbered(rows)
-        found = {row["number"]: _made(row) for row in self._rows_of_many(name, numbered)}
-        return [found.get(number) for number in range(len(numbered))]
+    def _made_of(self, name: str, rows: Sequence[Row]) -> list[Made | None]:
+        return _firsts(self._listed(name, rows, _made))
 
     def readers_between(self, queries: Sequence[tuple[Key, Moment, Moment]], limit: int) -> list[list[StoredRead]]:
         rows = [
             _dataset(dataset) | _after(after) | {"until": until[0], "untilText": until[1]}
             for dataset, after, until in queries
         ]
-        return self._reads_of("read/readers_between", rows, limit)
+        return self._listed("read/readers_between", rows, _read, limit=limit)
 
     def exact_readers(self, queries: Sequence[tuple[Key, str, Moment]], limit: int) -> list[list[StoredRead]]:
         rows = [
             _dataset(dataset) | _after(after) | {"externalKey": node_key("external", external), "external": external}
             for dataset, external, after in queries
         ]
-        return self._reads_of("read/exact_readers", rows, limit)
-
-    def _reads_of(self, name: str, rows: Iterable[Row], limit: int) -> list[list[StoredRead]]:
-        numbered = _numbered(rows)
-        found: list[list[StoredRead]] = [[] for _ in numbered]
-        for row in self._rows_of_many(name, numbered, limit=limit):
-            found[row["number"]].append(_read(row))
-        return found
+        return self._listed("read/exact_readers", rows, _read, limit=limit)
 
     def last_exact_read(self, dataset: Key) -> StoredRead | None:
-        rows = self._rows("read/last_exact_read", dataset=node_key("dataset", *dataset), earliest=EARLIEST[0])
+        rows = self._rows("read/last_exact_read", **_dataset(dataset), earliest=EARLIEST[0])
         return _read(rows[0]) if rows else None
 
     def has_inexact_read(self, dataset: Key) -> bool:
-        return bool(self._rows("read/inexact_read", dataset=node_key("dataset", *dataset), earliest=EARLIEST[0]))
+        return bool(self._rows("read/inexact_read", **_dataset(dataset), earliest=EARLIEST[0]))
 
     def has_live_version_after(self, dataset: Key, time: int) -> bool:
-        return bool(self._rows("read/live_version_after", dataset=node_key("dataset", *dataset), time=time))
+        return bool(self._rows("read/live_version_after", **_dataset(dataset), time=time))
 
     def items_from(self, queries: Sequence[tuple[Key, Moment]], limit: int) -> list[list[StoredItem]]:
-        found: list[list[StoredItem]] = [[] for _ in queries]
         rows = job_rows(queries)
-        for row in self._rows_of_many("read/runs_from", rows, limit=limit):
-            found[row["number"]].append(_run_item(row))
-        for row in self._rows_of_many("read/job_events_from", rows, limit=limit):
-            found[row["number"]].append(_event_item(row))
-        return [sorted(items, key=lambda item: item.moment)[:limit] for items in found]
+        runs = self._listed("read/runs_from", rows, _run_item, limit=limit)
+        events = self._listed("read/job_events_from", rows, _event_item, limit=limit)
+        return [
+            sorted(items + more, key=lambda item: item.moment)[:limit] for items, more in zip(runs, events, strict=True)
+        ]
 
     def items_before(self, job: Key, moment: Moment, limit: int) -> list[StoredItem]:
-        positions = job_rows([(job, moment)])
-        found = [_run_item(row) for row in self._rows_of_many("read/runs_before", positions, limit=limit)]
-        found += [_event_item(row) for row in self._rows_of_many("read/job_events_before", positions, limit=limit)]
-        return sorted(found, key=lambda item: item.moment, reverse=True)[:limit]
+        rows = job_rows([(job, moment)])
+        (runs,) = self._listed("read/runs_before", rows, _run_item, limit=limit)
+        (events,) = self._listed("read/job_events_before", rows, _event_item, limit=limit)
+        return sorted(runs + events, key=lambda item: item.moment, reverse=True)[:limit]
 
     def versions_before(self, queries: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        return self._versions_of("read/versions_before", queries)
+        return _firsts(self._versions("read/versions_before", queries, job_rows(queries)))
 
     def versions_after(self, queries: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        return self._versions_of("read/versions_after", queries)
-
-    def _versions_of(self, name: str, queries: Sequence[tuple[Key, Moment]]) -> list[JobVersion | None]:
-        found = {row["number"]: row for row in self._rows_of_many(name, job_rows(queries))}
-        return [_version(found[number], job) if number in found else None for number, (job, _) in enumerate(queries)]
+        return _firsts(self._versions("read/versions_after", queries, job_rows(queries)))
 
     def versions_between(self, queries: Sequence[tuple[Key, Moment, Moment]]) -> list[list[JobVersion]]:
         rows = job_rows([(job, first) for job, first, _ in queries])
         for row, (_, _, last) in zip(rows, queries, strict=True):
             row |= {"last": last[0], "lastTie": last[1][:TIE_LENGTH], "lastText": last[1]}
-        found: list[list[JobVersion]] = [[] for _ in queries]
-        for record in self._rows_of_many("read/versions_between", rows):
-            version = _version(record, queries[record["number"]][0])
-            found[record["number"]] += [version] if version else []
-        return found
+        return self._versions("read/versions_between", queries, rows)
+
+    def _versions(
+        self, name: str, queries: Sequence[tuple[Key, *tuple[Moment, ...]]], rows: Sequence[Row]
+    ) -> list[list[JobVersion]]:
+        return self._listed(name, rows, lambda row: version_of(row, queries[row["number"]][0]))
 
     def last_runs_before(self, queries: Sequence[tuple[Key, Moment]]) -> list[tuple[str, Moment] | None]:
-        rows = self._rows_of_many("read/last_runs_before", job_rows(queries))
-        found = {row["number"]: (row["id"], (row["moment"], row["id"])) for row in rows}
-        return [found.get(number) for number in range(len(queries))]
+        return _firsts(
+            self._listed(
+                "read/last_runs_before", job_rows(queries), lambda row: (row["id"], (row["moment"], row["id"]))
+            )
+        )
 
     def fields_joined(self, owners: Sequence[str]) -> set[FieldPath]:
         paths: list[Any] = list(self._rows_of_many("read/fields_joined", [{"owner": owner} for owner in owners]))
@@ -277,17 +279,13 @@ class Neo4jTransaction:
 
     # -- writes ---------------------------------------------------------------------------------------------------
 
-    def write(self, statements: Iterable[Statement]) -> int:
-        written = 0
-        for statement in statements:
-            if not statement.rows:
-                continue
-            rows = parameter_rows(statement)
-            # The next statement, at the latest the commit, waits for the outcome. Until then the next rows are prepared.
-            self._run(f"write/{statement.name}", {"rows": rows})
-            self._affected.add(statement)
-            written += len(rows)
-        return written
+    def write(self, writes: Writes) -> int:
+        for name, rows in writes.items():
+            if rows:
+                # The next statement, at the latest the commit, waits for the outcome. Until then the next rows are prepared.
+                self._run(f"write/{name}", {"rows": parameter_rows(name, rows)})
+                self._affected.add(name, rows)
+        return sum(map(len, writes.values()))
 
     def write_summaries(self) -> None:
         """Compute the summaries of all affected nodes again: once each, at the end of the transaction (see ``node_summary``)."""
@@ -306,10 +304,6 @@ class Neo4jTransaction:
 # ---- values as rows ------------------------------------------------------------------------------------------------
 
 
-def _numbered(rows: Iterable[Row]) -> list[Row]:
-    return [{"number": number} | row for number, row in enumerate(rows)]
-
-
 def _dataset(key: Key) -> Row:
     return {"dataset": node_key("dataset", *key)}
 
@@ -321,8 +315,8 @@ def _after(moment: Moment) -> Row:
 # ---- records as values ---------------------------------------------------------------------------------------------
 
 
-def _version(row: Row, job: Key) -> JobVersion | None:
-    return None if row["id"] is None else version_of(row, job)
+def _firsts(listed: Iterable[Sequence[Value]]) -> list[Value | None]:
+    return [values[0] if values else None for values in listed]
 
 
 def _made(row: Row) -> Made | None:

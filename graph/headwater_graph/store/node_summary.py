@@ -10,13 +10,13 @@ readers use those two questions then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 
-from headwater_graph.model.values import Row, Statement
+from headwater_graph.model.values import Row
 
 
 class NodeSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -73,11 +73,11 @@ class AffectedNodes:
 
     identifiers: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
 
-    def add(self, statement: Statement) -> None:
+    def add(self, name: str, rows: Sequence[Row]) -> None:
         """Add the nodes that a write affects."""
-        for kind, identified_by, member in AFFECTED_NODES.get(statement.name, ()):
+        for kind, identified_by, member in AFFECTED_NODES.get(name, ()):
             known = self.identifiers.setdefault((kind, identified_by), {})
-            known.update((row[member], None) for row in statement.rows if row[member] is not None)
+            known.update((row[member], None) for row in rows if row[member] is not None)
 
     def pop_rows(self, kind: str) -> list[Row]:
         """Return the rows of ``set_job_summaries`` or ``set_dataset_summaries``, and remove them."""

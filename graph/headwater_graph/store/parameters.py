@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headwater_avro.names import Key, node_key
-from headwater_graph.model.values import Moment, Row, Statement
+from headwater_graph.model.values import Moment, Row
 
 TIE_LENGTH = 256
 """How many characters of a moment's text are in an index; longer texts with the same beginning are compared as a whole."""
 
 
-def parameter_rows(statement: Statement) -> list[Row]:
+def parameter_rows(name: str, rows: Sequence[Row]) -> list[Row]:
     """Return the rows of a write as the parameter ``$rows`` of its Cypher file."""
-    convert = _CONVERSIONS.get(statement.name)
-    return [convert(row) for row in statement.rows] if convert else list(statement.rows)
+    convert = _CONVERSIONS.get(name)
+    return [convert(row) for row in rows] if convert else list(rows)
 
 
 def moment_row(moment: Moment) -> Row:
@@ -24,11 +24,8 @@ def moment_row(moment: Moment) -> Row:
 
 
 def job_rows(positions: Sequence[tuple[Key, Moment]]) -> list[Row]:
-    """Return one numbered row for each (job, moment)."""
-    return [
-        {"number": number, "job": node_key("job", *job)} | moment_row(moment)
-        for number, (job, moment) in enumerate(positions)
-    ]
+    """Return a row for each (job, moment)."""
+    return [{"job": node_key("job", *job)} | moment_row(moment) for job, moment in positions]
 
 
 def _seconds(micros: int | None) -> list[int] | None:

@@ -17,12 +17,12 @@ from headwater_graph.model.values import (
     Made,
     Moment,
     Row,
-    Statement,
     StoredDataset,
     StoredItem,
     StoredJob,
     StoredRead,
     StoredRun,
+    Writes,
 )
 
 
@@ -95,7 +95,7 @@ class Transaction(Protocol):
         Columns come before folds: a continued fold counts the existing column edges, so all of them must be written.
         """
 
-    def write(self, statements: Iterable[Statement]) -> int:
+    def write(self, writes: Writes) -> int:
         """Run writes in their order, and return the number of rows."""
 
     def run_rebuild_page(self, name: str, after: str, limit: int) -> str | None:

@@ -1,25 +1,17 @@
-"""The state of the writer: what the node ``Writer`` and the server's list of transactions contain (specification 11)."""
+"""The state of the writer: what the node ``Writer`` contains (specification 11)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
-import neo4j
-
-from headwater_graph.store.statements import cypher
 
 Offsets: TypeAlias = dict[str, dict[int, int]]
 """{topic: {partition: offset after the last message that is in the graph}}."""
 
 _decode = msgspec.json.Decoder(Offsets).decode
-
-
-def lock_holder_before(driver: neo4j.Driver, database: str, writer: str) -> str | None:
-    """Return the name of the writer for whose transaction ``writer`` waits, None if there is no such transaction."""
-    records, _, _ = driver.execute_query(cypher("read/writers"), database_=database)
-    return next((str(row["writer"]) for row in records if not row["waits"] and row["writer"] != writer), None)
 
 
 class Loss(msgspec.Struct, frozen=True):
@@ -48,12 +40,8 @@ class CommittedOffsets:
     losses: tuple[Loss, ...] = ()
 
 
-def committed_offsets(driver: neo4j.Driver, database: str) -> CommittedOffsets:
-    """Return what the last consumer stored when its last batch was done; nothing if no batch was done yet."""
-    records, _, _ = driver.execute_query(cypher("read/horizon"), database_=database)
-    if not records:
-        return CommittedOffsets()
-    row = records[0]
+def committed_offsets_in(row: Mapping[str, Any]) -> CommittedOffsets:
+    """Return what the last consumer stored in the node ``Writer`` when its last batch was done."""
     topics = msgspec.json.decode(row["topics"] or "{}", type=dict[str, str])
     return CommittedOffsets(offsets_in(row["offsets"]), row["done"] or "", topics, losses_in(row["losses"]))
 

@@ -13,8 +13,7 @@ from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key
 from headwater_graph.apply.lineage_sources import (
     LineageSource,
-    lineage_source_of_event,
-    lineage_source_of_run,
+    lineage_source_of,
     retained_sources_of,
 )
 from headwater_graph.audit.rederive.folds import Current
@@ -79,11 +78,13 @@ def _lineage_sources(store: Scans, items: Iterable[FoldItem]) -> Iterator[tuple[
     for item in items:
         if item.run_id is None:
             event = cast("JobEvent", read_event(item.moment[1].encode()))
-            yield item, lineage_source_of_event(read_job_event(event))
+            lineage_source = lineage_source_of(read_job_event(event))
+            assert lineage_source is not None
+            yield item, lineage_source
         else:
             runs[item.run_id] = item
     for row in store.scan("check/records", keys=[run_node_key(run_id) for run_id in runs]) if runs else ():
-        lineage_source = lineage_source_of_run(read_run(row["id"], unpack(row["record"], RunRecord)))
+        lineage_source = lineage_source_of(read_run(row["id"], unpack(row["record"], RunRecord)))
         assert lineage_source is not None
         yield runs[row["id"]], lineage_source
 

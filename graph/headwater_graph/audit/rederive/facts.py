@@ -13,19 +13,17 @@ from headwater_avro.json_codec import read_event
 from headwater_avro.names import Key, dataset_event_version_id, dataset_version_id
 from headwater_graph.apply.lineage_sources import (
     LineageSource,
-    lineage_source_of_event,
-    lineage_source_of_run,
     retained_sources_of,
 )
 from headwater_graph.audit.rederive.spill import Spill, moment_parts
 from headwater_graph.model.node_keys import dataset_node_key, job_node_key, run_node_key
 from headwater_graph.model.properties import retained_read, version_of
 from headwater_graph.model.records import DatasetRecord, JobRecord, RunRecord, unpack
-from headwater_graph.model.values import JobVersion, Moment, RetainedRead, Row
+from headwater_graph.model.values import EARLIEST, JobVersion, Moment, RetainedRead, Row
 from headwater_graph.rules import facets as read
 from headwater_graph.rules.dataset_versions import version_content
-from headwater_graph.rules.job_events import read_job_event
-from headwater_graph.rules.job_versions import FoldItem, item_of_event, item_of_run
+from headwater_graph.rules.job_events import Reading, read_job_event
+from headwater_graph.rules.job_versions import FoldItem, item_of
 from headwater_graph.rules.merge import dataset_of, sides_of
 from headwater_graph.rules.runs import RunReading, read_run
 from headwater_graph.store.port import Scans
@@ -54,7 +52,7 @@ class Point(Struct, array_like=True):
     """A version of a dataset at the moment when it was made, or, without ``id``, a read at the moment of its run.
 
     ``run_id`` is the run that made it (None: a DatasetEvent did) or that reads it; ``external`` is the external version that
-    it carries or names.
+    it carries or names. A version that neither a run nor an event in the graph made is at the moment ``EARLIEST``.
     """
 
     dataset: Key
@@ -66,6 +64,11 @@ class Point(Struct, array_like=True):
     schema: str | None = None
     drops: bool = False
     is_retained: bool = False
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a run or an event in the graph made the version."""
+        return self.moment != EARLIEST
 
 
 PartOfRun: TypeAlias = list[str]
@@ -178,22 +181,20 @@ class Facts:
         self._name_datasets([*record.inputs, *record.outputs])
         if run.parent.run_id is not None:
             self.run_parts.add((run_node_key(run.parent.run_id), PARENT), [run.parent.run_id])
-        item, lineage_source = item_of_run(run), lineage_source_of_run(run)
-        if item is not None and lineage_source is not None:
-            self._add_item(item, lineage_source, (run.state, run.streaming))
-            self._add_points(run, item.moment)
+        self._add_item(run, (run.state, run.streaming))
+        if run.moment is not None:
+            self._add_points(run, run.moment)
 
     def _add_job_event(self, event: JobEvent) -> None:
         inputs, outputs = sides_of(event)
         self._name_jobs([event.job])
         self._name_datasets([*inputs, *outputs])
-        reading = read_job_event(event)
-        self._add_item(item_of_event(reading), lineage_source_of_event(reading))
+        self._add_item(read_job_event(event))
 
-    def _add_item(self, item: FoldItem, lineage_source: LineageSource, status: RunStatus | None = None) -> None:
-        self._write_item(
-            SourceItem(item, bool(lineage_source.entries), sorted(lineage_source.columns), status=status), "b"
-        )
+    def _add_item(self, reading: Reading, status: RunStatus | None = None) -> None:
+        item = item_of(reading)
+        if item is not None:
+            self._write_item(SourceItem(item, bool(reading.entries), sorted(reading.columns), status=status), "b")
 
     def _write_item(self, source_item: SourceItem, order: str) -> None:
         # At the same moment a retained version sorts first ("a"), because the sources left of its maker belong to it ("c").

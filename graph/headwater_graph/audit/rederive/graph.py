@@ -28,7 +28,7 @@ from headwater_graph.audit.rederive.folds import Current, FoldedVersion, JobFold
 from headwater_graph.audit.rederive.spill import Spill, SpillKey, moment_parts
 from headwater_graph.audit.rederive.timelines import Timeline, timeline_of
 from headwater_graph.model.node_keys import job_node_key, run_node_key
-from headwater_graph.model.values import EARLIEST, JobVersion, Moment, Row
+from headwater_graph.model.values import EARLIEST, JobVersion, Row
 from headwater_graph.rules.dataset_versions import unwritten_version_id
 from headwater_graph.store.port import Scans
 
@@ -41,20 +41,6 @@ class VersionRow(Struct, array_like=True):
     runs: int
     last: tuple[str, int] | None
     status: RunStatus | None
-
-
-class DatasetVersionRow(Struct, array_like=True):
-    """A dataset version; its moment is None if neither a run nor an event in the graph made it."""
-
-    dataset: Key
-    id: str
-    moment: Moment | None
-    made_by: str | None
-    external: str | None
-    state: str | None
-    schema: str | None
-    drops: bool
-    is_retained: bool
 
 
 class PlacedEvent(Struct, array_like=True):
@@ -80,7 +66,7 @@ class RederivedGraph:
         self.facts = Facts(store)
         self._exits = ExitStack()
         self.job_versions = self._exits.enter_context(Spill(VersionRow))
-        self.dataset_versions = self._exits.enter_context(Spill(DatasetVersionRow))
+        self.dataset_versions = self._exits.enter_context(Spill(Point))
         self.reads = self._exits.enter_context(Spill(ReadRow))
         self.placed_events = self._exits.enter_context(Spill(PlacedEvent))
         self.currents: dict[Key, Current] = {}
@@ -127,12 +113,12 @@ class RederivedGraph:
             self.job_versions.add((job_node_key(folded.version.job), *moment_parts(folded.version.since)), row)
 
     def _add_timeline(self, line: Timeline) -> None:
-        for point in line.made:
-            self._add_dataset_version(point, point.id or "", point.moment)
+        versions = list(line.made)
         retained_id = unwritten_version_id(line.dataset, line.retained.external) if line.retained else None
         for id_, external in line.not_made.items():
-            point = Point(line.dataset, EARLIEST, None, external, is_retained=id_ == retained_id)
-            self._add_dataset_version(point, id_, None)
+            versions.append(Point(line.dataset, EARLIEST, None, external, id_, is_retained=id_ == retained_id))
+        for version in versions:
+            self.dataset_versions.add((version.id or "",), version)
         for reader, id_ in line.reads:
             run = run_node_key(reader.run_id or "")
             self.reads.add((run,), ReadRow(reader, id_))
@@ -141,10 +127,6 @@ class RederivedGraph:
             self._current_versions[line.dataset] = line.current
         if line.last_living_time is not None:
             self._last_living_times[line.dataset] = line.last_living_time
-
-    def _add_dataset_version(self, point: Point, id_: str, moment: Moment | None) -> None:
-        shared = (point.run_id, point.external, point.state, point.schema, point.drops, point.is_retained)
-        self.dataset_versions.add((id_,), DatasetVersionRow(point.dataset, id_, moment, *shared))
 
     # -- the scans of the dump ------------------------------------------------------------------------------------
 
@@ -213,8 +195,8 @@ class RederivedGraph:
             yield {
                 "dataset": row.dataset,
                 "id": row.id,
-                "moment": row.moment[0] if row.moment else None,
-                "madeBy": row.made_by,
+                "moment": row.moment[0] if row.is_made else None,
+                "madeBy": row.run_id,
                 "external": row.external,
                 "state": row.state,
                 "schema": row.schema,

@@ -164,8 +164,8 @@ def _dataset_versions(graph: RederivedGraph) -> Iterator[Row]:
         yield {
             "id": row.id,
             "dataset": dataset_node_key(row.dataset),
-            "at": row.moment[0] if row.moment else None,
-            "tie": row.moment[1][:TIE_LENGTH] if row.moment else None,
+            "at": row.moment[0] if row.is_made else None,
+            "tie": row.moment[1][:TIE_LENGTH] if row.is_made else None,
             "drops": row.drops,
             "retained": row.is_retained,
         }

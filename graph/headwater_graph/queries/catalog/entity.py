@@ -11,6 +11,7 @@ from headwater_graph.queries.answers import Answer, Node
 from headwater_graph.queries.lineage.lineage import lineage
 from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.values import reference
 
 NEIGHBOURS = Scope(TraversalLimits(depth=1, neighbours=100, nodes=400))
 """How many neighbours of a dataset or job are shown."""
@@ -34,8 +35,8 @@ class Entity:
     def value(self) -> dict[str, Any]:
         """Return it as JSON values."""
         sides = {"upstream": self.upstream, "downstream": self.downstream, "aliases": self.aliases}
-        named = {side: [[node.kind, *node.name] for node in nodes] for side, nodes in sides.items()}
-        head = {"node": [self.node.kind, *self.node.name], "marks": list(self.node.status), **self.node.facts}
+        named = {side: [reference(node) for node in nodes] for side, nodes in sides.items()}
+        head = {"node": reference(self.node), "marks": list(self.node.status), **self.node.facts}
         return head | named | {"cut": self.truncated, "facets": self.facets}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from headwater_avro.names import Key, is_name, key_of
+from headwater_avro.names import Key, key_of
 from headwater_avro.times import micros_of
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
@@ -16,6 +16,8 @@ from headwater_graph.queries.runs.history import key_changes, schema_change
 from headwater_graph.queries.runs.run_view import RunView
 from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 from headwater_graph.queries.values import present
+from headwater_graph.rules.columns import sources_of
+from headwater_graph.rules.facets import schema_rows
 
 RunChange: TypeAlias = tuple[str, Any, Any]
 """(what, before, after); None where it is absent."""
@@ -145,19 +147,10 @@ def _schemas_of(run: RunDetails) -> dict[Key, list[list[str]]]:
     """Return the schema of each of a run's datasets; that of the output if it is both input and output."""
     found: dict[Key, list[list[str]]] = {}
     for side in (run.view.inputs, run.view.outputs):
-        found |= {key: fields for key, (facets, _) in side.items() if (fields := _fields(facets)) is not None}
+        facets = {key: dataset.get("schema") for key, (dataset, _) in side.items()}
+        rows = {key: schema_rows(facet) for key, facet in facets.items() if isinstance(facet, dict)}
+        found |= {key: fields for key, fields in rows.items() if fields is not None}
     return found | {use.dataset: use.schema for use in run.writes if use.schema is not None}
-
-
-def _fields(facets: Mapping[str, Any]) -> list[list[str]] | None:
-    """Return the names and types of a ``schema`` facet as specification 5.1 defines them."""
-    schema = facets.get("schema")
-    listed = schema.get("fields") if isinstance(schema, dict) else None
-    if not isinstance(listed, list):
-        return None
-    named = [column for column in listed if isinstance(column, dict) and is_name(column.get("name"))]
-    typed = ((column["name"], column.get("type")) for column in named)
-    return [[name, kind] if isinstance(kind, str) and kind else [name] for name, kind in typed]
 
 
 def _columns(before: RunView, after: RunView) -> Iterator[tuple[str, ColumnEdge]]:
@@ -179,10 +172,8 @@ def _edges_of(output: Key, facet: Mapping[str, Any]) -> Iterator[ColumnEdge]:
     columns = fields.items() if isinstance(fields, dict) else ()
     for column, derivation in [*columns, ("*", {"inputFields": facet.get("dataset")})]:
         listed = derivation.get("inputFields") if isinstance(derivation, dict) else None
-        for source in listed if isinstance(listed, list) else ():
-            key = key_of(source)
-            if key is not None and is_name(source.get("field")):
-                yield (*key, source["field"], *output, column)
+        for reference in listed if isinstance(listed, list) else ():
+            yield from ((*source.dataset, source.field, *output, column) for source in sources_of(reference))
 
 
 def _settings(before: RunView, after: RunView) -> Iterator[RunChange]:
