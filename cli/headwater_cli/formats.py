@@ -1,4 +1,4 @@
-"""Answers as text: tree, JSON, Mermaid, Graphviz dot, CSV; all plain functions from an answer to a string."""
+"""Answers as text: tree, JSON, Mermaid, Graphviz dot, CSV, pictures; all plain functions from an answer to a string."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from headwater_graph.queries.answers import Answer, Edge, Node, Truncation
 from headwater_graph.queries.values import answer_value, impact_value
 
+from .pictures import html_text, svg_text
+
 Paint: TypeAlias = Callable[[str, str], str]
 """(text, colour name) -> the text, coloured where there is a terminal."""
 
-FORMATS = ("tree", "json", "mermaid", "dot", "csv")
+FORMATS = ("tree", "json", "mermaid", "dot", "csv", "svg", "html")
 COLOURS = {"dataset": "cyan", "job": "yellow", "column": "green", "run": "magenta", "version": "blue"}
 BAD_STATUS = ("dropped", "silent", "lineage unknown", "placeholder", "removed", "no writer now")
 STATE_COLOURS = {"COMPLETE": "green", "RUNNING": "blue", "FAIL": "red", "ABORT": "red"}
@@ -36,6 +39,10 @@ def render(answer: Answer, form: str, paint: Paint = plain) -> str:
             return dot(answer)
         case "csv":
             return edges_csv(answer)
+        case "svg":
+            return svg_text(answer_value(answer))
+        case "html":
+            return html_text(answer_value(answer), datetime.now(UTC))
         case _:
             return tree(answer, paint)
 

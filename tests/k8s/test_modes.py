@@ -225,6 +225,48 @@ def test_the_web_pods_are_spread_and_scaled() -> None:
         assert "lin-headwater-web" in json.dumps(object_of(objects, kind)["spec"])
 
 
+def ingress(**values: Any) -> dict[str, Any]:
+    layers = merged(CASES["web"], {"web": {"ingress": {"enabled": True, "tls": [], **values}}})
+    return dict(object_of(render(layers), "Ingress")["spec"])
+
+
+def backends(spec: dict[str, Any]) -> list[tuple[str | None, str, str, str]]:
+    return [
+        (rule.get("host"), path["path"], path["pathType"], path["backend"]["service"]["name"])
+        for rule in spec["rules"]
+        for path in rule["http"]["paths"]
+    ]
+
+
+def test_hosts_of_an_ingress_have_paths_as_in_other_charts() -> None:
+    hosts = [
+        {"host": "lineage.example.org", "paths": [{"path": "/", "pathType": "ImplementationSpecific"}]},
+        {
+            "host": "events.example.org",
+            "paths": [{"path": "/api/v1/lineage", "pathType": "Exact"}, {"path": "/healthz"}],
+        },
+        {"host": "all.example.org"},
+        {"paths": [{"path": "/", "pathType": "Prefix"}]},
+        "name.example.org",
+    ]
+    service = "lin-headwater-web"
+    assert backends(ingress(hosts=hosts)) == [
+        ("lineage.example.org", "/", "ImplementationSpecific", service),
+        ("events.example.org", "/api/v1/lineage", "Exact", service),
+        ("events.example.org", "/healthz", "Prefix", service),
+        ("all.example.org", "/", "Prefix", service),
+        (None, "/", "Prefix", service),
+        ("name.example.org", "/", "Prefix", service),
+    ]
+
+
+def test_an_ingress_ends_tls_with_its_secrets() -> None:
+    tls = [{"secretName": "lineage-tls", "hosts": ["lineage.example.org"]}, {"hosts": ["events.example.org"]}]
+    spec = ingress(hosts=[{"host": "lineage.example.org"}, "events.example.org"], tls=tls, className="nginx")
+    assert (spec["tls"], spec["ingressClassName"]) == (tls, "nginx")
+    assert "tls" not in ingress(hosts=["lineage.example.org"])
+
+
 NAMES = re.compile(r"headwater_[a-z_]+")
 
 

@@ -65,6 +65,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "needs web.trustedProxies",
     ),
     "an ingress to nowhere": ({"web": {"ingress": {"enabled": True}}}, "web.ingress needs hosts"),
+    "a path that is none": (
+        {"web": {"ingress": {"hosts": [{"host": "a.example.org", "paths": [{"path": "api"}]}]}}},
+        "/web/ingress/hosts",
+    ),
+    "a kind of path that Kubernetes lacks": (
+        {"web": {"ingress": {"hosts": [{"host": "a.example.org", "paths": [{"path": "/", "pathType": "prefix"}]}]}}},
+        "/web/ingress/hosts",
+    ),
+    "TLS with a key that Kubernetes lacks": ({"web": {"ingress": {"tls": [{"secret": "tls"}]}}}, "/web/ingress/tls"),
     "two Kafkas": ({"trial": {"kafka": {"enabled": True}}}, "exclude one another"),
     "two Neo4js": ({"trial": {"neo4j": {"enabled": True}}}, "exclude one another"),
     "a horizon that is no age": ({"retention": {"olderThan": "a year"}}, "/retention/olderThan"),

@@ -70,7 +70,11 @@ WEB: dict[str, Any] = {
         "trustedHeader": "X-Forwarded-User",
         "trustedProxies": ["10.0.0.0/8"],
         "autoscaling": {"enabled": True},
-        "ingress": {"enabled": True, "hosts": ["lineage.example.org"], "tls": [{"secretName": "tls"}]},
+        "ingress": {
+            "enabled": True,
+            "hosts": ["lineage.example.org", {"host": "events.example.org", "paths": [{"path": "/api/v1/lineage"}]}],
+            "tls": [{"secretName": "tls", "hosts": ["lineage.example.org"]}],
+        },
         "httpRoute": {"enabled": True, "parentRefs": [{"name": "gateway"}], "hostnames": ["lineage.example.org"]},
     },
 }

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
+from xml.etree import ElementTree as ET
 
 import neo4j
 import pytest
@@ -97,6 +98,21 @@ def test_without_a_path_the_exit_code_is_1(headwater: Headwater, stored: GraphMa
     )
     assert headwater("lineage", "path", f"{ns}#table", f"{ns}#raw", "--format", "mermaid").out == "flowchart LR\n"
     assert headwater("lineage", "path", f"{ns}#table").code == 2
+
+
+def test_lineage_as_a_picture_is_one_file(headwater: Headwater, stored: GraphMaker) -> None:
+    ns = stored.namespace
+    document = headwater("lineage", "upstream", ns, "table", "--format", "html")
+    assert (document.code, document.err) == (0, "")
+    assert document.out.startswith("<!doctype html>")
+    assert f'["dataset", "{ns}", "raw"]' in document.out
+    pytest.importorskip("quickjs", reason="needs quickjs: pip install 'headwater[picture]'")
+    picture = headwater("lineage", "upstream", ns, "table", "--format", "svg")
+    assert (picture.code, picture.err) == (0, "")
+    names = [element.text for element in ET.fromstring(picture.out).iter() if element.get("font-weight")]
+    assert sorted(name or "" for name in names) == ["load", "orders", "raw", "report", "table"]
+    runs = json.loads(headwater("run", "list", "--job", f"{ns}#report", "--json").out)
+    assert headwater("run", "graph", runs["runs"][0]["id"], "--format", "svg").out.startswith("<svg")
 
 
 def test_wrong_use_exits_with_2_and_names_the_candidates(headwater: Headwater, stored: GraphMaker) -> None:

@@ -2,6 +2,8 @@
 
 import { h } from "../dom.js";
 
+const COLOURS = ["--fg", "--bg", "--dim", "--line", "--accent", "--ok", "--bad", "--warn", "--run", "--card"];
+
 /**
  * Let the browser save a text.
  * @param {string} name of the file
@@ -26,4 +28,14 @@ export function save(name, type, text) {
 export function fileName(reference, extension) {
   const name = (reference[reference.length - 1] ?? "").replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(-80) || "graph";
   return `lineage_${name}.${extension}`;
+}
+
+/**
+ * Return the colours of an element's scheme, as a file needs them.
+ * @param {Element} element
+ * @returns {import("./svg.js").Colours}
+ */
+export function coloursOf(element) {
+  const style = getComputedStyle(element);
+  return Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(name).trim()]));
 }

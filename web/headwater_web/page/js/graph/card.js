@@ -33,6 +33,7 @@ import { stateOf } from "./shown.js";
  * @property {ReadonlySet<string>} way the columns of the card on the selected way
  * @property {string} selected the selected column of this card
  * @property {number} now
+ * @property {boolean} isStored whether the card is in a file, in which nothing can be requested and nothing has a page
  *
  * @typedef {object} CardActions
  * @property {(id: string, side: import("./model.js").Direction) => void} expand
@@ -145,8 +146,8 @@ function head(node, content, actions) {
     h("div", { class: "card-where", title: `${kindText} ${node.namespace} ${node.name}` },
       h("span", { class: "card-kind", "aria-hidden": "true" }, node.isData ? "▤" : "ƒ"),
       h("bdi", { class: "card-namespace" }, node.namespace), rest && h("bdi", { class: "card-rest" }, rest)),
-    h("a", { class: "card-name", href: pageOf(node), tabindex: "-1", title: node.name }, tail || node.name),
-    h("div", { class: "card-facts" }, facts(node, content), content.columnCount >= 0 && node.kind === "dataset" && columnsButton(node, content, actions)),
+    content.isStored ? h("span", { class: "card-name", title: node.name }, tail || node.name) : h("a", { class: "card-name", href: pageOf(node), tabindex: "-1", title: node.name }, tail || node.name),
+    h("div", { class: "card-facts" }, facts(node, content), !content.isStored && content.columnCount >= 0 && node.kind === "dataset" && columnsButton(node, content, actions)),
   ];
 }
 
@@ -207,7 +208,7 @@ function columnList(content, actions) {
   const rows = columns.rows.map(({ name, type }) =>
     h("button", {
       type: "button", class: `card-row ${way.has(name) ? "is-on-way" : ""}`, tabindex: "-1", "aria-pressed": String(name === selected),
-      title: `${name} ${type}`, onclick: () => actions.selectColumn(card.id, name),
+      title: `${name} ${type}`, disabled: content.isStored, onclick: () => actions.selectColumn(card.id, name),
     }, h("bdi", { class: "card-column" }, name === "*" ? "* (all columns)" : name), h("span", { class: "card-type" }, type)));
   const more = columns.more > 0 && h("button", { type: "button", class: "card-row card-more", tabindex: "-1", onclick: () => actions.moreColumns(card.id) }, `${formatNumber(columns.more)} more`);
   return h("div", { class: "card-list" }, field, rows.length ? rows : h("span", { class: "card-row dim" }, filter ? "no column matches" : "no columns known"), more);
@@ -224,8 +225,9 @@ function stubs(content, actions) {
   /** @type {[import("./model.js").Direction, number | null, boolean][]} */
   const sides = [["upstream", content.upstream, content.canFoldUpstream], ["downstream", content.downstream, content.canFoldDownstream]];
   return sides.map(([side, count, canFold]) => {
-    if ((count === 0 && !canFold) || (node.kind === "version" && !count)) return null;
-    if (node.kind === "version") return h("span", { class: `stub stub-${side} is-text`, title: `${count} more ${side}` }, `+${formatNumber(count ?? 0)}`);
+    const isFixed = node.kind === "version" || content.isStored;
+    if ((count === 0 && !canFold) || (isFixed && !count)) return null;
+    if (isFixed) return h("span", { class: `stub stub-${side} is-text`, title: `${count} more ${side}` }, `+${formatNumber(count ?? 0)}`);
     const isFold = count === 0 || (canFold && count === null);
     const text = isFold ? "−" : count === null ? "+" : `+${formatNumber(count)}`;
     const title = isFold ? `Hide what is ${side} of ${node.name}` : count === null ? `Show what is ${side} of ${node.name}` : `Show ${count} more ${side} of ${node.name}`;

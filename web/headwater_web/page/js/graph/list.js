@@ -3,7 +3,7 @@
 import { fill, h } from "../dom.js";
 import { counted, formatTime } from "../format.js";
 import { csvOf } from "../export/csv.js";
-import { badge, nodeLink, timeElement } from "../widgets.js";
+import { badge, nameElement, nodeLink, timeElement } from "../widgets.js";
 import { appearancesOf, timeOf } from "./card.js";
 import { distances } from "./model.js";
 import { stateOf } from "./shown.js";
@@ -85,10 +85,11 @@ export function listCsv(rows) {
 
 /**
  * Return the panel with the table, and a function that shows other rows in it.
- * @param {{onCsv: () => void, onShow: (id: string) => void, onClose: () => void}} actions
+ * @param {{onCsv: () => void, onShow: (id: string) => void, onClose: () => void, isStored?: boolean}} actions a list that is stored
+ *   in a file has no links
  * @returns {{element: HTMLElement, show(rows: ListRow[]): void}}
  */
-export function listPanel({ onCsv, onShow, onClose }) {
+export function listPanel({ onCsv, onShow, onClose, isStored = false }) {
   /** @type {{key: SortKey, descending: boolean, rows: ListRow[], most: number}} */
   const state = { key: "steps", descending: false, rows: [], most: ROWS_AT_ONCE };
   const body = h("tbody");
@@ -106,7 +107,7 @@ export function listPanel({ onCsv, onShow, onClose }) {
   function draw() {
     const rows = sorted(state.rows, state.key, state.descending);
     columns.forEach(([key], at) => heads[at].setAttribute("aria-sort", state.key !== key ? "none" : state.descending ? "descending" : "ascending"));
-    fill(body, rows.slice(0, state.most).map((row) => rowElement(row, onShow)));
+    fill(body, rows.slice(0, state.most).map((row) => rowElement(row, onShow, isStored)));
     count.textContent = counted(rows.length, "row");
     more.hidden = rows.length <= state.most;
   }
@@ -119,10 +120,11 @@ export function listPanel({ onCsv, onShow, onClose }) {
 /**
  * @param {ListRow} row
  * @param {(id: string) => void} onShow
+ * @param {boolean} isStored
  */
-function rowElement({ node, side, steps }, onShow) {
+function rowElement({ node, side, steps }, onShow, isStored) {
   const reference = node.kind === "run" ? ["run", node.reference[1]] : [node.kind, ...node.reference.slice(1)];
   return h("tr", null,
-    h("th", { scope: "row" }, h("span", { class: "dim", "aria-hidden": "true" }, node.isData ? "▤ " : "ƒ "), h("span", { class: "visually-hidden" }, `${node.kind} `), nodeLink(reference), " ", h("button", { type: "button", class: "locate", "aria-label": `Show ${node.name} in the graph`, title: "Show in the graph", onclick: () => onShow(node.id) }, "◎")),
+    h("th", { scope: "row" }, h("span", { class: "dim", "aria-hidden": "true" }, node.isData ? "▤ " : "ƒ "), h("span", { class: "visually-hidden" }, `${node.kind} `), isStored ? nameElement(node.name) : nodeLink(reference), " ", h("button", { type: "button", class: "locate", "aria-label": `Show ${node.name} in the graph`, title: "Show in the graph", onclick: () => onShow(node.id) }, "◎")),
     h("td", null, side), h("td", { class: "number" }, steps ?? ""), h("td", null, appearancesOf(node).map(badge)), h("td", { title: formatTime(timeOf(node)) }, timeElement(timeOf(node))));
 }

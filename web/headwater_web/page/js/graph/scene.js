@@ -24,6 +24,7 @@ import { splitName } from "../format.js";
  * @property {ReadonlyMap<string, {filter: string, most: number}>} lists how the columns of a card are filtered
  * @property {ColumnWay} way
  * @property {number} now
+ * @property {boolean} [isStored] whether the picture is in a file, in which nothing can be requested
  */
 
 const EMPTY = new Set();
@@ -47,7 +48,7 @@ export function contents(graph, shown, knowledge) {
  * @param {import("./shown.js").ShownCard} card
  * @param {Knowledge & {open: Set<string>, expanded: Set<string>}} knowledge
  */
-function contentOf(graph, card, { state, details, columns, lists, way, now, open, expanded }) {
+function contentOf(graph, card, { state, details, columns, lists, way, now, open, expanded, isStored = false }) {
   const { id } = card;
   const onWay = way.columns.get(id) ?? EMPTY;
   const isOpen = card.node?.kind === "dataset" && (open.has(id) || onWay.size > 0);
@@ -75,6 +76,7 @@ function contentOf(graph, card, { state, details, columns, lists, way, now, open
     way: onWay,
     selected: state.column && idOf(state.column.dataset) === id ? state.column.column : "",
     now,
+    isStored,
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { h } from "../dom.js";
 import { copied } from "../widgets.js";
-import { fileName, save } from "../export/save.js";
+import { coloursOf, fileName, save } from "../export/save.js";
 import { svgOf } from "../export/svg.js";
 import { commandOf, cypherOf } from "../export/text.js";
 import { counted } from "../format.js";
@@ -331,9 +331,6 @@ export class GraphView {
   }
 
   saveSvg() {
-    const style = getComputedStyle(this.element);
-    const names = ["--fg", "--bg", "--dim", "--line", "--accent", "--ok", "--bad", "--warn", "--run", "--card"];
-    const colours = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(name).trim()]));
-    save(fileName(this.state.start, "svg"), "image/svg+xml", svgOf(this.canvas.scene, colours, document.title));
+    save(fileName(this.state.start, "svg"), "image/svg+xml", svgOf(this.canvas.scene, coloursOf(this.element), document.title));
   }
 }

@@ -3,11 +3,19 @@
 import { cardTowards } from "./geometry.js";
 
 /** @typedef {import("./view.js").GraphView} GraphView */
+/**
+ * What the keys need of a view.
+ *
+ * @typedef {Pick<GraphView, "canvas" | "graph" | "places" | "shown" | "cardActions"> & {
+ *   state: {column: unknown}, context: {announce(text: string): void},
+ *   expand(id: string, side: import("./model.js").Direction): unknown, toggleColumns(id: string): void, selectColumn(column: null): unknown,
+ * }} WalkedView
+ */
 
 /**
  * Handle a key that was pressed in the graph.
  * @param {KeyboardEvent} event
- * @param {GraphView} view
+ * @param {WalkedView} view
  */
 export function handleGraphKey(event, view) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -22,7 +30,7 @@ export function handleGraphKey(event, view) {
 
 /**
  * @param {string} key
- * @param {GraphView} view
+ * @param {WalkedView} view
  * @param {Element | null} target
  */
 function actionOf(key, view, target) {
@@ -41,7 +49,7 @@ function actionOf(key, view, target) {
 /**
  * @param {"ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown"} key
  * @param {string} id
- * @param {GraphView} view
+ * @param {WalkedView} view
  * @param {Element} target
  */
 function walk(key, id, view, target) {
@@ -55,7 +63,7 @@ function walk(key, id, view, target) {
 
 /**
  * @param {string} id
- * @param {GraphView} view
+ * @param {WalkedView} view
  */
 function open(id, view) {
   const node = view.graph.nodes.get(id);
@@ -66,7 +74,7 @@ function open(id, view) {
 
 /**
  * @param {KeyboardEvent} event
- * @param {GraphView} view
+ * @param {WalkedView} view
  */
 function leave(event, view) {
   const menu = event.target instanceof Element ? event.target.closest("details[open]") : null;
