@@ -7,13 +7,14 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .extension.attached import AttachedNodes
 from .extension.builtin import built_in
 from .extension.loading import Extensions, found_factories, found_nodes
-from .jvm.driver import Driver, SessionCatalog
+from .jvm.driver import Driver, SessionCatalog, debug_facts
 from .listener import Listener
 from .runs.application import Application
 from .runs.plan_context import PlanReaders
@@ -82,13 +83,20 @@ def _instrument(spark: Any, transport: Transport | None) -> Instrumentation | No
     if context is None:
         logger.warning(_CONNECT)
         return None
+    conf = dict(context.getConf().getAll())
+    settings = Settings.of(conf, os.environ, context.appName, context.version)
+    if settings.is_disabled:
+        return None
     with _lock:
         known = _active.get(context.applicationId)
         if known is not None and not known.closed:
             return known
         for earlier in _active.values():
             earlier.close()  # a process has one SparkContext at a time, so the earlier ones have ended
-        instrumentation = _attach(context, session, transport or _default_transport())
+        if settings.not_obeyed:
+            logger.warning("these settings have no effect on lineage: %s", ", ".join(settings.not_obeyed))
+        transport = transport or _transport(settings)
+        instrumentation = _attach(context, session, transport, settings, conf)
         _active[context.applicationId] = instrumentation
     atexit.register(instrumentation.close)
     return instrumentation
@@ -110,21 +118,25 @@ def _context(spark: Any) -> Any:
     return None if kind is None else kind._active_spark_context
 
 
-def _default_transport() -> Transport:
+def _transport(settings: Settings) -> Transport:
+    """Return the transport of the Spark configuration, else that of the process."""
     from ..transport import default_transport
+    from ..transport.default import configured_transport
 
-    return default_transport()
+    return default_transport() if settings.transport is None else configured_transport(settings.transport, os.environ)
 
 
-def _attach(context: Any, session: Any, transport: Transport) -> Instrumentation:
+def _attach(
+    context: Any, session: Any, transport: Transport, settings: Settings, conf: Mapping[str, str]
+) -> Instrumentation:
     driver = Driver.attach(context, session)
-    conf = dict(context.getConf().getAll())
-    settings = Settings.of(conf, os.environ, context.appName, context.version)
     catalog = SessionCatalog.of(driver)
-    factories = [*found_factories(os.environ), built_in(catalog, settings.plans)]
+    requested = settings.facet_rules.requested
+    debug = debug_facts(context, conf) if "debug" in requested else None
+    factories = [*found_factories(os.environ), built_in(catalog, "spark.logicalPlan" in requested, debug)]
     extensions = Extensions.load(factories, own=1, spark_context=context)
     readers = PlanReaders(catalog, extensions, AttachedNodes(found_nodes(os.environ), extensions.context))
-    application = Application.of(settings, readers, transport.emit)
+    application = Application.of(settings, readers, transport.emit, debug)
     listener = Listener(driver, application)
     application.start(int(context.startTime))
     listener.start()

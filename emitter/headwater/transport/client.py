@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from openlineage.client import OpenLineageClient
@@ -30,8 +33,9 @@ def client_settings() -> dict[str, Any] | None:
 class ClientSink(Sink):
     """openlineage-python's client, created on the emitter's thread at the first event."""
 
-    def __init__(self, counters: TransportCounters) -> None:
+    def __init__(self, counters: TransportCounters, settings: Mapping[str, Any] | None = None) -> None:
         self._counters = counters
+        self._settings = settings
         self._client: OpenLineageClient | None = None
         self._warned = False
 
@@ -39,7 +43,7 @@ class ClientSink(Sink):
         try:
             if self._client is None:
                 with without_forks():
-                    self._client = OpenLineageClient()
+                    self._client = _client(self._settings)
             # The client accepts its own classes only; its transports write dicts as well.
             emit: Any = self._client.transport.emit if isinstance(event, dict) else self._client.emit
             emit(event)
@@ -59,8 +63,27 @@ class ClientSink(Sink):
         self._counters.add_dropped("transport_error")
 
 
-class ClientTransport(Lifecycle):
-    """The transport that openlineage-python is configured with, behind this package's queue."""
+def _client(settings: Mapping[str, Any] | None) -> OpenLineageClient:
+    """Return the client with the transport of ``settings``, else with the one that it is configured with itself."""
+    if not settings:
+        return OpenLineageClient()
+    if "console" in (settings["type"], *(part["type"] for part in settings.get("transports", {}).values())):
+        _show_console_events()
+    # The client's factory removes members of what it is given.
+    return OpenLineageClient(config={"transport": copy.deepcopy(dict(settings))})
 
-    def __init__(self) -> None:
-        super().__init__(ClientSink, HeadwaterConfig.from_dict({}), has_spool=False)
+
+def _show_console_events() -> None:
+    """Let the log show the events that openlineage-python's console transport logs at INFO."""
+    console = logging.getLogger("openlineage.client.transport.console")
+    console.setLevel(logging.INFO)
+    if not console.hasHandlers():
+        console.addHandler(logging.StreamHandler())
+
+
+class ClientTransport(Lifecycle):
+    """The transport of ``settings``, else the one that openlineage-python is configured with, behind this package's queue."""
+
+    def __init__(self, settings: Mapping[str, Any] | None = None) -> None:
+        make_sink = partial(ClientSink, settings=settings)
+        super().__init__(make_sink, HeadwaterConfig.from_dict({}), has_spool=False)

@@ -6,12 +6,13 @@ block nor fail a job; otherwise ``HeadwaterTransport`` with the settings of the 
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -47,6 +48,7 @@ class DefaultTransport(Protocol):
 
 _lock = threading.RLock()
 _shared: DefaultTransport | None = None
+_configured: dict[str, DefaultTransport] = {}
 
 
 def default_transport() -> DefaultTransport:
@@ -69,7 +71,7 @@ def forget_default_transport(timeout: float = -1) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The transport for an environment: headwater's ``own`` with ``settings``, an ``other`` of openlineage-python, or ``off``."""
+    """The transport to make of ``settings``: headwater's ``own``, an ``other`` of openlineage-python, or none (``off``)."""
 
     kind: Literal["own", "other", "off"]
     name: str = ""
@@ -78,26 +80,53 @@ class Choice:
 
 def choose(environ: Mapping[str, str], folders: tuple[Path, ...] | None = None) -> Choice:
     """Return the transport for this environment; openlineage-python searches ``folders`` for ``openlineage.yml``."""
-    if environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
+    if _is_off(environ):
         return Choice("off")
     searched = (Path.cwd(), Path("~/.openlineage").expanduser()) if folders is None else folders
     settings = _client_settings() if _mentions_openlineage(environ, searched) else None
     if settings is None:
         return Choice("own")
+    choice = _choice(settings)
+    # openlineage-python's client reads its own configuration again.
+    return choice if choice.kind == "own" else replace(choice, settings={})
+
+
+def _choice(settings: Mapping[str, Any]) -> Choice:
     if settings.get("type") in OWN_TYPES and "filters" not in settings:
         own = {key: value for key, value in settings.items() if key not in ("type", "name", "priority")}
         return Choice("own", settings=own)
-    return Choice("other", str(settings.get("type") or "http"))
+    return Choice("other", str(settings.get("type") or "http"), settings)
+
+
+def _is_off(environ: Mapping[str, str]) -> bool:
+    return environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true"
 
 
 def build(environ: Mapping[str, str], folders: tuple[Path, ...] | None = None) -> DefaultTransport:
     """Return the transport that is chosen for this environment."""
-    choice = choose(environ, folders)
+    return _made(choose(environ, folders))
+
+
+def configured_transport(settings: Mapping[str, Any], environ: Mapping[str, str]) -> DefaultTransport:
+    """Return the transport of ``settings``, in the form of openlineage-python's ``transport``, behind a queue of its own.
+
+    The same settings have the same transport in a process.
+    """
+    if _is_off(environ):
+        return SilentTransport()
+    key = json.dumps(settings, sort_keys=True)
+    with _lock:
+        if key not in _configured:
+            _configured[key] = _made(_choice(settings))
+        return _configured[key]
+
+
+def _made(choice: Choice) -> DefaultTransport:
     match choice.kind:
         case "off":
             return SilentTransport()
         case "other":
-            return ClientTransport()
+            return ClientTransport(choice.settings)
         case "own":
             return HeadwaterTransport(HeadwaterConfig.from_dict(dict(choice.settings)) if choice.settings else None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -24,6 +24,8 @@ from .views import RDD, ActiveJob, LogicalPlan, QueryExecution, StageInfo
 
 LARGEST_PLAN = 200_000
 """The most characters of a plan's text in a facet."""
+MOST_DEBUG_NODES = 1_000
+"""The most nodes of a plan in the debug facet."""
 
 
 class PlanReads(QueryPlanVisitor[LogicalPlan]):
@@ -94,15 +96,32 @@ def _plan_text(event: QueryExecution, plan: Any) -> dict[str, Any]:
     return {"plan": json.loads(text)}
 
 
-class BuiltInFactory(OpenLineageEventListenerFactory):
-    """Headwater's factory; ``plans`` adds the text of plans to runs."""
+class DebugFacetBuilder(AbstractRunFacetBuilder[QueryExecution]):
+    """A builder of the debug facet: what is known of the process, and the classes of the plan's nodes."""
 
-    def __init__(self, catalog: Catalog, plans: bool = False) -> None:
+    def __init__(self, process: Mapping[str, Any]) -> None:
+        self._process = process
+
+    def build(self, event: QueryExecution) -> dict[str, Any]:
+        nodes = [
+            {"id": str(node.index), "desc": node.class_name, "children": [str(child) for child in node.children]}
+            for node in event.analyzed.plan.nodes[:MOST_DEBUG_NODES]
+            if node is not None
+        ]
+        return {"debug": facets.custom(**self._process, logicalPlan={"nodes": nodes})}
+
+
+class BuiltInFactory(OpenLineageEventListenerFactory):
+    """Headwater's factory; ``plans`` adds the text of plans to runs, ``debug`` the debug facet."""
+
+    def __init__(self, catalog: Catalog, plans: bool = False, debug: Mapping[str, Any] | None = None) -> None:
         self._catalog = catalog
         self._plans = plans
+        self._debug = debug
 
     def create_run_facet_builders(self) -> Collection[Any]:
-        return [LogicalPlanFacetBuilder()] if self._plans else []
+        plans = [LogicalPlanFacetBuilder()] if self._plans else []
+        return [*plans, *([] if self._debug is None else [DebugFacetBuilder(self._debug)])]
 
     def create_input_dataset_query_plan_visitors(self) -> Collection[Any]:
         return [PlanReads(self._catalog)]
@@ -120,6 +139,8 @@ class BuiltInFactory(OpenLineageEventListenerFactory):
         return [OutputStatisticsFacetBuilder()]
 
 
-def built_in(catalog: Catalog, plans: bool = False) -> Callable[[], OpenLineageEventListenerFactory]:
+def built_in(
+    catalog: Catalog, plans: bool = False, debug: Mapping[str, Any] | None = None
+) -> Callable[[], OpenLineageEventListenerFactory]:
     """Return a function that creates headwater's factory."""
-    return partial(BuiltInFactory, catalog, plans)
+    return partial(BuiltInFactory, catalog, plans, debug)

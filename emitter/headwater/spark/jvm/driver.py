@@ -13,6 +13,7 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
+from ...producer import VERSION
 from ..datasets.commits import Commit, commit
 from ..datasets.tables import Address
 from ..plan import model as plans
@@ -297,3 +298,24 @@ def _metastore(conf: JavaObject) -> str | None:
     uris = conf.get("spark.hadoop.hive.metastore.uris", conf.get("spark.sql.hive.metastore.uris", ""))
     first = uris.split(",")[0].strip()
     return first.replace("thrift://", "hive://") if first else None
+
+
+def debug_facts(context: Any, conf: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the debug facet has of the process: versions, the system, and the names of lineage settings and jars."""
+    jvm = context._gateway.jvm
+    system = {name: str(jvm.System.getProperty(key)) for name, key in _SYSTEM.items()}
+    jars = [jar for key in ("spark.jars", "spark.jars.packages") for jar in conf.get(key, "").split(",") if jar]
+    scala = str(jvm.scala.util.Properties.versionNumberString())
+    classpath = {"sparkVersion": context.version, "openLineageVersion": VERSION, "scalaVersion": scala, "jars": jars}
+    # Not their values, which may be secrets.
+    config = {"settings": sorted(key for key in conf if key.startswith("spark.openlineage."))}
+    return {"config": config, "classpath": classpath, "system": {**system, "sparkDeployMode": context.master}}
+
+
+_SYSTEM = {
+    "javaVersion": "java.version",
+    "javaVendor": "java.vendor",
+    "osName": "os.name",
+    "osVersion": "os.version",
+    "userTimezone": "user.timezone",
+}

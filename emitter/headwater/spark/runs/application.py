@@ -7,7 +7,7 @@ No JVM, no threads, no clock: the input is listener events, the output goes to `
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -66,9 +66,16 @@ class Application:
     _frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=MOST_FRAMES))
 
     @classmethod
-    def of(cls, settings: Settings, readers: PlanReaders, emit: Callable[[Event], None]) -> Application:
-        """Return the state of a new application run."""
-        factory = EventFactory(settings, str(generate_new_uuid()), snake_case(settings.app_name))
+    def of(
+        cls,
+        settings: Settings,
+        readers: PlanReaders,
+        emit: Callable[[Event], None],
+        debug: Mapping[str, Any] | None = None,
+    ) -> Application:
+        """Return the state of a new application run; ``debug`` is the content of the facet of this name."""
+        run = settings.application_run or str(generate_new_uuid())
+        factory = EventFactory(settings, run, snake_case(settings.app_name), debug)
         streams = Streams(factory, readers, emit)
         return cls(factory, readers, emit, streams, RddJobs(factory, readers.extensions, emit))
 
@@ -98,6 +105,8 @@ class Application:
     def execution_started(self, signal: ExecutionStarted) -> None:
         """Process the start of a SQL execution: a new run, or a part of the run that started it."""
         if signal.plan is None or self.streams.execution(signal) or _is_inference(signal):
+            return
+        if signal.plan.root is not None and signal.plan.root.class_name in self.factory.settings.denied_nodes:
             return
         root = self._roots.get(signal.root)
         if root is not None:
@@ -146,7 +155,8 @@ class Application:
         """Process the start of a job: an RDD action, or a part of a SQL execution whose stages builders receive."""
         self.streams.job_started(signal)
         if signal.execution is None:
-            self.rdd_jobs.started(signal)
+            if self.factory.settings.emits_rdd_jobs:
+                self.rdd_jobs.started(signal)
             return
         run = self._runs.get(self._roots.get(signal.execution, -1))
         if run is not None and not self.readers.extensions.own_only:
@@ -202,7 +212,7 @@ class Application:
 
     def _job(self, command: str, lineage: PlanLineage) -> str:
         suffix = "" if command in _WITHOUT_SUFFIX else lineage.suffix
-        return ".".join(part for part in (self.factory.name, command, suffix) if part)
+        return self.factory.job_name(command, suffix)
 
 
 def _all(run: ExecutionRun) -> PlanLineage:

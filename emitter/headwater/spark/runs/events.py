@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -36,32 +37,60 @@ class EventFactory:
     settings: Settings
     run_id: str
     name: str
+    debug: Mapping[str, Any] | None = None
+
+    def job_name(self, command: str, dataset: str = "") -> str:
+        """Return the name of a job of this application: what its runs do, and the output's part."""
+        return self.settings.job_names.name(self.name, command, dataset)
 
     def application(self, kind: str, at: int, extra: dict[str, Facet]) -> Event:
         """Return an event of the application's own run."""
         run = {**self._common(), **self.settings.application_facets(), **self.settings.parent_facet(), **extra}
-        job = {"jobType": facets.job_type("NONE", "APPLICATION")}
-        return _event(kind, at, self.run_id, run, self.settings.namespace, self.name, job)
+        job = {"jobType": facets.job_type("NONE", "APPLICATION"), **self.settings.descriptions.job}
+        return self._event(kind, at, self.run_id, run, self.name, job)
 
     def run(self, subject: Subject, kind: str, at: int, parts: EventParts, extra: dict[str, Facet]) -> Event:
         """Return an event of a run inside the application."""
         application = (self.run_id, self.settings.namespace, self.name)
         parent = facets.parent(application, self.settings.root or application)
         job = {"jobType": facets.job_type(subject.processing, subject.kind), **self.settings.job_facets()}
+        job |= self.settings.descriptions.job
         if subject.sql is not None:
             job["sql"] = facets.sql(subject.sql)
         registered_run, registered_job = FacetRegistry.take()
         run = {**self._common(), **parent, **parts.run, **as_facets(registered_run), **extra}
         job |= {**parts.job, **as_facets(registered_job)}
-        event = _event(kind, at, subject.run, run, self.settings.namespace, subject.job, job)
-        event["inputs"] = [_entry(dataset, "input") for dataset in parts.inputs]
-        event["outputs"] = [_entry(dataset, "output") for dataset in parts.outputs]
+        event = self._event(kind, at, subject.run, run, subject.job, job)
+        event["inputs"] = self._entries(parts.inputs, "input")
+        event["outputs"] = self._entries(parts.outputs, "output")
         return event
 
     def _common(self) -> dict[str, Facet]:
         return {
             "processing_engine": facets.processing_engine(self.settings.spark_version),
             "spark_properties": facets.custom(properties=dict(self.settings.properties)),
+            **self.settings.descriptions.run,
+            **({} if self.debug is None else {"debug": facets.custom(**self.debug)}),
+        }
+
+    def _entries(self, datasets: tuple[Dataset, ...], side: Literal["input", "output"]) -> list[dict[str, Any]]:
+        rules = self.settings.facet_rules
+        return [_entry(rules.applied(dataset), side) for dataset in self.settings.dataset_names.applied(datasets)]
+
+    def _event(
+        self, kind: str, at: int, run: str, run_facets: dict[str, Facet], name: str, job: dict[str, Facet]
+    ) -> Event:
+        enabled = self.settings.facet_rules.enabled
+        time = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return {
+            "eventType": kind,
+            "eventTime": time,
+            "run": {"runId": run, "facets": enabled(run_facets)},
+            "job": {"namespace": self.settings.namespace, "name": name, "facets": enabled(job)},
+            "inputs": [],
+            "outputs": [],
+            "producer": facets.PRODUCER,
+            "schemaURL": base_schema("RunEvent"),
         }
 
 
@@ -71,18 +100,3 @@ def _entry(dataset: Dataset, side: Literal["input", "output"]) -> dict[str, Any]
         own = {"subset": facets.subset(side, dataset.partitions), **own}
     entry = {"namespace": dataset.namespace, "name": dataset.name, "facets": dict(dataset.facets)}
     return {**entry, f"{side}Facets": own} if own else entry
-
-
-def _event(
-    kind: str, at: int, run: str, run_facets: dict[str, Facet], namespace: str, name: str, job: dict[str, Facet]
-) -> Event:
-    return {
-        "eventType": kind,
-        "eventTime": datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "run": {"runId": run, "facets": run_facets},
-        "job": {"namespace": namespace, "name": name, "facets": job},
-        "inputs": [],
-        "outputs": [],
-        "producer": facets.PRODUCER,
-        "schemaURL": base_schema("RunEvent"),
-    }

@@ -48,7 +48,7 @@ class RddJobs:
         parts = self.extensions.parts(events)
         if _is_inference(job.call_site):
             return
-        subject = Subject(str(generate_new_uuid()), f"{self.factory.name}.{_name(job)}", kind="RDD_JOB")
+        subject = Subject(str(generate_new_uuid()), self.factory.job_name(_name(job)), kind="RDD_JOB")
         self._running[job.job_id] = RddRun(subject, events, signal.at)
         if parts.inputs or parts.outputs:
             self._start(self._running[job.job_id])

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..datasets import facets
+from ..official.configuration import OfficialConfiguration, items
+from ..official.dataset_names import DatasetNames
+from ..official.event_facets import Descriptions, FacetRules
+from ..official.job_names import JobNames
+from ..official.transport import transport_of
 
 Identity = tuple[str, str, str]
 """(run id, job namespace, job name)."""
 
-_PREFIX = "spark.openlineage."
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The names of the application's run, its parent and its root, and what its events contain."""
+    """The names of the application's run, its parent and its root, and what its events contain.
+
+    ``transport`` is the transport that the configuration names, in the form of openlineage-python; ``not_obeyed`` names
+    the entries that have no effect.
+    """
 
     namespace: str
     app_name: str
@@ -24,24 +34,46 @@ class Settings:
     root: Identity | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     application_id: str = ""
+    application_run: str | None = None
     source: Mapping[str, str] = field(default_factory=dict)
-    plans: bool = False
+    is_disabled: bool = False
+    emits_rdd_jobs: bool = True
+    denied_nodes: frozenset[str] = frozenset()
+    facet_rules: FacetRules = field(default_factory=FacetRules)
+    descriptions: Descriptions = field(default_factory=Descriptions)
+    dataset_names: DatasetNames = field(default_factory=DatasetNames)
+    job_names: JobNames = field(default_factory=JobNames)
+    transport: Mapping[str, Any] | None = None
+    not_obeyed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, conf: Mapping[str, str], environ: Mapping[str, str], app_name: str, spark_version: str) -> Settings:
         """Return the settings of ``spark.openlineage.*`` (the official keys) and ``OPENLINEAGE_*``; the configuration wins."""
-        parent = _configured(conf, "parent") or _encoded(environ.get("OPENLINEAGE_PARENT_ID"))
-        root = _configured(conf, "rootParent") or _encoded(environ.get("OPENLINEAGE_ROOT_PARENT_ID"))
+        official = OfficialConfiguration.of(conf)
+        none: tuple[Identity | None, Identity | None] = (None, None)
+        parent, root = official.parsed("context", _context, none)
+        parent = parent or _configured(official, "parent") or _encoded(environ.get("OPENLINEAGE_PARENT_ID"))
+        root = root or _configured(official, "rootParent") or _encoded(environ.get("OPENLINEAGE_ROOT_PARENT_ID"))
+        official.text("filter.allowedSparkNodes")  # no node is left out
         return cls(
-            namespace=conf.get(f"{_PREFIX}namespace") or environ.get("OPENLINEAGE_NAMESPACE") or "default",
-            app_name=conf.get(f"{_PREFIX}appName") or app_name,
+            namespace=official.text("namespace") or environ.get("OPENLINEAGE_NAMESPACE") or "default",
+            app_name=official.text("appName") or app_name,
             spark_version=spark_version,
             parent=parent,
             root=root or parent,
-            properties={key: conf[key] for key in _captured(conf) if key in conf},
+            properties={key: conf[key] for key in _captured(official) if key in conf},
             application_id=conf.get("spark.app.id", ""),
-            plans=conf.get(f"{_PREFIX}facets.spark.logicalPlan.disabled", "true").lower() == "false",
+            application_run=official.parsed("applicationRunId", _run_id, None),
             source={k: environ[v] for k, v in _SOURCE.items() if environ.get(v)},
+            is_disabled=official.flag("disabled", False),
+            emits_rdd_jobs=not official.flag("filter.rddEventsDisabled", False),
+            denied_nodes=frozenset(items(official.text("filter.deniedSparkNodes") or "")),
+            facet_rules=FacetRules.of(official),
+            descriptions=Descriptions.of(official, environ),
+            dataset_names=DatasetNames.of(official),
+            job_names=JobNames.of(official),
+            transport=transport_of(official),
+            not_obeyed=official.not_obeyed(),
         )
 
     def application_facets(self) -> dict[str, facets.Facet]:
@@ -67,18 +99,36 @@ _SOURCE = {
 }
 
 
-def _captured(conf: Mapping[str, str]) -> list[str]:
+def _captured(official: OfficialConfiguration) -> list[str]:
     """Return the allow-list of Spark properties; no other part of the configuration leaves the process."""
-    listed = conf.get(f"{_PREFIX}capturedProperties", "spark.master,spark.app.name")
+    listed = official.text("capturedProperties") or "spark.master,spark.app.name"
     return [key.strip() for key in listed.split(",") if key.strip()]
 
 
-def _configured(conf: Mapping[str, str], kind: str) -> Identity | None:
-    run = conf.get(f"{_PREFIX}{kind}RunId")
-    name = conf.get(f"{_PREFIX}{kind}JobName")
-    if not run or not name:
-        return None
-    return run, conf.get(f"{_PREFIX}{kind}JobNamespace") or "default", name
+def _configured(official: OfficialConfiguration, kind: str) -> Identity | None:
+    run, name = official.text(f"{kind}RunId"), official.text(f"{kind}JobName")
+    namespace = official.text(f"{kind}JobNamespace") or "default"
+    return None if not run or not name else (run, namespace, name)
+
+
+def _context(text: str) -> tuple[Identity | None, Identity | None]:
+    """Read ``{"parent": {"run": …, "job": …, "root": …}}``; raise ``ValueError`` for anything else."""
+    try:
+        parent = json.loads(text)["parent"]
+        return _identity(parent), _identity(parent["root"]) if "root" in parent else None
+    except (KeyError, TypeError, ValueError):
+        raise ValueError("must be JSON with parent.run.runId, parent.job.namespace and parent.job.name") from None
+
+
+def _identity(held: Mapping[str, Any]) -> Identity:
+    return str(held["run"]["runId"]), str(held["job"]["namespace"]), str(held["job"]["name"])
+
+
+def _run_id(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise ValueError("must be a UUID") from None
 
 
 def _encoded(text: str | None) -> Identity | None:

@@ -62,8 +62,8 @@ class Streams:
         if signal.plan is not None:
             extraction = Extraction(signal.plan, self.readers.of(signal.plan))
             lineage, frame = _lineage(extraction, signal), extraction.frame()
-        suffix = signal.name or f"streaming_query.{lineage.suffix}".rstrip(".")
-        subject = Subject(signal.run, f"{self.factory.name}.{suffix}", processing="STREAMING")
+        name = self.factory.job_name(signal.name or "streaming_query", "" if signal.name else lineage.suffix)
+        subject = Subject(signal.run, name, processing="STREAMING")
         self._running[signal.run] = Stream(subject, lineage, frame, signal.at)
         self._emit(self._running[signal.run], "START", signal.at, {})
 

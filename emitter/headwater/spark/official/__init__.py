@@ -1,0 +1,1 @@
+"""The configuration of the official Spark integration, ``spark.openlineage.*``, as headwater obeys it.  Pure."""
