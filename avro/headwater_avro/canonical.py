@@ -43,14 +43,10 @@ def text_of(message: bytes) -> str:
         text = message.decode("utf-8")
     except UnicodeDecodeError as fault:
         raise EventRejected("not_decodable", f"invalid UTF-8 at byte {fault.start}") from None
-    if _too_deep(message):
+    # Counting all brackets, two scans in C, is enough for all but the widest events.
+    if message.count(b"[") + message.count(b"{") > MAX_DEPTH and nesting(message) > MAX_DEPTH:
         raise EventRejected("not_decodable", f"nested deeper than {MAX_DEPTH} levels")
     return text
-
-
-def _too_deep(message: bytes) -> bool:
-    # Counting all brackets, two scans in C, is enough for all but the widest events.
-    return message.count(b"[") + message.count(b"{") > MAX_DEPTH and nesting(message) > MAX_DEPTH
 
 
 def nesting(message: bytes, chunk: int = _CHUNK) -> int:

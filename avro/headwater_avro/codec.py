@@ -26,7 +26,6 @@ __all__ = [
     "DEFAULT_DECOMPRESSION",
     "MAX_EVENT_BYTES",
     "Decompression",
-    "decompressed",
     "encode_avro",
     "event_json",
     "read_message",
@@ -84,20 +83,12 @@ def event_json(
         raise EventRejected("not_decodable", "the message has no value")
     if value[0] == 0x7B and not headers:
         return value
-    value = decompressed(value, decompression)
+    value = Decompressor(value, decompression).decompress(value)
     if value.startswith(MAGIC):
         return to_json(value)
     if value.startswith(_CONFLUENT):
         raise EventRejected("unknown_schema", f"no schema registry is set to resolve the schema id {value[1:5].hex()}")
     return _data(value) if _is_cloud_event(headers) else value
-
-
-def decompressed(value: bytes, decompression: Decompression = DEFAULT_DECOMPRESSION) -> bytes:
-    """Return the decompressed message, however many times it was compressed.
-
-    Raises EventRejected: ``too_large`` beyond the limits, ``not_decodable`` for more than 8 layers and for broken ones.
-    """
-    return Decompressor(value, decompression).decompress(value) if value.startswith((_ZSTD, _GZIP)) else value
 
 
 class Decompressor:
@@ -111,7 +102,10 @@ class Decompressor:
         self._layers = 0
 
     def decompress(self, value: bytes) -> bytes:
-        """Return a part of the message without its layers, as ``decompressed`` does."""
+        """Return a part of the message decompressed, however many times it was compressed.
+
+        Raises EventRejected: ``too_large`` beyond the limits, ``not_decodable`` for more than 8 layers and for broken ones.
+        """
         while value.startswith((_ZSTD, _GZIP)):
             self._layers += 1
             if self._layers > MAX_LAYERS:

@@ -29,6 +29,10 @@ class ListedDataset(Struct, frozen=True):
     own: FacetTexts
 
 
+Side: TypeAlias = tuple[ListedDataset, ...]
+"""The inputs or the outputs of an event, each dataset once."""
+
+
 class RunEvent(Struct, frozen=True):
     """A run event; ``time`` is in microseconds since 1970-01-01 UTC, ``rank`` the type rank of specification 2.1."""
 
@@ -38,8 +42,8 @@ class RunEvent(Struct, frozen=True):
     job: Key
     run_facets: FacetTexts
     job_facets: FacetTexts
-    inputs: tuple[ListedDataset, ...]
-    outputs: tuple[ListedDataset, ...]
+    inputs: Side
+    outputs: Side
 
 
 class JobEvent(Struct, frozen=True):
@@ -48,8 +52,8 @@ class JobEvent(Struct, frozen=True):
     time: int
     job: Key
     job_facets: FacetTexts
-    inputs: tuple[ListedDataset, ...]
-    outputs: tuple[ListedDataset, ...]
+    inputs: Side
+    outputs: Side
     text: str
 
 

@@ -14,7 +14,7 @@ from msgspec import Raw, Struct, field
 
 from .canonical import Json, canonical, parse, text_of
 from .errors import EventRejected
-from .events import OTHER, RANK, DatasetEvent, Event, FacetTexts, JobEvent, ListedDataset, RunEvent
+from .events import OTHER, RANK, DatasetEvent, Event, FacetTexts, JobEvent, ListedDataset, RunEvent, Side
 from .names import Key, is_name
 from .times import parse_time
 
@@ -46,6 +46,8 @@ class _Wire(Struct):
     inputs: list[_Input] = field(default_factory=list)
     outputs: list[_Output] = field(default_factory=list)
 
+
+JsonObject: TypeAlias = dict[str, Json]
 
 _decode = msgspec.json.Decoder(_Wire).decode
 
@@ -85,7 +87,7 @@ def _texts(facets: dict[str, Raw]) -> FacetTexts:
     return {name: text for name, raw in facets.items() if (text := bytes(raw)) != b"null"}
 
 
-def _listed(named: list[Any], own: str) -> tuple[ListedDataset, ...] | None:
+def _listed(named: list[Any], own: str) -> Side | None:
     side: dict[Key, ListedDataset] = {}
     for dataset in named:
         if not (is_name(dataset.namespace) and is_name(dataset.name)):
@@ -127,14 +129,14 @@ _MAX_FAULTS = 5
 """The number of faults of an event's identity that an error names."""
 
 
-_JobParts: TypeAlias = tuple[Key, FacetTexts, tuple[ListedDataset, ...], tuple[ListedDataset, ...]]
+_JobParts: TypeAlias = tuple[Key, FacetTexts, Side, Side]
 """The key and facets of an event's job, its inputs and its outputs."""
 
 
 class _Identity:
     """Collects the faults of an event's identity and reports the worst: missing before bad, identity before time."""
 
-    def __init__(self, event: dict[str, Json]) -> None:
+    def __init__(self, event: JsonObject) -> None:
         self.missing: list[str] = []
         self.bad: list[str] = []
         self.time = self.read(event, "eventTime", "", lambda _: True)
@@ -150,7 +152,7 @@ class _Identity:
     def key(self, of: Mapping[str, Json], path: str) -> Key:
         return (self.read(of, "namespace", path, is_name), self.read(of, "name", path, is_name))
 
-    def side(self, event: dict[str, Json], member: str, own: str) -> tuple[ListedDataset, ...]:
+    def side(self, event: JsonObject, member: str, own: str) -> Side:
         datasets = event.get(member, [])
         if not isinstance(datasets, list):
             _note(self.missing, member)
@@ -163,7 +165,7 @@ class _Identity:
                 _list(side, ListedDataset(key, _facet_texts(dataset.get("facets")), _facet_texts(dataset.get(own))))
         return tuple(side.values())
 
-    def job(self, event: dict[str, Json]) -> _JobParts:
+    def job(self, event: JsonObject) -> _JobParts:
         job = _object(event.get("job"))
         key = self.key(job, "job.")
         inputs = self.side(event, "inputs", "inputFacets")
@@ -190,7 +192,7 @@ def _note(faults: list[str], member: str) -> None:
         faults.append(member)
 
 
-def _object(value: Json | None) -> dict[str, Json]:
+def _object(value: Json | None) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
@@ -198,7 +200,7 @@ def _facet_texts(facets: Json | None) -> FacetTexts:
     return {name: canonical(facet).encode() for name, facet in _object(facets).items()}
 
 
-def _read_run_event(event: dict[str, Json]) -> RunEvent:
+def _read_run_event(event: JsonObject) -> RunEvent:
     identity = _Identity(event)
     run = _object(event["run"])
     run_id = identity.read(run, "runId", "run.", is_name)
@@ -209,13 +211,13 @@ def _read_run_event(event: dict[str, Json]) -> RunEvent:
     return RunEvent(identity.event_time(), rank, run_id, key, run_facets, job_facets, inputs, outputs)
 
 
-def _read_job_event(event: dict[str, Json]) -> JobEvent:
+def _read_job_event(event: JsonObject) -> JobEvent:
     identity = _Identity(event)
     parts = identity.job(event)
     return JobEvent(identity.event_time(), *parts, canonical(event))
 
 
-def _read_dataset_event(event: dict[str, Json]) -> DatasetEvent:
+def _read_dataset_event(event: JsonObject) -> DatasetEvent:
     identity = _Identity(event)
     dataset = _object(event["dataset"])
     key = identity.key(dataset, "dataset.")

@@ -46,6 +46,9 @@ Key: TypeAlias = tuple[str, str]
 Period: TypeAlias = tuple[dt.datetime, dt.datetime | None]
 """The start of a period, and its end or None."""
 
+Datasets: TypeAlias = dict[Key, dict[str, dict[str, Facet]]]
+"""The containers of facets of each dataset, by the names that they have in events."""
+
 _shared_job: dict[str, Key] = {}
 
 
@@ -84,8 +87,8 @@ class Run:
         self._member = False
         self._run_facets: dict[str, Facet] = {}
         self._job_facets: dict[str, Facet] = {}
-        self._inputs: dict[Key, dict[str, dict[str, Facet]]] = {}
-        self._outputs: dict[Key, dict[str, dict[str, Facet]]] = {}
+        self._inputs: Datasets = {}
+        self._outputs: Datasets = {}
         self._attached: dict[Key, tuple[Key, dict[str, Facet]]] = {}
         self._attached_sent: dict[Key, dict[str, Facet]] = {}
         self._lock = threading.RLock()
@@ -134,7 +137,7 @@ class Run:
 
     def _add_dataset(
         self,
-        side: dict[Key, dict[str, dict[str, Facet]]],
+        side: Datasets,
         key: Key,
         dataset_facets: Mapping[str, Facet] | None,
         own_facets: Mapping[str, Facet] | None,
@@ -331,7 +334,7 @@ def _head(kind: str, at: dt.datetime) -> dict[str, str]:
     }
 
 
-def _listed(side: dict[Key, dict[str, dict[str, Facet]]]) -> list[dict[str, Any]]:
+def _listed(side: Datasets) -> list[dict[str, Any]]:
     return [
         {"namespace": namespace, "name": name} | {member: dict(given) for member, given in dataset.items() if given}
         for (namespace, name), dataset in side.items()

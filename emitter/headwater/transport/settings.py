@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from openlineage.client.transport.transport import Config
 
@@ -230,7 +230,8 @@ def _patterns(value: Any) -> tuple[str, ...]:
     return patterns
 
 
-_BY_TYPE: dict[str, Callable[[Any], Any]] = {
+_Readers: TypeAlias = dict[str, Callable[[Any], Any]]
+_BY_TYPE: _Readers = {
     "str": _text,
     "int": _count,
     "float": _seconds,
@@ -238,7 +239,5 @@ _BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "Mapping[str, Any]": _mapping,
     "tuple[str, ...]": _patterns,
 }
-_BY_NAME: dict[str, Callable[[Any], Any]] = {"format": _format, "schema_id": _schema_id}
-_READERS: dict[str, Callable[[Any], Any]] = {
-    f.name: _BY_NAME.get(f.name) or _BY_TYPE[str(f.type)] for f in fields(HeadwaterConfig)
-}
+_BY_NAME: _Readers = {"format": _format, "schema_id": _schema_id}
+_READERS: _Readers = {f.name: _BY_NAME.get(f.name) or _BY_TYPE[str(f.type)] for f in fields(HeadwaterConfig)}

@@ -218,17 +218,20 @@ class FieldOperation:
         value_from: str | None = None,
         guess: bool = False,
     ) -> None:
-        set_field = object.__setattr__  # the dataclass is frozen
-        set_field(self, "name", name)
-        set_field(self, "inputs", distinct(i if isinstance(i, Input) else Input.of(i) for i in inputs))
-        set_field(self, "outputs", distinct(o if isinstance(o, Output) else Output.of(o) for o in outputs))
-        set_field(self, "description", description)
-        set_field(self, "kind", None if kind is None else OpKind(kind))
-        set_field(self, "masking", masking or kind == OpKind.MASK)
-        set_field(self, "propagate_metadata", propagate_metadata)
-        set_field(self, "removes_tags", tuple(removes_tags))
-        set_field(self, "value_from", value_from)
-        set_field(self, "guess", guess)
+        members = {
+            "name": name,
+            "inputs": distinct(i if isinstance(i, Input) else Input.of(i) for i in inputs),
+            "outputs": distinct(o if isinstance(o, Output) else Output.of(o) for o in outputs),
+            "description": description,
+            "kind": None if kind is None else OpKind(kind),
+            "masking": masking or kind == OpKind.MASK,
+            "propagate_metadata": propagate_metadata,
+            "removes_tags": tuple(removes_tags),
+            "value_from": value_from,
+            "guess": guess,
+        }
+        for member, value in members.items():
+            object.__setattr__(self, member, value)  # the dataclass is frozen
 
     @property
     def influences(self) -> bool:

@@ -5,11 +5,13 @@ A facet that cannot be masked is left out.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import logging
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from ...transport.wire import facets_of
 from ..sink import EventSink
 
 logger = logging.getLogger(__name__)
@@ -26,11 +28,11 @@ class MaskingSink:
         self._mask = mask
 
     def emit(self, event: dict[str, Any]) -> None:
-        masked = {**event}
-        for member in ("run", "job"):
-            masked[member] = self._without_secrets(event[member], "facets")
-        masked["inputs"] = [self._without_secrets(dataset, "facets", "inputFacets") for dataset in event["inputs"]]
-        masked["outputs"] = [self._without_secrets(dataset, "facets", "outputFacets") for dataset in event["outputs"]]
+        masked = copy.deepcopy(event)
+        for _, _, facets in facets_of(masked):
+            pairs = [(name, self._masked(name, facet)) for name, facet in facets.items()]
+            facets.clear()
+            facets.update((name, facet) for name, facet in pairs if facet is not None)
         self._sink().emit(masked)
 
     def flush(self, timeout: float) -> bool:
@@ -38,14 +40,6 @@ class MaskingSink:
 
     def close(self, timeout: float) -> bool:
         return self._sink().close(timeout)
-
-    def _without_secrets(self, entity: dict[str, Any], *containers: str) -> dict[str, Any]:
-        masked = {**entity}
-        for container in containers:
-            if container in entity:
-                facets = ((name, self._masked(name, facet)) for name, facet in entity[container].items())
-                masked[container] = {name: facet for name, facet in facets if facet is not None}
-        return masked
 
     def _masked(self, name: str, facet: dict[str, Any]) -> dict[str, Any] | None:
         # References to other runs and the facet's own address are keys, too.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -25,7 +25,7 @@ def plain(value: object, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         return _plain_mapping(value, depth)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return _plain_items(value, depth)
+        return [item for given in value if (item := plain(given, depth + 1)) is not None]
     names = _field_names(value)
     if names is not None:
         return _plain_mapping({name: getattr(value, name) for name in names}, depth)
@@ -43,10 +43,6 @@ def _field_names(value: object) -> list[str] | None:
 def _plain_mapping(members: Mapping[Any, object], depth: int) -> dict[str, Any]:
     converted = ((str(key), plain(value, depth + 1)) for key, value in members.items())
     return {key: value for key, value in converted if value is not None}
-
-
-def _plain_items(items: Iterable[object], depth: int) -> list[Any]:
-    return [value for item in items if (value := plain(item, depth + 1)) is not None]
 
 
 def _plain_scalar(value: object, depth: int) -> Any:

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..plan.model import struct_fields
+from ..plan.model import Fields, struct_fields
 from . import facets
 from .jdbc_names import from_jdbc
 from .names import DatasetName, from_kafka
 from .tables import Address, Catalog, Dataset, PlanScope, at_location, symlink
-
-Fields = list[dict[str, Any]]
 
 
 def of_relation(at: PlanScope, held: Mapping[str, Any], fields: Fields) -> list[Dataset]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from .catalog_tables import of_identifier, options_of
 from .reads import reads
 from .subsets import overwritten, replaced_part
 from .tables import Dataset, PlanScope
-from .written import Written, changed, into
+from .written import WriteRule, Written, changed, into
 
 
 def _v2_target(at: PlanScope, node: PlanNode) -> Dataset | None:
@@ -98,7 +97,7 @@ def _qualified(identifier: dict[str, Any]) -> str:
     return ".".join([*identifier.get("namespace", ()), str(identifier.get("name"))])
 
 
-def v2_change(change: str) -> Callable[[PlanScope, PlanNode], Written | None]:
+def v2_change(change: str) -> WriteRule:
     """Return the rule for a command that changes a V2 table as a whole."""
 
     def rule(at: PlanScope, node: PlanNode) -> Written | None:
@@ -158,7 +157,7 @@ def _delta_target(at: PlanScope, node: PlanNode) -> tuple[Dataset | None, int | 
     return (found[0] if found else None), index
 
 
-def delta_change(flow: Rule) -> Callable[[PlanScope, PlanNode], Written | None]:
+def delta_change(flow: Rule) -> WriteRule:
     """Return the rule for a command of Delta, whose column lineage is ``flow``."""
 
     def rule(at: PlanScope, node: PlanNode) -> Written | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...transport.redaction import Redaction
-from ..plan.model import PlanNode, schema_fields
+from ..plan.model import Fields, PlanNode, schema_fields
 from . import facets
 from .catalog_tables import jdbc, kafka
 from .tables import Dataset, PlanScope, at_location
@@ -69,7 +69,7 @@ def source_of(at: PlanScope, node: PlanNode) -> Connector | None:
     return None if node.class_name.startswith("org.apache.spark.") else Connector(node.class_name)
 
 
-def _v2_table(at: PlanScope, node: PlanNode, fields: list[dict[str, Any]]) -> Connector | None:
+def _v2_table(at: PlanScope, node: PlanNode, fields: Fields) -> Connector | None:
     held = node.fields
     table, identifier = held.get("table") or {}, held.get("identifier")
     kind = str(table.get("class", ""))
@@ -81,7 +81,7 @@ def _v2_table(at: PlanScope, node: PlanNode, fields: list[dict[str, Any]]) -> Co
     return connector(kind, _texts(table.get("properties")) | options, fields)
 
 
-def _in_catalog(at: PlanScope, held: Mapping[str, Any], kind: str, fields: list[dict[str, Any]]) -> Connector:
+def _in_catalog(at: PlanScope, held: Mapping[str, Any], kind: str, fields: Fields) -> Connector:
     identifier, catalog = held["identifier"], str((held.get("catalog") or {}).get("name", ""))
     name = ".".join([*map(str, identifier.get("namespace") or ()), str(identifier.get("name"))])
     conf = {key.lower(): value for key, value in at.catalog.catalog_conf(catalog).items()}
@@ -108,7 +108,7 @@ def sink_of(at: PlanScope, command: PlanNode) -> Connector | None:
     return None if changes_a_table or command.class_name.startswith(_KNOWN) else Connector(command.class_name)
 
 
-def unknown_sink(sink: Mapping[str, Any], options: Mapping[str, Any], fields: list[dict[str, Any]]) -> Connector | None:
+def unknown_sink(sink: Mapping[str, Any], options: Mapping[str, Any], fields: Fields) -> Connector | None:
     """Return the connector of a streaming query's sink that no rule names; None for Spark's own."""
     kind = str(sink.get("class", ""))
     if kind.rpartition(".")[2].startswith("ForeachWriter"):
@@ -117,14 +117,14 @@ def unknown_sink(sink: Mapping[str, Any], options: Mapping[str, Any], fields: li
     return connector(str(sink.get("name")) if kind.startswith(_PYTHON) else kind, _texts(held), fields)
 
 
-def connector(name: str, options: Mapping[str, str], fields: list[dict[str, Any]]) -> Connector | None:
+def connector(name: str, options: Mapping[str, str], fields: Fields) -> Connector | None:
     """Return the connector of a class or short name with the datasets that its options name; None for Spark's own."""
     if not name or name in _INTERNAL_NAMES or (name.startswith(_INTERNAL) and not name.startswith(_PYTHON)):
         return None
     return Connector(name, tuple(_guessed(name, options, fields)))
 
 
-def _guessed(kind: str, options: Mapping[str, str], fields: list[dict[str, Any]]) -> list[Dataset]:
+def _guessed(kind: str, options: Mapping[str, str], fields: Fields) -> list[Dataset]:
     url, named = options.get("url", ""), next((options[key] for key in _NAMES if options.get(key)), None)
     if "kafka.bootstrap.servers" in options:
         return kafka(dict(options), fields)
@@ -136,7 +136,7 @@ def _guessed(kind: str, options: Mapping[str, str], fields: list[dict[str, Any]]
     return [] if named is None else [_dataset(_server(options) or _package(kind), _safe(named), fields)]
 
 
-def _dataset(namespace: str, name: str, fields: list[dict[str, Any]]) -> Dataset:
+def _dataset(namespace: str, name: str, fields: Fields) -> Dataset:
     return Dataset(namespace, name, facets.data_source(namespace)).having(schema=facets.schema(fields))
 
 

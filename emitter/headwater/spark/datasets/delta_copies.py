@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from ..plan.lineage import Source
-from ..plan.model import PlanNode, struct_fields
+from ..plan.model import Fields, PlanNode, struct_fields
 from . import facets
 from .tables import Dataset, PlanScope, at_location, of_table
 from .written import Written
@@ -69,7 +68,7 @@ def _cloned_from(clone: PlanNode) -> Dataset | None:
     return at_location(path, fields, str(source.get("format") or "delta").lower()) if isinstance(path, str) else None
 
 
-def _fields(dataset: Dataset) -> list[dict[str, Any]]:
+def _fields(dataset: Dataset) -> Fields:
     return list(dataset.facets.get("schema", {}).get("fields", ()))
 
 

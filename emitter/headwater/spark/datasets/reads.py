@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import takewhile
 from typing import Any
 
-from ..plan.model import PlanNode, schema_fields, struct_fields
+from ..plan.model import Fields, PlanNode, schema_fields, struct_fields
 from .catalog_tables import jdbc, kafka, of_relation, options_of, reported_key
 from .facets import dataset_version
 from .jdbc_query import tables_of
@@ -37,13 +37,13 @@ def _logical_relation(at: PlanScope, node: PlanNode) -> list[Dataset]:
     return found if version is None else [dataset.having(version=dataset_version(str(version))) for dataset in found]
 
 
-def _of_catalog(at: PlanScope, table: Any, fields: list[dict[str, Any]]) -> list[Dataset]:
+def _of_catalog(at: PlanScope, table: Any, fields: Fields) -> list[Dataset]:
     known = struct_fields(table["schema"])
     found = of_table({**table, "schema": {}} if not known else table, at.catalog, fields)
     return [] if found is None else [found]
 
 
-def _relation(at: PlanScope, relation: Mapping[str, Any], fields: list[dict[str, Any]]) -> list[Dataset]:
+def _relation(at: PlanScope, relation: Mapping[str, Any], fields: Fields) -> list[Dataset]:
     reported = reported_key(relation, fields)
     if reported is not None:
         return [reported]
@@ -57,7 +57,7 @@ def _relation(at: PlanScope, relation: Mapping[str, Any], fields: list[dict[str,
     return []
 
 
-def _jdbc(at: PlanScope, url: str, table: str, fields: list[dict[str, Any]]) -> list[Dataset]:
+def _jdbc(at: PlanScope, url: str, table: str, fields: Fields) -> list[Dataset]:
     named = tables_of(at.catalog, table)
     if named is None:
         return [jdbc(url, table, fields)]

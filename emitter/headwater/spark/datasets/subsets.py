@@ -51,11 +51,6 @@ def static_partition(raw: object) -> Condition | None:
     return partitions([{str(key): str(value) for key, value in held.items() if value is not None}])
 
 
-def in_text(catalog: Catalog, text: str) -> Condition | None:
-    """Return the condition that a text such as Delta's ``replaceWhere`` means, or None."""
-    return _condition(parsed_condition(catalog, text))
-
-
 def parsed_condition(catalog: Catalog, text: str) -> Expression | None:
     """Return the condition in a text, with unresolved names; None where Spark cannot parse it."""
     plan = catalog.parse(f"SELECT 1 FROM t WHERE {text}")  # noqa: S608 - it is parsed, and never run
@@ -63,12 +58,8 @@ def parsed_condition(catalog: Catalog, text: str) -> Expression | None:
     return next((expression(node.fields.get("condition")) for node in filters), None)
 
 
-def of_expression(raw: object) -> Condition | None:
-    """Return the condition of a field's value; None where it is not a comparison (``true`` means the whole dataset)."""
-    return _condition(expression(raw))
-
-
 def _condition(held: Expression | None) -> Condition | None:
+    """Return an expression as a condition; None where it is not a comparison (``true`` means the whole dataset)."""
     if held is None:
         return None
     if held.kind in _OPERATORS:
@@ -109,6 +100,6 @@ def _operand(held: Expression | None) -> Condition | None:
 
 def overwritten(catalog: Catalog, node: PlanNode, options: Mapping[str, str]) -> Condition | None:
     """Return the part that a command with a condition or the option ``replaceWhere`` replaces, or None."""
-    found = of_expression(node.fields.get("deleteExpr"))
+    found = _condition(expression(node.fields.get("deleteExpr")))
     text = options.get("replacewhere")
-    return found if found is not None or text is None else in_text(catalog, text)
+    return found if found is not None or text is None else _condition(parsed_condition(catalog, text))

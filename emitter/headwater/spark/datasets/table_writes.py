@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..plan.model import PlanNode, expressions
+from ..plan.model import Fields, PlanNode, expressions
 from . import facets
 from .catalog_tables import jdbc, kafka, options_of
 from .names import DatasetName
 from .reads import reads
 from .subsets import overwritten, replaced_part, static_partition
 from .tables import Dataset, PlanScope, at_location, of_table
-from .written import Written, changed, into, overwriting, query_into
+from .written import Written, changed, into, overwriting, written_fields
 
 
-def _table(at: PlanScope, raw: object, fields: list[dict[str, Any]]) -> Dataset | None:
+def _table(at: PlanScope, raw: object, fields: Fields) -> Dataset | None:
     return of_table(raw, at.catalog, fields) if isinstance(raw, dict) and "identifier" in raw else None
 
 
@@ -29,7 +29,7 @@ def _full_name(at: PlanScope, raw: object) -> str | None:
 
 def insert_files(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the files, or the table of files, that a query is written into."""
-    _, _, fields = query_into(at, node)
+    fields = written_fields(at, node)
     file_format = (node.fields.get("fileFormat") or {}).get("name")
     found = _table(at, node.fields.get("catalogTable"), fields)
     if found is None:
@@ -50,7 +50,7 @@ def _bucket(raw: object) -> list[str]:
 
 def create_as_select(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the table that CTAS or ``saveAsTable`` creates."""
-    _, _, fields = query_into(at, node)
+    fields = written_fields(at, node)
     table = node.fields.get("tableDesc") or node.fields.get("table") or {}
     change = None if node.fields.get("mode") == "Append" else "CREATE"
     order = [*table.get("partitions", ()), *_bucket(table.get("bucket"))]
@@ -59,7 +59,7 @@ def create_as_select(at: PlanScope, node: PlanNode) -> Written | None:
 
 def insert_hive(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the Hive table of an INSERT."""
-    _, _, fields = query_into(at, node)
+    fields = written_fields(at, node)
     table = _table(at, node.fields.get("table"), fields)
     dynamic = [name for name, value in (node.fields.get("partition") or {}).items() if value is None]
     table = None if table is None else replaced_part(table, static_partition(node.fields.get("partition")))
@@ -72,7 +72,7 @@ def insert_folder(at: PlanScope, node: PlanNode) -> Written | None:
     location = storage.get("locationUri")
     if location is None:
         return None
-    _, _, fields = query_into(at, node)
+    fields = written_fields(at, node)
     file_format = node.fields.get("provider")
     found = at_location(str(location), fields, file_format if isinstance(file_format, str) else None)
     return into(at, node, found, overwriting(node.fields.get("overwrite")), None)
@@ -88,7 +88,7 @@ def insert_relation(at: PlanScope, node: PlanNode) -> Written | None:
 
 def save_into_source(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the dataset that ``df.write.format(...).save()`` writes through a source of the first API."""
-    _, _, fields = query_into(at, node)
+    fields = written_fields(at, node)
     options = options_of(node.fields.get("options"))
     source = node.fields.get("dataSource") or {}
     named = str(source.get("name") or source.get("class", "")).lower()
@@ -116,7 +116,7 @@ def create_view(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the dataset of a persistent view; a temporary one is only a name for a query."""
     if "PersistedView" not in str(node.fields.get("viewType")):
         return None
-    _, _, fields = query_into(at, node)
+    fields = written_fields(at, node)
     given = node.fields.get("userSpecifiedColumns") or []
     pairs = [column.get("of", {}) for column in given if isinstance(column, dict)]
     names = [pair.get("_1") or pair.get("_1$mcI$sp") for pair in pairs]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ..plan.model import Plan, PlanNode, plan_index, struct_fields
+from ..plan.model import Fields, Plan, PlanNode, plan_index, struct_fields
 from . import facets
 from .commits import Commit
 from .facets import Facet
@@ -117,7 +117,7 @@ class PlanScope:
         return None if index is None else self.plan[index]
 
 
-def at_location(location: str, fields: list[dict[str, Any]] | None, file_format: str | None = None) -> Dataset:
+def at_location(location: str, fields: Fields | None, file_format: str | None = None) -> Dataset:
     """Return the dataset of a file or folder."""
     name = from_location(location)
     partition = partition_of(location)
@@ -132,7 +132,7 @@ def at_location(location: str, fields: list[dict[str, Any]] | None, file_format:
     )
 
 
-def of_table(table: Mapping[str, Any], catalog: Catalog, fields: list[dict[str, Any]] | None = None) -> Dataset | None:
+def of_table(table: Mapping[str, Any], catalog: Catalog, fields: Fields | None = None) -> Dataset | None:
     """Return the dataset of a session catalog's table; ``fields`` is the schema where the catalog does not have it yet."""
     identifier = table["identifier"]
     database = identifier["database"] or catalog.current_database()

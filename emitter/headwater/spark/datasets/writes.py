@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from ..plan import row_changes
@@ -11,7 +10,7 @@ from . import catalog_writes, delta_copies, table_writes
 from .delta_copies import copied_from
 from .table_writes import loaded_from
 from .tables import PlanScope
-from .written import Written
+from .written import WriteRule, Written
 
 
 def writes(at: PlanScope, node: PlanNode) -> list[Written]:
@@ -24,9 +23,7 @@ def writes(at: PlanScope, node: PlanNode) -> list[Written]:
     return [replace(found, dataset=found.dataset.without("version"))]
 
 
-_Rule = Callable[[PlanScope, PlanNode], Written | None]
-
-_RULES: dict[str, _Rule] = {
+_RULES: dict[str, WriteRule] = {
     "InsertIntoHadoopFsRelationCommand": table_writes.insert_files,
     "InsertIntoHiveTable": table_writes.insert_hive,
     "InsertIntoHiveDirCommand": table_writes.insert_folder,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from ..plan.columns import Columns, Flow
-from ..plan.model import PlanNode, schema_fields
+from ..plan.model import Fields, PlanNode, schema_fields
 from . import facets
 from .names import job_suffix
 from .tables import Dataset, PlanScope
@@ -37,6 +36,10 @@ class Written:
         return job_suffix(self.dataset.key, self.suffix)
 
 
+WriteRule = Callable[[PlanScope, PlanNode], Written | None]
+"""A function that returns what a command writes; None where it writes nothing that is known."""
+
+
 def changed(dataset: Dataset | None, change: str | None, suffix: str | None = "") -> Written | None:
     """Return a dataset that a command changes as a whole; None without a dataset."""
     if dataset is None:
@@ -49,13 +52,16 @@ def overwriting(mode: object) -> str | None:
     return "OVERWRITE" if mode == "Overwrite" or mode is True else None
 
 
-def query_into(at: PlanScope, node: PlanNode) -> tuple[int | None, tuple[str, ...] | None, list[dict[str, Any]]]:
-    """Return a command's query, the new names of its columns, and the resulting schema."""
+def written_fields(at: PlanScope, node: PlanNode) -> Fields:
+    """Return the schema that a command's query results in, under the new names of its columns."""
     query = at.plan.query_of(node)
     below = None if query is None else at.plan[query]
+    return [] if below is None else schema_fields(below.output, _new_names(node))
+
+
+def _new_names(node: PlanNode) -> tuple[str, ...] | None:
     names = node.fields.get("outputColumnNames")
-    columns = tuple(names) if isinstance(names, list) else None
-    return query, columns, [] if below is None else schema_fields(below.output, columns)
+    return tuple(names) if isinstance(names, list) else None
 
 
 def into(
@@ -69,7 +75,7 @@ def into(
     """Return ``dataset`` as written by the command's query; None without a dataset."""
     if dataset is None:
         return None
-    query, columns, _ = query_into(at, node)
+    query = at.plan.query_of(node)
     sources = () if query is None else (query,)
     dataset = dataset.having(lifecycleStateChange=facets.lifecycle(change))
-    return Written(dataset, query, columns, sources, tuple(order), suffix)
+    return Written(dataset, query, _new_names(node), sources, tuple(order), suffix)

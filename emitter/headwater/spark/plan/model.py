@@ -15,6 +15,10 @@ JsonType = str | dict[str, Any] | None
 """A Spark data type as ``DataType.json`` writes it."""
 
 
+Fields = list[dict[str, Any]]
+"""The ``fields`` of a schema facet."""
+
+
 class Expression(msgspec.Struct, frozen=True, rename={"kind": "e", "children": "of"}):
     """One expression: ``kind`` is its class without package, ``id`` its ExprId where it has one."""
 
@@ -132,13 +136,13 @@ def expressions(raw: object) -> list[Expression]:
     return [] if found is None else [found]
 
 
-def schema_fields(attributes: tuple[Attribute, ...], names: tuple[str, ...] | None = None) -> list[dict[str, Any]]:
+def schema_fields(attributes: tuple[Attribute, ...], names: tuple[str, ...] | None = None) -> Fields:
     """Return the ``fields`` of a schema facet for columns, under ``names`` where given."""
     labels = names if names is not None and len(names) == len(attributes) else tuple(a.name for a in attributes)
     return [_field(label, a.type) for label, a in zip(labels, attributes, strict=True) if not a.hidden]
 
 
-def struct_fields(schema: object) -> list[dict[str, Any]]:
+def struct_fields(schema: object) -> Fields:
     """Return the ``fields`` of a schema facet for a Spark ``StructType`` as JSON."""
     if not isinstance(schema, dict):
         return []

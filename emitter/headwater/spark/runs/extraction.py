@@ -210,7 +210,7 @@ class Extraction:
         attributes = self._fields(query, written)
         ordered = {name.lower() for name in written.sorted_by}
         sorts = (flow.columns.get(attribute.id, NOTHING) for name, attribute in attributes if name.lower() in ordered)
-        order = frozenset(source for value in sorts for source in _sorting(value))
+        order = frozenset(source for value in sorts for source in value.through(indirect("SORT")).sources)
         made = column_facet(flow, attributes, order, self.plan.limit is None)
         self._unread += made.unread
         self._above_limits += made.above_limits
@@ -271,10 +271,6 @@ def _column(found: list[Dataset], attribute: Attribute) -> Lineage:
     if attribute.hidden:
         return Lineage()  # a metadata column is the location of a row, not a source of it
     return Lineage(frozenset(Source(*dataset.key, attribute.name) for dataset in found))
-
-
-def _sorting(value: Lineage) -> frozenset[Source]:
-    return value.through(indirect("SORT")).sources
 
 
 def _plans_in(held: object) -> Iterator[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ..datasets import facets
 from ..datasets.catalog_tables import kafka, options_of
@@ -12,7 +11,7 @@ from ..datasets.connectors import unknown_sink
 from ..datasets.names import DatasetName, job_suffix
 from ..datasets.tables import Dataset, at_location, merged
 from ..extension.views import StageInfo
-from ..plan.model import schema_fields
+from ..plan.model import Fields, schema_fields
 from .events import Event, EventFactory, Subject
 from .extraction import Extraction, Frame, PlanLineage
 from .listener_events import (
@@ -151,7 +150,7 @@ def _lineage(extraction: Extraction, signal: StreamStarted) -> PlanLineage:
     return replace(read, outputs=tuple(outputs), suffix=suffix, missing=missing)
 
 
-def _sink(signal: StreamStarted, fields: list[dict[str, Any]]) -> list[Dataset]:
+def _sink(signal: StreamStarted, fields: Fields) -> list[Dataset]:
     """Return the datasets of a query's sink; those of foreach and foreachBatch follow from their own executions."""
     kind = str(signal.sink.get("class", "")).rpartition(".")[2]
     options = options_of(signal.options)
