@@ -22,6 +22,7 @@ from headwater_consumer.config import ConsumerSettings
 from headwater_consumer.kafka.brokers import Client, kafka_client, partitions_of, prepare_topics
 from headwater_consumer.monitoring import log
 
+from ..options import json_option
 from ..querying import Time, milliseconds
 from .consume import settings_of
 
@@ -48,7 +49,7 @@ _KAFKA = frozenset(("kafka",))
     help="Close a file at this size.",
 )
 @click.option("--group", default=GROUP, show_default=True, help="The consumer group, whose lag shows the progress.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def archive(
     place: str,
     available_now: bool,
@@ -127,7 +128,7 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 @click.option(
     "--keep-times", is_flag=True, help="Send messages with their own times; Kafka may delete old ones at once."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def replay(
     place: str | None,
     topic: str | None,

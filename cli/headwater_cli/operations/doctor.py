@@ -20,6 +20,7 @@ from headwater_avro.registry import HttpSchemas
 from headwater_consumer.config import NOT_SET, ConsumerSettings
 from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, partitions_of
 
+from ..options import json_option
 from .consume import settings_of
 from .doctor_settings import Part, emitter_part, redacted, web_part
 
@@ -40,7 +41,7 @@ class Check:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def doctor(as_json: bool) -> int:
     """Show every setting of consumer, emitter and HTTP server with its source, and check Kafka, Neo4j and Spark.
 
