@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from headwater_avro.errors import REJECTION_CODES, ConfigError
-from headwater_consumer.kafka.brokers import Client, kafka_client
+from headwater_consumer.kafka.brokers import Client, client_of
 from headwater_consumer.kafka.dead_letter_report import distinct_letters
 from headwater_consumer.kafka.dead_letters import DeadLetter, Identity, identity_in
 from headwater_consumer.kafka.redrive import redrive as send_back
@@ -131,7 +131,7 @@ def letter_value(letter: DeadLetter) -> dict[str, Any]:
 def where() -> tuple[Client, str]:
     """Return how Kafka is reached, and the topic of dead letters; raises ConfigError where no Kafka is named."""
     settings = settings_of({}, needs=frozenset({"kafka"})).settings
-    return kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka()), settings.dead_letter_topic
+    return client_of(settings), settings.dead_letter_topic
 
 
 def _line(letter: DeadLetter) -> str:
