@@ -19,7 +19,7 @@ import headwater_stack
 from headwater_avro.errors import HeadwaterError
 
 from .demo_page import show_page
-from .stack import make_schema
+from .stack import home_option, make_schema
 
 _JOBS = Path(__file__).parent / "demo_jobs"
 _STEPS = ("clean_orders", "enrich_orders", "revenue_by_country")
@@ -28,12 +28,7 @@ _COUNTRIES = ("de", "fr", "pl", "pt", "se")
 
 
 @click.command()
-@click.option(
-    "--home",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=headwater_stack.default_home,
-    help="The folder of the servers and the demo's files [default: HEADWATER_HOME or ~/.local/share/headwater].",
-)
+@home_option
 @click.option("--serve/--no-serve", default=True, show_default=True, help="End with a page that shows the lineage.")
 def demo(home: Path, serve: bool) -> None:
     """Run example jobs on local Kafka, Spark and Neo4j servers, and show their lineage.

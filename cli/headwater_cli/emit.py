@@ -38,11 +38,7 @@ from headwater_avro.errors import ConfigError, EventRejected, ServerUnavailable
 from headwater_avro.json_codec import read_event
 
 from .json_documents import Document, Place, documents
-
-bootstrap_option = click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
-topic_option = click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-
+from .options import bootstrap_option, json_option, topic_option
 
 MAX_FAULTS = 100
 """The number of faults after which a file is not checked any further."""

@@ -10,45 +10,33 @@ import click
 
 from headwater_avro.errors import ConfigError, HeadwaterError
 
-# command -> (module and attribute, the extra with its dependencies, one line for --help).
+# command -> (the module, which has it under its name, the extra with its dependencies, one line for --help).
 # The line is here so that --help imports nothing.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": ("headwater_cli.demo:demo", "local", "Run example jobs on local servers and show their lineage."),
-    "up": ("headwater_cli.stack:up", "local", "Start the local Kafka and Neo4j."),
-    "down": ("headwater_cli.stack:down", "local", "Stop the local Kafka and Neo4j."),
-    "status": ("headwater_cli.stack:status", "local", "Show whether the local servers run, and their addresses."),
-    "doctor": (
-        "headwater_cli.operations.doctor:doctor",
-        "graph",
-        "Show every setting with its source, and check the servers.",
-    ),
-    "consume": ("headwater_cli.operations.consume:consume", "consumer", "Read events from Kafka and write the graph."),
-    "emit": ("headwater_cli.emit:emit", "", "Send the events in a file to Kafka."),
-    "spool": ("headwater_cli.emit:spool", "", "List or send the events that emitters have spooled to disk."),
-    "instrument": ("headwater_cli.instrument:instrument", "", "Run a PySpark job and emit its lineage."),
-    "lineage": (
-        "headwater_cli.queries.lineage:lineage",
-        "graph",
-        "Show what feeds a dataset, job or column, and what it feeds.",
-    ),
-    "run": ("headwater_cli.queries.run:run", "graph", "List, show and compare runs."),
-    "job": ("headwater_cli.queries.job:job", "graph", "Show jobs and their versions; retire one."),
-    "dataset": ("headwater_cli.queries.dataset:dataset", "graph", "Show datasets and their versions."),
-    "search": ("headwater_cli.queries.search:search", "graph", "Find datasets, jobs, columns and runs by name."),
-    "report": ("headwater_cli.queries.report:report", "graph", "Report what is missing, silent, stale or in conflict."),
-    "cypher": ("headwater_cli.queries.cypher:cypher", "graph", "Query the graph in Cypher, read-only."),
-    "graph": ("headwater_cli.operations.graph:graph", "graph", "Create, migrate, dump, check and rebuild the graph."),
-    "dlq": ("headwater_cli.operations.dlq:dlq", "consumer", "List, show and send back dead letters."),
-    "archive": ("headwater_cli.operations.archive:archive", "consumer", "Store every message of the topic in files."),
-    "replay": (
-        "headwater_cli.operations.archive:replay",
-        "consumer",
-        "Send the messages of an archive or topic again.",
-    ),
-    "export": ("headwater_cli.queries.export:export", "graph", "Write the graph as OpenLineage events."),
-    "serve": ("headwater_cli.operations.serve:serve", "web", "Serve the graph, and accept events, over HTTP."),
-    "completion": ("headwater_cli.completion:completion", "", "Print the script for completion in the shell."),
-    "fields": ("headwater_cli.fields:fields", "", "Resolve recorded field operations."),
+    "demo": ("demo", "local", "Run example jobs on local servers and show their lineage."),
+    "up": ("stack", "local", "Start the local Kafka and Neo4j."),
+    "down": ("stack", "local", "Stop the local Kafka and Neo4j."),
+    "status": ("stack", "local", "Show whether the local servers run, and their addresses."),
+    "doctor": ("operations.doctor", "graph", "Show every setting with its source, and check the servers."),
+    "consume": ("operations.consume", "consumer", "Read events from Kafka and write the graph."),
+    "emit": ("emit", "", "Send the events in a file to Kafka."),
+    "spool": ("emit", "", "List or send the events that emitters have spooled to disk."),
+    "instrument": ("instrument", "", "Run a PySpark job and emit its lineage."),
+    "lineage": ("queries.lineage", "graph", "Show what feeds a dataset, job or column, and what it feeds."),
+    "run": ("queries.run", "graph", "List, show and compare runs."),
+    "job": ("queries.job", "graph", "Show jobs and their versions; retire one."),
+    "dataset": ("queries.dataset", "graph", "Show datasets and their versions."),
+    "search": ("queries.search", "graph", "Find datasets, jobs, columns and runs by name."),
+    "report": ("queries.report", "graph", "Report what is missing, silent, stale or in conflict."),
+    "cypher": ("queries.cypher", "graph", "Query the graph in Cypher, read-only."),
+    "graph": ("operations.graph", "graph", "Create, migrate, dump, check and rebuild the graph."),
+    "dlq": ("operations.dlq", "consumer", "List, show and send back dead letters."),
+    "archive": ("operations.archive", "consumer", "Store every message of the topic in files."),
+    "replay": ("operations.archive", "consumer", "Send the messages of an archive or topic again."),
+    "export": ("queries.export", "graph", "Write the graph as OpenLineage events."),
+    "serve": ("operations.serve", "web", "Serve the graph, and accept events, over HTTP."),
+    "completion": ("completion", "", "Print the script for completion in the shell."),
+    "fields": ("fields", "", "Resolve recorded field operations."),
 }
 
 
@@ -67,10 +55,9 @@ class Commands(click.Group):
             formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
 
 
-def _load(name: str, target: str, extra: str) -> click.Command:
-    module, attribute = target.split(":")
+def _load(name: str, module: str, extra: str) -> click.Command:
     try:
-        command = getattr(importlib.import_module(module), attribute)
+        command = getattr(importlib.import_module(f"headwater_cli.{module}"), name)
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0].startswith("headwater"):
             raise

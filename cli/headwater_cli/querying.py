@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -20,8 +19,7 @@ from headwater_graph.settings import GraphSettings, graph_settings
 
 from .formats import FORMATS, Paint, plain
 from .operations.consume import settings_of
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from .options import Command
 
 _AGO = re.compile(r"([0-9]{1,6})(s|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -36,21 +34,12 @@ def graph_location() -> GraphSettings:
     if found.neo4j_uri == NOT_SET:
         hint = "HEADWATER_NEO4J_URI is not set and no local stack runs: `headwater up` starts one"
         raise ServerUnavailable("Neo4j", "any known address", hint)
-    return graph_settings(
-        uri=found.neo4j_uri,
-        user=found.neo4j_user,
-        password=found.neo4j_password,
-        database=found.neo4j_database,
-        connect_timeout=found.neo4j_connect_timeout,
-        read_timeout=found.neo4j_read_timeout,
-    )
+    return graph_settings(**found.neo4j())
 
 
-@contextmanager
-def the_graph() -> Iterator[Neo4jReader]:
-    """Open the graph while a command runs."""
-    with Neo4jReader(graph_location()) as reader:
-        yield reader
+def the_graph() -> Neo4jReader:
+    """Open the graph; the context manager closes it."""
+    return Neo4jReader(graph_location())
 
 
 def now() -> datetime:

@@ -5,29 +5,24 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 import headwater_stack
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from .options import Command, json_option
 
 _PORT = click.IntRange(1, 65535)
 # Secrets stay in their file: what a command prints may end up in logs.
 _HIDDEN = ("neo4j_password",)
 
 
-def _home_option(command: Command) -> Command:
+def home_option(command: Command) -> Command:
+    """Add ``--home``."""
     where = "The folder of the servers and their data [default: HEADWATER_HOME or ~/.local/share/headwater]."
     kind = click.Path(path_type=Path, file_okay=False)
     return click.option("--home", type=kind, default=headwater_stack.default_home, help=where)(command)
-
-
-def _json_option(command: Command) -> Command:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
 def make_schema(addresses: headwater_stack.Addresses) -> None:
@@ -43,11 +38,11 @@ def make_schema(addresses: headwater_stack.Addresses) -> None:
 
 
 @click.command()
-@_home_option
+@home_option
 @click.option("--kafka-port", type=_PORT, help="Kafka's port [default: a free one].")
 @click.option("--neo4j-port", type=_PORT, help="Neo4j's port [default: a free one].")
 @click.option("--reset", is_flag=True, help="Delete the stack's data first.")
-@_json_option
+@json_option
 def up(home: Path, kafka_port: int | None, neo4j_port: int | None, reset: bool, as_json: bool) -> None:
     """Start the local Kafka and Neo4j, unless they run already."""
     addresses = headwater_stack.up(
@@ -69,8 +64,8 @@ def up(home: Path, kafka_port: int | None, neo4j_port: int | None, reset: bool, 
 
 
 @click.command()
-@_home_option
-@_json_option
+@home_option
+@json_option
 def down(home: Path, as_json: bool) -> None:
     """Stop the local Kafka and Neo4j; their data stays."""
     stopped = headwater_stack.down(home, progress=headwater_stack.progress_on(sys.stderr))
@@ -78,8 +73,8 @@ def down(home: Path, as_json: bool) -> None:
 
 
 @click.command()
-@_home_option
-@_json_option
+@home_option
+@json_option
 def status(home: Path, as_json: bool) -> int:
     """Show whether the local servers run, and their addresses; exit code 1 unless all answer."""
     known = headwater_stack.status(home)

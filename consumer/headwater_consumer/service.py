@@ -17,7 +17,7 @@ from headwater_avro.errors import ConfigError, HeadwaterError
 from headwater_avro.registry import NO_REGISTRY, Schemas, schemas_of
 from headwater_consumer.batch_processor import BatchProcessor, Writer
 from headwater_consumer.faults import spark_faults_in_one_line
-from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, prepare_topics
+from headwater_consumer.kafka.brokers import Client, client_of, cluster_of, prepare_topics
 from headwater_consumer.kafka.dead_letters import KafkaDeadLetters
 from headwater_consumer.kafka.messages import KafkaMessages
 from headwater_consumer.monitoring.health import HealthServer, Status
@@ -63,7 +63,7 @@ def consume(
     schemas = schemas_for(settings)
     stop, metrics = threading.Event(), Metrics()
     status = Status(metrics, patience=settings.progress_timeout)
-    kafka = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
+    kafka = client_of(settings)
     with ExitStack() as exits:
         exits.enter_context(_stopped_by_signals(stop))
         exits.enter_context(Watchdog(status, stop, settings.drain_timeout))

@@ -98,8 +98,8 @@ def test_the_graph_records_losses_and_deletes_the_oldest_of_too_many() -> None:
     assert first == (Loss(TOPIC, 0, 5, 8, WHEN.isoformat()),)
     many = recorded(TOPIC, dict.fromkeys(range(RECORDED), (0, 1)), first, WHEN)
     assert (len(many), many[0].partition, many[0].begin) == (RECORDED, 0, 0)
-    (_, statement) = BatchPosition("q", 1, {TOPIC: {0: 8}}, losses=first).commit
-    assert losses_in(statement.rows[0]["losses"]) == first
+    (row,) = BatchPosition("q", 1, {TOPIC: {0: 8}}, losses=first).commit["set_losses"]
+    assert losses_in(row["losses"]) == first
 
 
 def task(partition: int, first: int, end: int, *gaps: tuple[int, int]) -> PartitionStatistics:

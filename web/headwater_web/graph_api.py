@@ -68,18 +68,23 @@ routes = APIRouter(prefix="/api/v1/graph", tags=["graph"], dependencies=[Depends
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The dependencies of every query: the graph, the server's settings, the time of the request, and dead letters."""
+    """The dependencies of every query: its request, the graph, the server's settings, the time, and dead letters."""
 
+    request: Request
     reader: GraphReader
     settings: WebSettings
     now: datetime
     letters: Letters
 
+    def answer(self, value: Any) -> Response:
+        """Return the response with a JSON value."""
+        return answered(self.request, value)
+
 
 def request_context(request: Request) -> RequestContext:
     """Return the context of a request, from the state of its application."""
     state = request.app.state
-    return RequestContext(state.reader, state.settings, state.clock(), state.letters)
+    return RequestContext(request, state.reader, state.settings, state.clock(), state.letters)
 
 
 Context: TypeAlias = Annotated[RequestContext, Depends(request_context)]
@@ -144,22 +149,21 @@ def read_time(text: str | None) -> datetime | None:
 
 
 @routes.get("/lineage/component")
-def get_component(request: Request, context: Context, subject: Subject, scope: Scoped) -> Response:
+def get_component(context: Context, subject: Subject, scope: Scoped) -> Response:
     """Return everything that is connected with a dataset or job."""
-    return answered(request, answer_value(component(context.reader, subject.node(context), context.now, scope)))
+    return context.answer(answer_value(component(context.reader, subject.node(context), context.now, scope)))
 
 
 @routes.get("/lineage/impact")
-def get_impact(request: Request, context: Context, subject: Subject, scope: Scoped, column: Columns) -> Response:
+def get_impact(context: Context, subject: Subject, scope: Scoped, column: Columns) -> Response:
     """Return what a change of a dataset, job or column affects, nearest first."""
-    return answered(
-        request, impact_value(impact(context.reader, subject.node(context), context.now, columns=column, scope=scope))
+    return context.answer(
+        impact_value(impact(context.reader, subject.node(context), context.now, columns=column, scope=scope))
     )
 
 
 @routes.get("/lineage/path")
 def get_path(
-    request: Request,
     context: Context,
     scope: Scoped,
     source: Annotated[str, Query(alias="from", min_length=1)],
@@ -167,20 +171,17 @@ def get_path(
 ) -> Response:
     """Return a shortest path between two datasets or jobs (``namespace#name`` or the end of a name); no nodes without a path."""
     ends = find(context.reader, (source,)), find(context.reader, (target,))
-    return answered(request, answer_value(path(context.reader, *ends, context.now, scope)))
+    return context.answer(answer_value(path(context.reader, *ends, context.now, scope)))
 
 
 @routes.get("/lineage/{direction}")
-def get_lineage(request: Request, context: Context, direction: Direction, subject: Subject, scope: Scoped) -> Response:
+def get_lineage(context: Context, direction: Direction, subject: Subject, scope: Scoped) -> Response:
     """Return the upstream or downstream lineage of a dataset or job."""
-    return answered(
-        request, answer_value(lineage(context.reader, subject.node(context), direction, context.now, scope))
-    )
+    return context.answer(answer_value(lineage(context.reader, subject.node(context), direction, context.now, scope)))
 
 
 @routes.get("/columns/{direction}")
 def get_columns(
-    request: Request,
     context: Context,
     direction: Direction,
     subject: Subject,
@@ -191,21 +192,20 @@ def get_columns(
     """Return the columns that the columns of a dataset are derived from, or those derived from them."""
     since = read_time(active_since)
     answer = column_lineage(context.reader, subject.node(context), direction, column, limits, since)
-    return answered(request, answer_value(answer))
+    return context.answer(answer_value(answer))
 
 
 @routes.get("/operations")
 def get_operations(
-    request: Request, context: Context, name: Name, limits: Bounds, column: Columns, namespace: Name | None = None
+    context: Context, name: Name, limits: Bounds, column: Columns, namespace: Name | None = None
 ) -> Response:
     """Return the operations that produced columns of a dataset, as reported by the last runs, and those of their sources."""
     dataset, columns = find_field(context.reader, entity_query(name, namespace).names, column)
-    return answered(request, field_operations(context.reader, dataset, columns, limits).value())
+    return context.answer(field_operations(context.reader, dataset, columns, limits).value())
 
 
 @routes.get("/search")
 def get_search(
-    request: Request,
     context: Context,
     text: Name,
     kind: Annotated[list[Literal["dataset", "job", "column", "run"]], Query(default_factory=list)],
@@ -223,12 +223,11 @@ def get_search(
         found = search_similar(context.reader, text, kinds, skip + limit + 1)
     page: dict[str, Any] = {"nodes": [reference(node) for node in found[skip : skip + limit]]}
     similar = {"similar": True} if is_similar and found else {}
-    return answered(request, page | similar | _next_if(len(found) > skip + limit, skip + limit))
+    return context.answer(page | similar | _next_if(len(found) > skip + limit, skip + limit))
 
 
 @routes.get("/runs")
 def get_runs(
-    request: Request,
     context: Context,
     job: Name | None = None,
     dataset: Name | None = None,
@@ -254,7 +253,7 @@ def get_runs(
     found = list_runs(context.reader, wanted, context.now, limit + 1)
     page = {"runs": [line.value() for line in found[:limit]]}
     last = found[limit - 1] if len(found) > limit else None
-    return answered(request, page | _next_if(last is not None, *((last.last_event or "", last.id) if last else ())))
+    return context.answer(page | _next_if(last is not None, *((last.last_event or "", last.id) if last else ())))
 
 
 def _next_if(more: bool, *position: str | int) -> dict[str, str]:
@@ -270,42 +269,40 @@ def _run_position(cursor: str) -> tuple[datetime, str]:
 
 
 @routes.get("/runs/{run_id:path}/lineage/{direction}")
-def get_run_graph(request: Request, context: Context, run_id: RunId, direction: Direction, limits: Bounds) -> Response:
+def get_run_graph(context: Context, run_id: RunId, direction: Direction, limits: Bounds) -> Response:
     """Return what a run actually read and the runs that wrote it, or the runs that read its outputs."""
-    return answered(
-        request,
+    return context.answer(
         answer_value(run_graph(context.reader, find_run(context.reader, run_id), direction, context.now, limits)),
     )
 
 
 @routes.get("/runs/{run_id:path}/diff")
-def get_run_diff(request: Request, context: Context, run_id: RunId, before: Name | None = None) -> Response:
+def get_run_diff(context: Context, run_id: RunId, before: Name | None = None) -> Response:
     """Return the differences between the run ``before``, by default the last successful run, and this run."""
     after = find_run(context.reader, run_id)
     first = last_complete_run(context.reader, after) if before is None else find_run(context.reader, before)
-    return answered(request, run_diff(context.reader, first, after, context.now).value())
+    return context.answer(run_diff(context.reader, first, after, context.now).value())
 
 
 @routes.get("/runs/{run_id:path}")
-def get_run(request: Request, context: Context, run_id: RunId) -> Response:
+def get_run(context: Context, run_id: RunId) -> Response:
     """Return a run: reads, writes, children, facets."""
-    return answered(request, show_run(context.reader, find_run(context.reader, run_id), context.now).value())
+    return context.answer(show_run(context.reader, find_run(context.reader, run_id), context.now).value())
 
 
 @routes.get("/{kind}s/show")
 def get_entity(
-    request: Request, context: Context, kind: Kind, name: Name, namespace: Name | None = None, active_since: Time = None
+    context: Context, kind: Kind, name: Name, namespace: Name | None = None, active_since: Time = None
 ) -> Response:
     """Return a dataset or job: facets, status, neighbours."""
     since = read_time(active_since)
-    return answered(
-        request, entity(context.reader, entity_query(name, namespace, kind).node(context), context.now, since).value()
+    return context.answer(
+        entity(context.reader, entity_query(name, namespace, kind).node(context), context.now, since).value()
     )
 
 
 @routes.get("/{kind}s/versions")
 def get_versions(
-    request: Request,
     context: Context,
     kind: Kind,
     name: Name,
@@ -316,12 +313,11 @@ def get_versions(
     """Return versions of a dataset, or of a job with the reason for each; the newest first, in pages as runs are."""
     subject = entity_query(name, namespace, kind).node(context)
     page = _job_versions if kind == "job" else _dataset_versions
-    return answered(request, page(context.reader, subject, limit, cursor))
+    return context.answer(page(context.reader, subject, limit, cursor))
 
 
 @routes.get("/jobs/diff")
 def get_version_diff(
-    request: Request,
     context: Context,
     name: Name,
     namespace: Name | None = None,
@@ -332,7 +328,7 @@ def get_version_diff(
 ) -> Response:
     """Return the differences between two versions of a job, by default the current and the previous version."""
     versions = job_versions(context.reader, entity_query(name, namespace, "job").node(context), MOST_VERSIONS)
-    return answered(request, version_diff(*two_versions(versions, first, last)))
+    return context.answer(version_diff(*two_versions(versions, first, last)))
 
 
 def _job_versions(reader: GraphReader, job: Node, limit: int, cursor: str | None) -> dict[str, Any]:
@@ -357,7 +353,7 @@ def get_reports(request: Request) -> Response:
 
 @routes.get("/reports/{name}")
 def get_report(
-    request: Request, context: Context, name: str, limit: Rows = 100, cursor: Cursor = None, active_since: Time = None
+    context: Context, name: str, limit: Rows = 100, cursor: Cursor = None, active_since: Time = None
 ) -> Response:
     """Return a report on missing or suspicious metadata."""
     if name not in ALL_REPORTS:
@@ -370,7 +366,7 @@ def get_report(
             found = _page_of(context.letters(), skip, limit)
         case _:
             found = report(context.reader, name, context.now, limit, skip, since)
-    return answered(request, found.value() | _next_if(found.truncated, skip + limit))
+    return context.answer(found.value() | _next_if(found.truncated, skip + limit))
 
 
 def _page_of(whole: Report, skip: int, limit: int) -> Report:

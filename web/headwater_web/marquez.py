@@ -47,10 +47,10 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
 
 @routes.get("/namespaces")
-def get_namespaces(request: Request, context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
+def get_namespaces(context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
     """Return a page of the namespaces of all jobs and datasets."""
     page_of_names = namespaces(context.reader)[offset : offset + limit]
-    return answered(request, {"namespaces": [namespace_value(name) for name in page_of_names]})
+    return context.answer({"namespaces": [namespace_value(name) for name in page_of_names]})
 
 
 def namespace_value(name: str) -> Value:
@@ -66,17 +66,15 @@ def get_tags(request: Request) -> Response:
 
 
 @routes.get("/jobs")
-def get_all_jobs(request: Request, context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
+def get_all_jobs(context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
     """Return a page of all jobs."""
-    return answered(request, _jobs(context.reader, None, limit, offset))
+    return context.answer(_jobs(context.reader, None, limit, offset))
 
 
 @routes.get("/namespaces/{namespace:path}/jobs")
-def get_jobs(
-    request: Request, context: Context, namespace: PathName, limit: Limit = 100, offset: Offset = 0
-) -> Response:
+def get_jobs(context: Context, namespace: PathName, limit: Limit = 100, offset: Offset = 0) -> Response:
     """Return a page of the jobs of a namespace."""
-    return answered(request, _jobs(context.reader, namespace, limit, offset))
+    return context.answer(_jobs(context.reader, namespace, limit, offset))
 
 
 def _jobs(reader: GraphReader, namespace: str | None, limit: int, offset: int) -> Value:
@@ -86,50 +84,51 @@ def _jobs(reader: GraphReader, namespace: str | None, limit: int, offset: int) -
 
 
 @routes.get("/namespaces/{namespace:path}/datasets")
-def get_datasets(
-    request: Request, context: Context, namespace: PathName, limit: Limit = 100, offset: Offset = 0
-) -> Response:
+def get_datasets(context: Context, namespace: PathName, limit: Limit = 100, offset: Offset = 0) -> Response:
     """Return a page of the datasets of a namespace."""
     rows, total = page(context.reader, "dataset", namespace, limit, offset)
-    return answered(request, {"datasets": [dataset_value(row) for row in rows], "totalCount": total})
+    return context.answer({"datasets": [dataset_value(row) for row in rows], "totalCount": total})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/runs")
-def get_runs(request: Request, context: Context, namespace: PathName, name: PathName, limit: Limit = 100) -> Response:
+def get_runs(context: Context, namespace: PathName, name: PathName, limit: Limit = 100) -> Response:
     """Return the latest runs of a job."""
     runs = list_runs(context.reader, RunFilter(job=job_node_key(namespace, name)), context.now, limit)
-    return answered(request, {"runs": [listed_run_value(run) for run in runs], "totalCount": len(runs)})
+    return context.answer({"runs": [listed_run_value(run) for run in runs], "totalCount": len(runs)})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}")
-def get_job(request: Request, context: Context, namespace: PathName, name: PathName) -> Response:
+def get_job(context: Context, namespace: PathName, name: PathName) -> Response:
     """Return a job."""
-    rows = list(details(context.reader, "job", [job_node_key(namespace, name)]).values())
-    if not rows:
-        raise NotFound(f"no job {name!r} in {namespace!r}")
-    return answered(request, job_value(rows[0], last_runs(context.reader, rows)))
+    row = named_row(context.reader, "job", namespace, name)
+    return context.answer(job_value(row, last_runs(context.reader, [row])))
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}")
-def get_dataset(request: Request, context: Context, namespace: PathName, name: PathName) -> Response:
+def get_dataset(context: Context, namespace: PathName, name: PathName) -> Response:
     """Return a dataset."""
-    rows = list(details(context.reader, "dataset", [dataset_node_key(namespace, name)]).values())
-    if not rows:
-        raise NotFound(f"no dataset {name!r} in {namespace!r}")
-    return answered(request, dataset_value(rows[0]))
+    return context.answer(dataset_value(named_row(context.reader, "dataset", namespace, name)))
+
+
+def named_row(reader: GraphReader, kind: Listed, namespace: str, name: str) -> Row:
+    """Return the details of a job or dataset; raises NotFound if the graph does not have it."""
+    key_of = job_node_key if kind == "job" else dataset_node_key
+    found = details(reader, kind, [key_of(namespace, name)])
+    if not found:
+        raise NotFound(f"no {kind} {name!r} in {namespace!r}")
+    return next(iter(found.values()))
 
 
 @routes.get("/namespaces/{namespace:path}")
-def get_namespace(request: Request, context: Context, namespace: PathName) -> Response:
+def get_namespace(context: Context, namespace: PathName) -> Response:
     """Return a namespace."""
     if namespace not in namespaces(context.reader):
         raise NotFound(f"no namespace {namespace!r}")
-    return answered(request, namespace_value(namespace))
+    return context.answer(namespace_value(namespace))
 
 
 @routes.get("/lineage")
 def get_lineage(
-    request: Request,
     context: Context,
     node_id: Annotated[str, Query(alias="nodeId", min_length=1, max_length=4_100)],
     depth: Annotated[int, Query(ge=0)] = 20,
@@ -141,7 +140,7 @@ def get_lineage(
     edges: set[tuple[str, str]] = set()
     for direction in DIRECTIONS:
         _gather(context.reader, start, direction, scope, nodes, edges)
-    return answered(request, {"graph": _graph(context.reader, nodes, edges)})
+    return context.answer({"graph": _graph(context.reader, nodes, edges)})
 
 
 def _gather(
@@ -211,12 +210,12 @@ def node_id_of(node: Node) -> str:
 
 @routes.get("/search")
 def get_search(
-    request: Request, context: Context, q: Annotated[str, Query(min_length=1, max_length=4_001)], limit: Limit = 10
+    context: Context, q: Annotated[str, Query(min_length=1, max_length=4_001)], limit: Limit = 10
 ) -> Response:
     """Return datasets and jobs whose name contains a text."""
     found = search(context.reader, q, ("dataset", "job"), limit)[:limit]
     results = [_result(node) for node in found]
-    return answered(request, {"totalCount": len(results), "results": results})
+    return context.answer({"totalCount": len(results), "results": results})
 
 
 def _result(node: Node) -> Value:

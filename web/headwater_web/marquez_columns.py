@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.queries.answers import Answer, Direction, Edge, Node
@@ -18,7 +18,6 @@ from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 
-from .etags import answered
 from .graph_api import Context
 from .marquez import Value, node_named, node_names
 from .problems import Problem
@@ -44,7 +43,6 @@ class _Graph:
 
 @routes.get("/column-lineage")
 def get_column_lineage(
-    request: Request,
     context: Context,
     node_id: Annotated[str, Query(alias="nodeId", min_length=1, max_length=6_200)],
     depth: Annotated[int, Query(ge=0)] = 20,
@@ -60,7 +58,7 @@ def get_column_lineage(
     for dataset, columns in _starts(context.reader, node_id):
         for direction in directions:
             graph.add(column_lineage(context.reader, dataset, direction, columns, limits))
-    return answered(request, {"graph": _values(context.reader, graph)})
+    return context.answer({"graph": _values(context.reader, graph)})
 
 
 def _starts(reader: GraphReader, node_id: str) -> list[tuple[Node, list[str]]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from headwater_graph.audit.export.reconstruct import events_of
 from headwater_graph.model.records import RunRecord, unpack
@@ -20,7 +20,6 @@ from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.runs.run_view import RunView
 from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
 
-from .etags import answered
 from .graph_api import Context, Time, read_time
 from .marquez import Limit, PathName, Value, listed_run_value
 
@@ -35,7 +34,6 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
 @routes.get("/jobs/runs/{run_id:path}/facets")
 def get_facets(
-    request: Request,
     context: Context,
     run_id: PathName,
     type: Annotated[Literal["run", "job"], Query()] = "run",  # noqa: A002 - Marquez's name
@@ -43,14 +41,14 @@ def get_facets(
     """Return the facets of a run, or those of its job in this run."""
     details = show_run(context.reader, find_run(context.reader, run_id), context.now)
     facets = details.view.run if type == "run" else details.view.job
-    return answered(request, {"runId": details.run.id, "facets": dict(facets)})
+    return context.answer({"runId": details.run.id, "facets": dict(facets)})
 
 
 @routes.get("/jobs/runs/{run_id:path}")
-def get_run(request: Request, context: Context, run_id: PathName) -> Response:
+def get_run(context: Context, run_id: PathName) -> Response:
     """Return a run."""
     details = show_run(context.reader, find_run(context.reader, run_id), context.now)
-    return answered(request, run_details_value(details))
+    return context.answer(run_details_value(details))
 
 
 def run_details_value(details: RunDetails) -> Value:
@@ -83,7 +81,6 @@ def _facet(view: RunView, facet: str) -> dict[str, Any]:
 @routes.get("/events", include_in_schema=False)
 @routes.get("/events/lineage")
 def get_events(
-    request: Request,
     context: Context,
     before: Time = None,
     after: Time = None,
@@ -98,7 +95,7 @@ def get_events(
     events_found = _events(context.reader, read_time(after), read_time(before), newest_first=sort == "desc")
     found = list(itertools.islice(events_found, offset + limit + 1))
     events = [json.loads(event) for event in found[offset : offset + limit]]
-    return answered(request, {"events": events, "totalCount": len(found)})
+    return context.answer({"events": events, "totalCount": len(found)})
 
 
 def _events(

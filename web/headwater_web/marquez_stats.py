@@ -6,12 +6,11 @@ from datetime import UTC
 from typing import Annotated, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from headwater_avro.times import format_time, micros_of
 from headwater_graph.queries.catalog.stats import Asset, Interval, asset_stats, last_days, last_hours, run_stats
 
-from .etags import answered
 from .graph_api import Context, RequestContext
 from .marquez import Value
 from .problems import Problem
@@ -25,19 +24,18 @@ routes = APIRouter(prefix="/api/v1/stats", tags=["marquez"])
 
 
 @routes.get("/lineage-events")
-def get_event_stats(request: Request, context: Context, period: Period = "DAY", timezone: Zone = "UTC") -> Response:
+def get_event_stats(context: Context, period: Period = "DAY", timezone: Zone = "UTC") -> Response:
     """Return the numbers of runs that started, completed, failed and were aborted in each interval."""
     intervals = _intervals(context, period, timezone)
     run_counts = zip(intervals, run_stats(context.reader, intervals), strict=True)
     names = ("fail", "start", "complete", "abort")
-    return answered(
-        request, [_value(interval) | {name: counts[name.upper()] for name in names} for interval, counts in run_counts]
+    return context.answer(
+        [_value(interval) | {name: counts[name.upper()] for name in names} for interval, counts in run_counts]
     )
 
 
 @routes.get("/{asset}")
 def get_asset_stats(
-    request: Request,
     context: Context,
     asset: Literal["jobs", "datasets", "sources"],
     period: Period = "DAY",
@@ -46,8 +44,8 @@ def get_asset_stats(
     """Return the number of jobs, datasets or sources (namespaces of datasets) at the end of each interval."""
     intervals = _intervals(context, period, timezone)
     counts = asset_stats(context.reader, ASSETS[asset], intervals)
-    return answered(
-        request, [_value(interval) | {"count": count} for interval, count in zip(intervals, counts, strict=True)]
+    return context.answer(
+        [_value(interval) | {"count": count} for interval, count in zip(intervals, counts, strict=True)]
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from headwater_graph.model.facet_properties import facets_of
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound, find_run
-from headwater_graph.queries.catalog.pages import Listed, dataset_namespaces, details, last_runs
-from headwater_graph.queries.keys import dataset_node_key, job_node_key
+from headwater_graph.queries.catalog.pages import Listed, dataset_namespaces, last_runs
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.runs.history import (
     DatasetVersionLine,
@@ -23,9 +22,8 @@ from headwater_graph.queries.runs.history import (
 )
 from headwater_graph.queries.runs.runs import show_run
 
-from .etags import answered
 from .graph_api import MOST_VERSIONS, Context
-from .marquez import Limit, Offset, PathName, Value, facet_member, field_values, run_value
+from .marquez import Limit, Offset, PathName, Value, facet_member, field_values, named_row, run_value
 
 VersionOffset: TypeAlias = Annotated[int, Query(ge=0, le=MOST_VERSIONS)]
 
@@ -33,19 +31,16 @@ routes = APIRouter(prefix="/api/v1", tags=["marquez"])
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions/{version}")
-def get_dataset_version(
-    request: Request, context: Context, namespace: PathName, name: PathName, version: PathName
-) -> Response:
+def get_dataset_version(context: Context, namespace: PathName, name: PathName, version: PathName) -> Response:
     """Return a version of a dataset, with the facets that its run reported."""
     row, dataset = _named(context.reader, "dataset", namespace, name)
     line = dataset_version(context.reader, dataset, version)
     value = _dataset_values(context.reader, row, [line])[0]
-    return answered(request, value | {"facets": _facets(context, line, (namespace, name))})
+    return context.answer(value | {"facets": _facets(context, line, (namespace, name))})
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions")
 def get_dataset_versions(
-    request: Request,
     context: Context,
     namespace: PathName,
     name: PathName,
@@ -56,22 +51,19 @@ def get_dataset_versions(
     row, dataset = _named(context.reader, "dataset", namespace, name)
     lines = dataset_versions(context.reader, dataset, offset + limit + 1)
     values = _dataset_values(context.reader, row, lines[offset : offset + limit])
-    return answered(request, {"versions": values, "totalCount": len(lines)})
+    return context.answer({"versions": values, "totalCount": len(lines)})
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/versions/{version}")
-def get_job_version(
-    request: Request, context: Context, namespace: PathName, name: PathName, version: PathName
-) -> Response:
+def get_job_version(context: Context, namespace: PathName, name: PathName, version: PathName) -> Response:
     """Return a version of a job."""
     row, job = _named(context.reader, "job", namespace, name)
     line = pick(job_versions(context.reader, job, MOST_VERSIONS), version)
-    return answered(request, _job_values(context.reader, row, [line])[0])
+    return context.answer(_job_values(context.reader, row, [line])[0])
 
 
 @routes.get("/namespaces/{namespace:path}/jobs/{name:path}/versions")
 def get_job_versions(
-    request: Request,
     context: Context,
     namespace: PathName,
     name: PathName,
@@ -82,22 +74,22 @@ def get_job_versions(
     row, job = _named(context.reader, "job", namespace, name)
     lines = job_versions(context.reader, job, offset + limit + 1)
     values = _job_values(context.reader, row, lines[offset : offset + limit])
-    return answered(request, {"versions": values, "totalCount": len(lines)})
+    return context.answer({"versions": values, "totalCount": len(lines)})
 
 
 @routes.get("/sources")
-def get_sources(request: Request, context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
+def get_sources(context: Context, limit: Limit = 100, offset: Offset = 0) -> Response:
     """Return a page of the sources of datasets, which are their namespaces."""
     named = dataset_namespaces(context.reader)[offset : offset + limit]
-    return answered(request, {"sources": [_source_value(name) for name in named]})
+    return context.answer({"sources": [_source_value(name) for name in named]})
 
 
 @routes.get("/sources/{source:path}")
-def get_source(request: Request, context: Context, source: PathName) -> Response:
+def get_source(context: Context, source: PathName) -> Response:
     """Return a source."""
     if source not in dataset_namespaces(context.reader):
         raise NotFound(f"no source {source!r}")
-    return answered(request, _source_value(source))
+    return context.answer(_source_value(source))
 
 
 def _source_value(name: str) -> Value:
@@ -107,11 +99,8 @@ def _source_value(name: str) -> Value:
 
 
 def _named(reader: GraphReader, kind: Listed, namespace: str, name: str) -> tuple[Row, Node]:
-    key = job_node_key(namespace, name) if kind == "job" else dataset_node_key(namespace, name)
-    found = details(reader, kind, [key])
-    if not found:
-        raise NotFound(f"no {kind} {name!r} in {namespace!r}")
-    return found[key], Node(key, kind, (namespace, name))
+    row = named_row(reader, kind, namespace, name)
+    return row, Node(row["key"], kind, (namespace, name))
 
 
 def _dataset_values(reader: GraphReader, row: Row, lines: Sequence[DatasetVersionLine]) -> list[Value]:

@@ -22,10 +22,10 @@ routes = APIRouter(prefix="/api/v1/graph", tags=["graph"], dependencies=[Depends
 
 @routes.get("/overview")
 def get_overview(
-    request: Request, context: Context, limit: Annotated[int, Query(ge=1, le=100, description="of each list")] = 10
+    context: Context, limit: Annotated[int, Query(ge=1, le=100, description="of each list")] = 10
 ) -> Response:
     """Return counts of datasets, jobs and runs, and the latest runs, failed runs, silent runs and changes of jobs."""
-    return answered(request, overview(context.reader, context.now, limit).value())
+    return context.answer(overview(context.reader, context.now, limit).value())
 
 
 @routes.get("/consumer")

@@ -19,9 +19,10 @@ from headwater_consumer.archive.storage import storage_at
 from headwater_consumer.archive.topic import KafkaTopic
 from headwater_consumer.archive.writer import GROUP, ArchiveResult, Rolling, archive_topic
 from headwater_consumer.config import ConsumerSettings
-from headwater_consumer.kafka.brokers import Client, kafka_client, partitions_of, prepare_topics
+from headwater_consumer.kafka.brokers import Client, client_of, partitions_of, prepare_topics
 from headwater_consumer.monitoring import log
 
+from ..options import json_option
 from ..querying import Time, milliseconds
 from .consume import settings_of
 
@@ -48,7 +49,7 @@ _KAFKA = frozenset(("kafka",))
     help="Close a file at this size.",
 )
 @click.option("--group", default=GROUP, show_default=True, help="The consumer group, whose lag shows the progress.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def archive(
     place: str,
     available_now: bool,
@@ -71,7 +72,7 @@ def archive(
         return _report_check(check_archive(storage, name), as_json)
     log.configure(settings.log_format)
     rolling = Rolling(int(file_megabytes * 1_000_000), file_minutes * 60)
-    with closing(KafkaTopic(_client(settings), name, group)) as source, _stopped_by_signals() as stop:
+    with closing(KafkaTopic(client_of(settings), name, group)) as source, _stopped_by_signals() as stop:
         stored = archive_topic(source, name, storage, rolling, stop=stop, follow=not available_now)
     _report_stored(stored, name, as_json)
     return 0
@@ -127,7 +128,7 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 @click.option(
     "--keep-times", is_flag=True, help="Send messages with their own times; Kafka may delete old ones at once."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def replay(
     place: str | None,
     topic: str | None,
@@ -145,7 +146,7 @@ def replay(
     source, goal = topic or settings.kafka_topic, target or settings.kafka_topic
     if place is None and topic is None and target is None:
         raise ConfigError("nothing to replay: give --archive FOLDER, --topic TOPIC or --to TOPIC")
-    client = _client(settings)
+    client = client_of(settings)
     _prepare_topic(client, goal, settings)
     since = None if from_time is None else milliseconds(from_time)
     if place is not None:
@@ -163,7 +164,3 @@ def _prepare_topic(client: Client, topic: str, settings: ConsumerSettings) -> No
         prepare_topics(client, topic, settings.dead_letter_topic)
     elif not partitions_of(client, (topic,))[topic]:
         raise ConfigError(f"Kafka at {settings.kafka_bootstrap_servers} has no topic {topic}")
-
-
-def _client(settings: ConsumerSettings) -> Client:
-    return kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())

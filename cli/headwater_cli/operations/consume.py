@@ -10,14 +10,16 @@ import click
 
 from headwater_consumer.config import ConsumerSettings, Loaded, load, read_file
 
+from ..options import bootstrap_option, topic_option
+
 if TYPE_CHECKING:
     from headwater_consumer.service import Spark
 
 
 @click.command()
 @click.option("--available-now", is_flag=True, help="Stop when everything that is there now is in the graph.")
-@click.option("--kafka-bootstrap-servers", metavar="HOST:PORT", help="Kafka's addresses.")
-@click.option("--kafka-topic", metavar="TOPIC", help="The topic of events.")
+@bootstrap_option
+@topic_option
 @click.option("--neo4j-uri", metavar="URI", help="Neo4j's address.")
 @click.option("--checkpoint", metavar="FOLDER", help="Where Spark keeps the offsets; if lost, the topic is read again.")
 @click.option(

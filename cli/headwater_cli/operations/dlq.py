@@ -11,16 +11,16 @@ from typing import Any
 import click
 
 from headwater_avro.errors import REJECTION_CODES, ConfigError
-from headwater_consumer.kafka.brokers import Client, kafka_client
+from headwater_consumer.kafka.brokers import Client, client_of
 from headwater_consumer.kafka.dead_letter_report import distinct_letters
 from headwater_consumer.kafka.dead_letters import DeadLetter, Identity, identity_in
 from headwater_consumer.kafka.redrive import redrive as send_back
 from headwater_consumer.kafka.redrive import whole_message
 
+from ..options import json_option
 from .consume import settings_of
 
 _CODE = click.option("--code", type=click.Choice(REJECTION_CODES), help="Only letters with this reason.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _WIDTH = 70
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -33,7 +33,7 @@ def dlq() -> None:
 @dlq.command("list")
 @_CODE
 @click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="Letters to print; 0: all.")
-@_JSON
+@json_option
 def list_letters(code: str | None, limit: int, as_json: bool) -> None:
     """List dead letters, each once, with where they came from and why they are here."""
     client, topic = where()
@@ -55,7 +55,7 @@ def list_letters(code: str | None, limit: int, as_json: bool) -> None:
 @dlq.command()
 @click.argument("letter", metavar="TOPIC/PARTITION/OFFSET")
 @click.option("--value", "raw", is_flag=True, help="Print the message's value alone, byte for byte.")
-@_JSON
+@json_option
 def show(letter: str, raw: bool, as_json: bool) -> None:
     """Show one dead letter: the message as it came, and why it could not be used."""
     client, topic = where()
@@ -80,7 +80,7 @@ def show(letter: str, raw: bool, as_json: bool) -> None:
 @click.argument("letters", metavar="[TOPIC/PARTITION/OFFSET]...", nargs=-1)
 @_CODE
 @click.option("--all", "everything", is_flag=True, help="Send back every letter.")
-@_JSON
+@json_option
 def redrive(letters: tuple[str, ...], code: str | None, everything: bool, as_json: bool) -> None:
     """Send dead letters back to the topic they came from, as they were.
 
@@ -131,7 +131,7 @@ def letter_value(letter: DeadLetter) -> dict[str, Any]:
 def where() -> tuple[Client, str]:
     """Return how Kafka is reached, and the topic of dead letters; raises ConfigError where no Kafka is named."""
     settings = settings_of({}, needs=frozenset({"kafka"})).settings
-    return kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka()), settings.dead_letter_topic
+    return client_of(settings), settings.dead_letter_topic
 
 
 def _line(letter: DeadLetter) -> str:

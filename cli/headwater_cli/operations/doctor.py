@@ -18,8 +18,9 @@ from headwater.transport.redaction import Redaction
 from headwater_avro.errors import ConfigError, HeadwaterError, ServerUnavailable
 from headwater_avro.registry import HttpSchemas
 from headwater_consumer.config import NOT_SET, ConsumerSettings
-from headwater_consumer.kafka.brokers import Client, cluster_of, kafka_client, partitions_of
+from headwater_consumer.kafka.brokers import Client, client_of, cluster_of, partitions_of
 
+from ..options import json_option
 from .consume import settings_of
 from .doctor_settings import Part, emitter_part, redacted, web_part
 
@@ -40,7 +41,7 @@ class Check:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def doctor(as_json: bool) -> int:
     """Show every setting of consumer, emitter and HTTP server with its source, and check Kafka, Neo4j and Spark.
 
@@ -68,7 +69,7 @@ def _checks_of_parts(parts: Iterable[Part]) -> Iterator[Check]:
 def checks_of(settings: ConsumerSettings) -> Iterator[Check]:
     """Yield what is found, one server or part after the other."""
     yield Check("versions", "yes", f"headwater {version('headwater')}, Python {platform.python_version()}")
-    client = kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
+    client = client_of(settings)
     steps: dict[str, Callable[[], str]] = {
         "Kafka": lambda: kafka_status(settings, client),
         **_registry_step(settings),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pydantic import SecretStr
@@ -89,7 +89,7 @@ def redacted(settings: tuple[Setting, ...]) -> Iterator[Setting]:
     """Yield settings without the secrets in addresses, and in settings that are passed on to Spark and to Kafka's client."""
     redaction = Redaction()
     for setting in settings:
-        yield Setting(setting.name, _without_secrets(redaction, setting.value), setting.origin, setting.description)
+        yield replace(setting, value=_without_secrets(redaction, setting.value))
 
 
 def _without_secrets(redaction: Redaction, value: object) -> object:

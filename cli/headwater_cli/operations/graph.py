@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -28,12 +26,10 @@ graph.add_command(migrate)
 graph.add_command(retain)
 
 
-@contextmanager
-def _store() -> Iterator[Neo4jStore]:
+def _store() -> Neo4jStore:
     from headwater_graph.store.neo4j_store import Neo4jStore
 
-    with Neo4jStore(graph_location()) as store:
-        yield store
+    return Neo4jStore(graph_location())
 
 
 @graph.command()

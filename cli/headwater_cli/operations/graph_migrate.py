@@ -6,12 +6,13 @@ import json
 
 import click
 
+from ..options import json_option
 from ..querying import graph_location
 
 
 @click.command()
 @click.option("--apply", "applied", is_flag=True, help="Migrate; without this the steps are only shown.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def migrate(applied: bool, as_json: bool) -> None:
     """Show which migration steps the graph needs; with --apply, take them.
 

@@ -12,6 +12,7 @@ import click
 from headwater_avro.errors import ConfigError
 from headwater_avro.times import format_time, micros_of
 
+from ..options import json_option
 from ..querying import graph_location, now, read_time
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     help="Such as 90d, 12w, 2026-01-31T00:00:00Z.",
 )
 @click.option("--apply", "applied", is_flag=True, help="Remove it; without this it is only shown.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def retain(older_than: str, applied: bool, as_json: bool) -> None:
     """Show the runs that ended and had their last event before a time; with --apply, remove them.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headwater_consumer.config import NOT_SET, ConsumerSettings
-from headwater_consumer.kafka.brokers import Client, end_offsets, kafka_client
+from headwater_consumer.kafka.brokers import client_of, end_offsets
 from headwater_consumer.kafka.dead_letter_report import letter_report
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import Neo4jReader
@@ -43,7 +43,7 @@ def serve(host: str | None, port: int | None) -> None:
     given = {"host": host, "port": port}
     settings = web_settings(**{name: value for name, value in given.items() if value is not None})
     found = settings_of({}, needs=frozenset()).settings
-    client = _client(found)
+    client = None if found.kafka_bootstrap_servers == NOT_SET else client_of(found)
     with Neo4jReader(graph_location()) as reader:
         app = create_app(
             reader,
@@ -86,12 +86,6 @@ def _cypher(reader: Neo4jReader, settings: WebSettings) -> FreeCypher | None:
         return None
     setting = "HEADWATER_WEB_CYPHER_TIMEOUT"
     return FreeCypher(reader, settings.cypher_timeout, settings.cypher_rows, setting, strangers=True)
-
-
-def _client(found: ConsumerSettings) -> Client | None:
-    if found.kafka_bootstrap_servers == NOT_SET:
-        return None
-    return kafka_client(found.kafka_bootstrap_servers, found.librdkafka())
 
 
 def _sink(found: ConsumerSettings, settings: WebSettings) -> EventSink:

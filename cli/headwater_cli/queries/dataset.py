@@ -11,8 +11,8 @@ from headwater_graph.queries.catalog.entity import Entity, entity
 from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.runs.history import DatasetVersionLine, dataset_versions
 
-from ..completion import names_of
 from ..formats import Paint, json_text, label, listing, short_time
+from ..options import key_argument, limit_option
 from ..querying import active_since_option, format_options, now, paint, say, the_graph
 
 
@@ -25,7 +25,7 @@ def dataset() -> None:
 
 
 @dataset.command("show")
-@click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset"))
+@key_argument("dataset")
 @click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
 @active_since_option
 @format_options("text", "json")
@@ -53,8 +53,8 @@ def entity_lines(shown: Entity, facets: bool, colours: Paint) -> Iterator[str]:
 
 
 @dataset.command("versions")
-@click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset"))
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@key_argument("dataset")
+@limit_option(50, 10_000)
 @format_options("table", "json", "csv")
 def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
     """List the versions of a dataset, the newest first, with runs, readers and changes of the schema."""

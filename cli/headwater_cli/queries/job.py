@@ -21,9 +21,9 @@ from headwater_graph.queries.runs.history import (
 )
 from headwater_graph.queries.values import time_text
 
-from ..completion import names_of
-from ..emit import bootstrap_option, connected, json_option, settings, topic_option
+from ..emit import connected, settings
 from ..formats import json_text, listing, short_time
+from ..options import bootstrap_option, json_option, key_argument, limit_option, topic_option
 from ..querying import active_since_option, format_options, now, paint, say, the_graph
 from .dataset import entity_lines
 
@@ -41,7 +41,7 @@ def job() -> None:
 
 
 @job.command("show")
-@click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
+@key_argument("job")
 @click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
 @active_since_option
 @format_options("text", "json")
@@ -53,8 +53,8 @@ def show_command(key: tuple[str, ...], facets: bool, active_since: datetime | No
 
 
 @job.command("versions")
-@click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
-@click.option("--limit", type=click.IntRange(1, MOST), default=50, show_default=True)
+@key_argument("job")
+@limit_option(50, MOST)
 @format_options("table", "json", "csv")
 def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
     """List the versions of a job, the newest first, each with the reason for it."""
@@ -73,7 +73,7 @@ def _cells(line: JobVersionLine) -> tuple[str, ...]:
 
 
 @job.command("diff")
-@click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
+@key_argument("job")
 @click.option(
     "--from",
     "first",
@@ -103,7 +103,7 @@ def _diff_text(before: JobVersionLine, after: JobVersionLine, form: str) -> str:
 
 
 @job.command("retire")
-@click.argument("key", nargs=-1, required=True, shell_complete=names_of("job"))
+@key_argument("job")
 @click.option("--reason", help="The reason, stored with the job.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @bootstrap_option

@@ -22,7 +22,8 @@ from headwater_graph.queries.reader import GraphReader
 
 from ..completion import names_of
 from ..formats import impact_text, render
-from ..querying import Command, Depth, Time, format_options, now, paint, say, the_graph
+from ..options import Command, key_argument
+from ..querying import Depth, Time, active_since_option, format_options, now, paint, say, the_graph
 from .field_operations import with_operations
 
 
@@ -61,7 +62,7 @@ def scope_options(command: Command) -> Command:
         _with(
             command,
             click.option("--as-of", type=Time(), help=f"Show the graph as it was at {time}."),
-            click.option("--active-since", type=Time(), help=f"Leave out jobs of which no run has ended since {time}."),
+            active_since_option,
         )
     )
 
@@ -90,7 +91,7 @@ def scope_of(
 
 
 def _directed_command(direction: Direction) -> click.Command:
-    @click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset", "job"))
+    @key_argument("dataset", "job")
     @scope_options
     @click.option("--columns", "all_columns", is_flag=True, help="Show the lineage of all columns of KEY.")
     @click.option(
@@ -141,10 +142,10 @@ lineage.add_command(_directed_command("downstream"))
 
 
 @lineage.command("component")
-@click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset", "job"))
+@key_argument("dataset", "job")
 @click.option("--nodes", type=click.IntRange(1), default=5_000, show_default=True, help="The limit for the answer.")
 @click.option("--as-of", type=Time(), help="Show the graph as it was at a time.")
-@click.option("--active-since", type=Time(), help="Leave out jobs of which no run has ended since a time.")
+@active_since_option
 @format_options()
 def component_command(
     key: tuple[str, ...], nodes: int, as_of: datetime | None, active_since: datetime | None, form: str
@@ -186,7 +187,7 @@ def _no_path(source: Node, target: Node, answer: Answer) -> str:
 
 
 @lineage.command("impact")
-@click.argument("key", nargs=-1, required=True, shell_complete=names_of("dataset", "job"))
+@key_argument("dataset", "job")
 @click.option(
     "--column", "columns", multiple=True, metavar="NAME", help="Show what this column of KEY affects; may be repeated."
 )

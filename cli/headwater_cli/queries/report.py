@@ -16,6 +16,7 @@ from headwater_graph.queries.reports.reports import MISSING, REPORTS, Report
 from headwater_graph.queries.reports.reports import report as report_of
 
 from ..formats import csv_text, json_text, table
+from ..options import limit_option
 from ..querying import active_since_option, format_options, now, paint, say, the_graph
 
 NAMES = ("missing", "all", *REPORTS, COVERAGE, DEAD_LETTERS)
@@ -23,9 +24,7 @@ NAMES = ("missing", "all", *REPORTS, COVERAGE, DEAD_LETTERS)
 
 @click.command()
 @click.argument("name", type=click.Choice(NAMES), metavar="|".join(NAMES))
-@click.option(
-    "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The limit for one report."
-)
+@limit_option(100, 100_000, "The limit for one report.")
 @active_since_option
 @format_options("table", "json", "csv")
 def report(name: str, limit: int, active_since: datetime | None, form: str) -> None:

@@ -18,6 +18,7 @@ from headwater_graph.queries.runs.runs import Child, RunDetails, RunFilter, RunL
 
 from ..completion import names_of, runs
 from ..formats import STATE_COLOURS, Paint, json_text, listing, render, short_time
+from ..options import limit_option
 from ..querying import Time, format_options, now, paint, say, the_graph
 from .lineage import limit_options, limits_of
 
@@ -25,6 +26,9 @@ STATES = ("NEW", "RUNNING", "COMPLETE", "ABORT", "FAIL")
 BAR = 24
 WIDTH = 16
 MAX_VALUE = 200
+
+
+_run_argument = click.argument("run_id", metavar="RUN", shell_complete=runs)
 
 
 @click.group()
@@ -42,7 +46,7 @@ def run() -> None:
     "--since", type=Time(), help="Only runs with an event at or after a time, such as 2026-01-31 or 2h (ago)."
 )
 @click.option("--until", type=Time(), help="Only runs with their last event before a time.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@limit_option(50, 10_000)
 @format_options("table", "json", "csv")
 def list_command(
     job: str | None,
@@ -104,7 +108,7 @@ def duration(seconds: float | None) -> str:
 
 
 @run.command("show")
-@click.argument("run_id", metavar="RUN", shell_complete=runs)
+@_run_argument
 @click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
 @format_options("text", "json")
 def show_command(run_id: str, facets: bool, form: str) -> None:
@@ -194,7 +198,7 @@ def _child_lines(children: Iterable[Child], indent: str, longest: float, colours
 
 
 @run.command("graph")
-@click.argument("run_id", metavar="RUN", shell_complete=runs)
+@_run_argument
 @click.option(
     "--downstream",
     is_flag=True,

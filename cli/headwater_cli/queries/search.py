@@ -13,13 +13,14 @@ from headwater_graph.queries.catalog.search import search as search_for
 from headwater_graph.queries.values import reference
 
 from ..formats import COLOURS, csv_text, json_text
+from ..options import limit_option
 from ..querying import active_since_option, format_options, paint, say, the_graph
 
 
 @click.command()
 @click.argument("text")
 @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The limit for each kind.")
+@limit_option(20, 1_000, "The limit for each kind.")
 @active_since_option
 @format_options("text", "json", "csv")
 def search(text: str, kinds: tuple[Kind, ...], limit: int, active_since: datetime | None, form: str) -> int:

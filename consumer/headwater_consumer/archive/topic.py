@@ -114,7 +114,7 @@ class KafkaTopic:
         code: Any = fault.args[0].code() if fault.args and isinstance(fault.args[0], KafkaError) else None
         if code in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
             return ConfigError(f"Kafka at {self._address} has no topic {self._topic}")
-        return unreachable(self._address, fault)
+        return unreachable(self._client, fault)
 
 
 def messages_until(topic: Topic, begins: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[list[Message]]:

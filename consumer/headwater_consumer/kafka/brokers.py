@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs l
 )
 
 from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_consumer.config import ConsumerSettings
 
 Client: TypeAlias = dict[str, Any]
 """Settings of librdkafka, at least ``bootstrap.servers``."""
@@ -39,23 +40,27 @@ def kafka_client(bootstrap_servers: str, secured: Mapping[str, str] | None = Non
     return {"bootstrap.servers": bootstrap_servers, "client.id": "headwater-consumer", **_SILENT, **(secured or {})}
 
 
+def client_of(settings: ConsumerSettings) -> Client:
+    """Return the settings of clients for the Kafka of the consumer's settings."""
+    return kafka_client(settings.kafka_bootstrap_servers, settings.librdkafka())
+
+
 def partitions_of(client: Client, topics: Iterable[str]) -> dict[str, int]:
     """Return the number of partitions of each topic, 0 for a topic that does not exist; raise ServerUnavailable."""
-    address = str(client["bootstrap.servers"])
-    try:
-        known = AdminClient(client).list_topics(timeout=REQUEST_TIMEOUT).topics
-    except KafkaException as fault:
-        raise unreachable(address, fault) from fault
+    known = _metadata(client).topics
     return {topic: len(known[topic].partitions) if topic in known else 0 for topic in topics}
 
 
 def cluster_of(client: Client) -> str:
     """Return the id of the Kafka cluster; raise ServerUnavailable."""
-    address = str(client["bootstrap.servers"])
+    return str(_metadata(client).cluster_id)
+
+
+def _metadata(client: Client) -> Any:
     try:
-        return str(AdminClient(client).list_topics(timeout=REQUEST_TIMEOUT).cluster_id)
+        return AdminClient(client).list_topics(timeout=REQUEST_TIMEOUT)
     except KafkaException as fault:
-        raise unreachable(address, fault) from fault
+        raise unreachable(client, fault) from fault
 
 
 def topic_id_of(client: Client, topic: str) -> str:
@@ -69,7 +74,7 @@ def topic_id_of(client: Client, topic: str) -> str:
     except KafkaException as fault:
         if fault.args[0].code() in _WITHOUT_ID:
             return ""
-        raise unreachable(str(client["bootstrap.servers"]), fault) from fault
+        raise unreachable(client, fault) from fault
     found = str(described.topic_id)
     return "" if found == NO_TOPIC_ID else found
 
@@ -97,13 +102,14 @@ def _offsets(client: Client, topic: str, spec: Any) -> dict[int, int]:
         found = admin.list_offsets(requested, request_timeout=REQUEST_TIMEOUT)
         return {place.partition: answer.result().offset for place, answer in found.items()}
     except KafkaException as fault:
-        raise unreachable(str(client["bootstrap.servers"]), fault) from fault
+        raise unreachable(client, fault) from fault
 
 
-def unreachable(address: str, fault: KafkaException) -> ServerUnavailable:
+def unreachable(client: Client, fault: KafkaException) -> ServerUnavailable:
     """Return the error for a Kafka that does not answer, with its address."""
     reason = fault.args[0].str() if fault.args and isinstance(fault.args[0], KafkaError) else str(fault)
-    return ServerUnavailable("Kafka", address, f"start it (`headwater up`) or correct the address ({reason})")
+    hint = f"start it (`headwater up`) or correct the address ({reason})"
+    return ServerUnavailable("Kafka", str(client["bootstrap.servers"]), hint)
 
 
 def prepare_topics(client: Client, topic: str, dead_letter_topic: str) -> None:

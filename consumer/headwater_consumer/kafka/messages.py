@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import groupby
 from typing import Any, Protocol, TypeAlias
 
@@ -70,12 +71,9 @@ class KafkaMessages:
         wanted = sorted(set(positions))
         if not wanted:
             return
-        consumer = Consumer(reading(self._client))
-        try:
+        with closing(Consumer(reading(self._client))) as consumer:
             for group in _groups(wanted):
                 yield from self._read(consumer, group)
-        finally:
-            consumer.close()
 
     def first(self, partition: int, begin: int, end: int) -> int | None:
         consumer = Consumer(reading(self._client))

@@ -14,7 +14,6 @@ from headwater_consumer.kafka.sending import Outgoing, send_all
 def redrive(
     client: dict[str, Any],
     letters: Iterable[DeadLetter],
-    sent: Callable[[DeadLetter], None] = lambda _: None,
     missing: Callable[[DeadLetter], None] = lambda _: None,
 ) -> set[Identity]:
     """Send the original message of each letter once, and return the identities of the letters; raise ServerUnavailable.
@@ -25,7 +24,7 @@ def redrive(
     its source topic; ``missing`` is called with a letter whose message is not there any more.
     """
     done = set[Identity]()
-    send_all(client, _outgoing(client, letters, done, sent, missing))
+    send_all(client, _outgoing(client, letters, done, missing))
     return done
 
 
@@ -33,7 +32,6 @@ def _outgoing(
     client: dict[str, Any],
     letters: Iterable[DeadLetter],
     done: set[Identity],
-    sent: Callable[[DeadLetter], None],
     missing: Callable[[DeadLetter], None],
 ) -> Iterator[Outgoing]:
     for letter in letters:
@@ -45,7 +43,6 @@ def _outgoing(
             continue
         done.add(letter.identity)
         yield Outgoing(message.topic, message.key, message.value, headers_with_identity(letter, message.headers), None)
-        sent(letter)
 
 
 def whole_message(client: dict[str, Any], letter: DeadLetter) -> Message | None:

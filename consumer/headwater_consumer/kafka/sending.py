@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, Producer
@@ -30,31 +30,23 @@ def timestamp_of(message: Message) -> int | None:
 
 def send_all(client: Client, messages: Iterable[Outgoing]) -> int:
     """Send messages in order and return their number once all are acknowledged; raise ServerUnavailable."""
-    producer, faults = Producer(writing(client)), list[KafkaError]()
-    count = 0
-    for count, message in enumerate(_until_fault(messages, faults), 1):  # noqa: B007 - the number of the last is the count
-        send_message(producer, message.topic, **_parameters(message), on_delivery=_noting(faults))
+    producer, faults, count = Producer(writing(client)), list[KafkaError](), 0
+
+    def acknowledged(fault: KafkaError | None, _: object) -> None:
+        if fault is not None:
+            faults.append(fault)
+
+    for message in messages:
+        if faults:
+            break
+        send_message(producer, message.topic, **_parameters(message), on_delivery=acknowledged)
+        count += 1
     if producer.flush(DELIVERY) or faults:
         reason = faults[0].str() if faults else "some messages were not acknowledged"
         raise ServerUnavailable("Kafka", str(client["bootstrap.servers"]), f"{reason}; repeat the command")
     return count
 
 
-def _until_fault(messages: Iterable[Outgoing], faults: list[KafkaError]) -> Iterator[Outgoing]:
-    for message in messages:
-        if faults:
-            return
-        yield message
-
-
 def _parameters(message: Outgoing) -> dict[str, Any]:
     timestamp = {} if message.timestamp is None else {"timestamp": message.timestamp}
     return {"key": message.key, "value": message.value, "headers": list(message.headers), **timestamp}
-
-
-def _noting(faults: list[KafkaError]) -> Any:
-    def acknowledged(fault: KafkaError | None, _: object) -> None:
-        if fault is not None:
-            faults.append(fault)
-
-    return acknowledged

@@ -185,14 +185,13 @@ class HealthServer:
         except OSError as fault:
             raise ConfigError(f"the health port {host}:{port} can't be opened: {fault.strerror}") from fault
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._serve, name="headwater-health", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="headwater-health", daemon=True
+        )
 
     @property
     def port(self) -> int:
         return int(self._server.server_address[1])
-
-    def _serve(self) -> None:
-        self._server.serve_forever(poll_interval=0.05)
 
     def __enter__(self) -> HealthServer:
         self._thread.start()
