@@ -6,6 +6,7 @@ the test's subject write their events to ``FOLDER/<name>.jsonl``.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -77,6 +78,11 @@ def applications(folder: str, http: str, kafka: str, topic: str) -> dict[str, Co
             "dataset.removePath.pattern": "/x",
         },
         "disabled": {"disabled": "true"},
+        "one_job": {"spark.headwater.jobPer": "application", "jobName.appendDatasetName": "true"},
+        "dated": {
+            "appName": "Load 2026-01-31 run-42",
+            "spark.headwater.jobName.removePatterns": r"[\d{4}-\d{2}-\d{2};-?(?:run|batch)-\d+]",
+        },
     }
 
 
@@ -85,16 +91,20 @@ def _transport(entries: Conf) -> Conf:
 
 
 def run(name: str, conf: Conf, folder: Path) -> None:
-    """Run one application: a write with a filter, and an RDD action."""
+    """Run one application: two writes that have nothing in common, one that fails, and an RDD action."""
     builder: Any = SparkSession.builder.appName(name)
     log = {"transport.type": "file", "transport.location": f"{folder}/{name}.jsonl"}
     for key, value in (conf if "transport.type" in conf else {**log, **conf}).items():
-        builder = builder.config(_PREFIX + key, value)
+        builder = builder.config(key if key.startswith("spark.") else _PREFIX + key, value)
     spark = builder.getOrCreate()
     instrumentation = headwater.spark.instrument(spark)
     source, out = f"{folder}/{name}/in/batch-1", f"{folder}/{name}/out"
     spark.range(3).selectExpr("id", "id * 2 as amount").write.parquet(source)
     spark.read.parquet(source).where("amount > 1").select("id").write.parquet(out)
+    other = spark.range(1).selectExpr("id + 1 as number")
+    other.write.parquet(f"{folder}/{name}/other")
+    with contextlib.suppress(Exception):
+        spark.read.parquet(source).selectExpr("raise_error('handled')").write.parquet(f"{folder}/{name}/failed")
     spark.read.parquet(source).rdd.map(str).saveAsTextFile(f"{folder}/{name}/text")
     if instrumentation is not None:
         instrumentation.close()

@@ -82,7 +82,7 @@ def outcome(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Itera
     here = Path(__file__).parents[2]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=here, env=environ)
     assert done.returncode == 0, done.stderr[-4000:]
-    messages = [json.loads(value) for _, value in arrived(servers.kafka_bootstrap_servers, topic, 8)]
+    messages = [json.loads(value) for _, value in arrived(servers.kafka_bootstrap_servers, topic, 12)]
     yield Outcome(folder, done.stderr, requests, messages)
     requests.shutdown()
     requests.server_close()
@@ -97,8 +97,12 @@ def test_the_kafka_transport_of_the_configuration_sends_to_its_topic(outcome: Ou
     written = [kind for kind in sorted(kinds(outcome.messages)) if WRITE in kind]
     assert written == [
         f"COMPLETE to_kafka.{WRITE}.in_batch-1",
+        f"COMPLETE to_kafka.{WRITE}.to_kafka_other",
         f"COMPLETE to_kafka.{WRITE}.to_kafka_out",
+        f"FAIL to_kafka.{WRITE}.to_kafka_failed",
         f"START to_kafka.{WRITE}.in_batch-1",
+        f"START to_kafka.{WRITE}.to_kafka_failed",
+        f"START to_kafka.{WRITE}.to_kafka_other",
         f"START to_kafka.{WRITE}.to_kafka_out",
     ]
     assert {"START to_kafka", "COMPLETE to_kafka"} <= set(kinds(outcome.messages))
@@ -113,10 +117,10 @@ def test_one_warning_names_the_settings_without_effect_and_no_values(outcome: Ou
         "lineage: spark.openlineage.transport.messageKey, spark.openlineage.transport.properties.interceptor.classes"
     )
     (facets,) = warned("facets")
-    assert "circuitBreaker.type" in facets
-    assert "timeout.buildDatasetsTimePercentage" in facets
-    assert "dataset.removePath.pattern (has no group (?<remove>...))" in facets
-    assert [warned(name) for name in ("to_http", "to_console", "composite", "names", "disabled")] == [[]] * 5
+    removal = "dataset.removePath.pattern (has no group (?<remove>...))"
+    names = ("circuitBreaker.type", removal, "timeout.buildDatasetsTimePercentage")
+    assert facets.endswith("lineage: " + ", ".join(f"spark.openlineage.{name}" for name in names))
+    assert not [name for name in outcome.logs if name not in ("to_kafka", "facets") and warned(name)]
     assert not [log for log in outcome.logs.values() if "hunter2" in log or "com.acme" in log]
 
 
@@ -202,3 +206,41 @@ def test_job_names_are_made_as_the_configuration_says(outcome: Outcome) -> None:
 def test_an_application_with_lineage_disabled_emits_nothing(outcome: Outcome) -> None:
     assert not (outcome.folder / "disabled.jsonl").exists()
     assert (outcome.folder / "disabled" / "out").is_dir()
+
+
+def test_an_application_that_is_one_job_has_one_run_with_all_its_datasets(outcome: Outcome) -> None:
+    events = outcome.events("one_job")
+    assert {(event["run"]["runId"], event["job"]["name"]) for event in events} == {
+        (events[0]["run"]["runId"], "one_job")
+    }
+    assert [events[0]["eventType"], events[-1]["eventType"]] == ["START", "COMPLETE"]
+    assert {event["eventType"] for event in events[1:-1]} == {"RUNNING", "OTHER"}
+    written = {dataset["name"].rpartition("/")[2] for event in events for dataset in event["outputs"]}
+    assert written == {"batch-1", "out", "other", "failed", "text"}
+    assert not [
+        event for event in events if {"sql", "errorMessage"} & {*event["run"]["facets"], *event["job"]["facets"]}
+    ]
+    counted = [
+        d["outputFacets"]["outputStatistics"]["rowCount"] for e in events for d in e["outputs"] if "outputFacets" in d
+    ]
+    assert 3 in counted
+
+
+def test_the_parts_of_one_job_state_which_input_feeds_which_output(outcome: Outcome) -> None:
+    entries = [
+        entry
+        for event in outcome.events("one_job")
+        for entry in event["job"]["facets"].get("lineage", {}).get("entries", ())
+    ]
+    fed = {
+        entry["name"].rpartition("/")[2]: [i["name"].rpartition("/")[2] for i in entry["inputs"]] for entry in entries
+    }
+    assert fed == {"batch-1": [], "out": ["batch-1"], "other": [], "failed": ["batch-1"], "text": ["batch-1"]}
+
+
+def test_job_names_are_without_what_the_patterns_match(outcome: Outcome) -> None:
+    names = {event["job"]["name"] for event in outcome.events("dated")}
+    assert {"load", f"load.{WRITE}.in", f"load.{WRITE}.dated_out"} <= names
+    assert (
+        outcome.events("dated")[0]["run"]["facets"]["spark_applicationDetails"]["appName"] == "Load 2026-01-31 run-42"
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,3 +151,47 @@ def test_entries_that_nothing_reads_are_not_obeyed() -> None:
         "jobName.appendDatasetName (must be true or false)",
         "vendors.iceberg.metricsReporterDisabled",
     ]
+
+
+def test_own_settings_come_from_the_configuration_else_from_the_environment() -> None:
+    environ = {
+        "HEADWATER_SPARK_JOB_PER": "application",
+        "HEADWATER_SPARK_JOB_NAME_REMOVE_PATTERNS": r"[-\d+;(?<x>tmp)]",
+    }
+    found = Settings.of({}, environ, "app", "4.2.0")
+    assert found.is_one_job
+    assert [found.job_names.stable(text) for text in ("load-42", "tmp", "a tmp", "load")] == [
+        "load",
+        "tmp",
+        "a",
+        "load",
+    ]
+    conf = {"spark.headwater.jobPer": "run", "spark.headwater.jobs": "x", "spark.headwater.jobName.removePatterns": "["}
+    wrong = Settings.of(conf, environ, "app", "4.2.0")
+    assert not wrong.is_one_job
+    assert [entry.partition(" ")[0] for entry in wrong.not_obeyed] == [
+        "spark.headwater.jobName.removePatterns",
+        "spark.headwater.jobPer",
+        "spark.headwater.jobs",
+    ]
+
+
+def _documented() -> list[tuple[str, bool]]:
+    """The settings of the page's table that are no transport's, and whether the page says that they are obeyed."""
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text()
+    table = page[page.index("### Settings of the official integration") : page.index("## How it works")]
+    rows = [line.removeprefix("| ").split(" | ", 1) for line in table.splitlines() if line.startswith("| `")]
+    names = [
+        (name, not meaning.startswith(("no ", "no:")))
+        for cell, meaning in rows
+        for name in re.findall(r"`([^`]+)`", cell)
+    ]
+    return [(name, obeyed) for name, obeyed in names if "[" not in name and not name.startswith(("transport.", "."))]
+
+
+@pytest.mark.parametrize(("name", "obeyed"), _documented())
+def test_the_page_says_which_settings_are_obeyed(name: str, obeyed: bool) -> None:
+    given = re.sub(r"<\w+>|\*", "type" if "Resolvers" in name else "x", name)
+    reported = [entry.removeprefix("spark.openlineage.") for entry in settings({given: "false"}).not_obeyed]
+    # One that is obeyed is reported at most because this value is wrong.
+    assert obeyed == (not {given, f"{given} (headwater has no such facet)"} & set(reported))

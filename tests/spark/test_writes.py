@@ -197,7 +197,8 @@ def test_the_plan_is_emitted_once_and_only_if_enabled_and_within_the_limit() -> 
     assert "plan" not in large
     assert str(LARGEST_PLAN) in large["omitted"]
     key = "spark.openlineage.facets.spark.logicalPlan.disabled"
-    assert [Settings.of({key: v}, {}, "a", "4").plans for v in ("false", "true")] == [True, False]
+    requested = [Settings.of({key: v}, {}, "a", "4").facet_rules.requested for v in ("false", "true")]
+    assert requested == [{"spark.logicalPlan"}, set()]
     assert list(BuiltInFactory(FakeCatalog()).create_run_facet_builders()) == []
 
 

@@ -89,6 +89,16 @@ def job_type(processing: str, job: str) -> Facet:
     return facet("job", "jobType", processingType=processing, integration="SPARK", jobType=job)
 
 
+def explicit_lineage(inputs: Iterable[Mapping[str, Any]], outputs: Iterable[Mapping[str, Any]]) -> Facet:
+    """Return the lineage facet in which each of the outputs is made of all of the inputs, and of no others."""
+    sources = [_key(dataset) for dataset in inputs]
+    return facet("job", "lineage", entries=[{**_key(dataset), "inputs": sources} for dataset in outputs])
+
+
+def _key(dataset: Mapping[str, Any]) -> dict[str, str]:
+    return {"type": "DATASET", "namespace": dataset["namespace"], "name": dataset["name"]}
+
+
 def source_code_location(members: Mapping[str, str]) -> Facet:
     """Return the sourceCodeLocation facet of a git repository."""
     return facet("job", "sourceCodeLocation", type="git", **members)

@@ -1,4 +1,4 @@
-"""The entries ``spark.openlineage.*`` of a Spark configuration, and which of them nothing has read."""
+"""The entries ``spark.openlineage.*`` of a Spark configuration, or headwater's own, and which of them nothing has read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 PREFIX = "spark.openlineage."
+OWN_PREFIX = "spark.headwater."
+
+OWN_NAMES = ("jobPer", "jobName.removePatterns")
 
 _T = TypeVar("_T")
 
@@ -18,6 +21,7 @@ class OfficialConfiguration:
     """The entries by their name without the prefix; those that are read are obeyed, all others are reported."""
 
     entries: Mapping[str, str]
+    prefix: str = PREFIX
     _read: set[str] = field(default_factory=set)
     _wrong: dict[str, str] = field(default_factory=dict)
 
@@ -28,6 +32,13 @@ class OfficialConfiguration:
         entries = {key: value for key, value in found.items() if value}
         is_http = entries.get("transport.type") == "http"
         return cls(entries | _names_in(entries.get("transport.url", "")) if is_http else entries)
+
+    @classmethod
+    def own(cls, conf: Mapping[str, str], environ: Mapping[str, str]) -> OfficialConfiguration:
+        """Return headwater's own entries of a Spark configuration, with those of the environment for the others."""
+        named = {name: environ.get(f"HEADWATER_SPARK_{_upper(name)}", "") for name in OWN_NAMES}
+        named |= {key.removeprefix(OWN_PREFIX): value for key, value in conf.items() if key.startswith(OWN_PREFIX)}
+        return cls({key: value.strip() for key, value in named.items() if value.strip()}, OWN_PREFIX)
 
     def text(self, name: str) -> str | None:
         """Return the value of an entry, or None."""
@@ -63,7 +74,11 @@ class OfficialConfiguration:
         """Return the names of the entries that nothing has read, and of those with a wrong value with the reason."""
         unread = [name for name in self.entries if name not in self._read and name not in self._wrong]
         wrong = [f"{name} ({reason})" for name, reason in self._wrong.items()]
-        return tuple(PREFIX + entry for entry in sorted([*unread, *wrong]))
+        return tuple(self.prefix + entry for entry in sorted([*unread, *wrong]))
+
+
+def _upper(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", name).upper()
 
 
 def items(text: str) -> list[str]:

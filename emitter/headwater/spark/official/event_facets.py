@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +15,7 @@ from .configuration import OfficialConfiguration, items
 
 Facets = dict[str, Facet]
 
+_SWITCH = re.compile(r"facets\.(?P<facet>.+)\.disabled")
 _MADE_ON_REQUEST = ("debug", "spark.logicalPlan")
 
 
@@ -29,8 +31,8 @@ class FacetRules:
     @classmethod
     def of(cls, official: OfficialConfiguration) -> FacetRules:
         """Return the rules of ``facets.<name>.disabled``, ``facets.disabled``, ``debugFacet`` and ``columnLineage.*``."""
-        names = [key for key in official.entries if key.startswith("facets.") and key.endswith(".disabled")]
-        flags = {key[len("facets.") : -len(".disabled")]: official.flag(key, False) for key in names}
+        switches = [match for key in official.entries if (match := _SWITCH.fullmatch(key)) is not None]
+        flags = {match["facet"]: official.flag(match[0], False) for match in switches}
         if flags.get("spark_unknown") is False:
             official.refuse("facets.spark_unknown.disabled", "headwater has no such facet")
         listed = items(official.text("facets.disabled") or "")

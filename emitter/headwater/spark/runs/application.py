@@ -75,7 +75,7 @@ class Application:
     ) -> Application:
         """Return the state of a new application run; ``debug`` is the content of the facet of this name."""
         run = settings.application_run or str(generate_new_uuid())
-        factory = EventFactory(settings, run, snake_case(settings.app_name), debug)
+        factory = EventFactory(settings, run, snake_case(settings.job_names.stable(settings.app_name)), debug)
         streams = Streams(factory, readers, emit)
         return cls(factory, readers, emit, streams, RddJobs(factory, readers.extensions, emit))
 

@@ -50,7 +50,9 @@ class EventFactory:
         return self._event(kind, at, self.run_id, run, self.name, job)
 
     def run(self, subject: Subject, kind: str, at: int, parts: EventParts, extra: dict[str, Facet]) -> Event:
-        """Return an event of a run inside the application."""
+        """Return an event of a run inside the application, or of the application's own run if that is its only one."""
+        if self.settings.is_one_job:
+            return self._part(subject, kind, at, parts, extra)
         application = (self.run_id, self.settings.namespace, self.name)
         parent = facets.parent(application, self.settings.root or application)
         job = {"jobType": facets.job_type(subject.processing, subject.kind), **self.settings.job_facets()}
@@ -61,9 +63,34 @@ class EventFactory:
         run = {**self._common(), **parent, **parts.run, **as_facets(registered_run), **extra}
         job |= {**parts.job, **as_facets(registered_job)}
         event = self._event(kind, at, subject.run, run, subject.job, job)
-        event["inputs"] = self._entries(parts.inputs, "input")
-        event["outputs"] = self._entries(parts.outputs, "output")
-        return event
+        return event | self._datasets(parts)
+
+    def _part(self, subject: Subject, kind: str, at: int, parts: EventParts, extra: dict[str, Facet]) -> Event:
+        """Return an event of the application's run with the lineage of a part of it, whose outputs have only its inputs.
+
+        An error that the program may handle, and the statement of one part, are not the application's.
+        """
+        datasets = self._datasets(parts)
+        registered_run, registered_job = FacetRegistry.take()
+        about = {name: facet for name, facet in extra.items() if name != "errorMessage"}
+        run = {
+            **self._common(),
+            **self.settings.application_facets(),
+            **self.settings.parent_facet(),
+            **parts.run,
+            **about,
+        }
+        job = {**self.settings.job_facets(), **self.settings.descriptions.job, **parts.job, **as_facets(registered_job)}
+        if subject.processing == "STREAMING":
+            job["jobType"] = facets.job_type("STREAMING", "APPLICATION")
+        if datasets["outputs"]:
+            job["lineage"] = facets.explicit_lineage(datasets["inputs"], datasets["outputs"])
+        # Of RUNNING events that do not differ the transport sends some only, and the last one has the statistics.
+        kind = "RUNNING" if kind in {"START", "RUNNING"} else "OTHER"
+        return self._event(kind, at, self.run_id, {**run, **as_facets(registered_run)}, self.name, job) | datasets
+
+    def _datasets(self, parts: EventParts) -> dict[str, list[dict[str, Any]]]:
+        return {"inputs": self._entries(parts.inputs, "input"), "outputs": self._entries(parts.outputs, "output")}
 
     def _common(self) -> dict[str, Facet]:
         return {

@@ -23,8 +23,8 @@ Identity = tuple[str, str, str]
 class Settings:
     """The names of the application's run, its parent and its root, and what its events contain.
 
-    ``transport`` is the transport that the configuration names, in the form of openlineage-python; ``not_obeyed`` names
-    the entries that have no effect.
+    ``is_one_job`` is whether all that the application does belongs to its own run. ``transport`` is the transport that the
+    configuration names, in the form of openlineage-python; ``not_obeyed`` names the entries that have no effect.
     """
 
     namespace: str
@@ -43,13 +43,14 @@ class Settings:
     descriptions: Descriptions = field(default_factory=Descriptions)
     dataset_names: DatasetNames = field(default_factory=DatasetNames)
     job_names: JobNames = field(default_factory=JobNames)
+    is_one_job: bool = False
     transport: Mapping[str, Any] | None = None
     not_obeyed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, conf: Mapping[str, str], environ: Mapping[str, str], app_name: str, spark_version: str) -> Settings:
         """Return the settings of ``spark.openlineage.*`` (the official keys) and ``OPENLINEAGE_*``; the configuration wins."""
-        official = OfficialConfiguration.of(conf)
+        official, own = OfficialConfiguration.of(conf), OfficialConfiguration.own(conf, environ)
         none: tuple[Identity | None, Identity | None] = (None, None)
         parent, root = official.parsed("context", _context, none)
         parent = parent or _configured(official, "parent") or _encoded(environ.get("OPENLINEAGE_PARENT_ID"))
@@ -71,9 +72,10 @@ class Settings:
             facet_rules=FacetRules.of(official),
             descriptions=Descriptions.of(official, environ),
             dataset_names=DatasetNames.of(official),
-            job_names=JobNames.of(official),
+            job_names=JobNames.of(official, own),
+            is_one_job=own.parsed("jobPer", _is_application, False),
             transport=transport_of(official),
-            not_obeyed=official.not_obeyed(),
+            not_obeyed=official.not_obeyed() + own.not_obeyed(),
         )
 
     def application_facets(self) -> dict[str, facets.Facet]:
@@ -122,6 +124,12 @@ def _context(text: str) -> tuple[Identity | None, Identity | None]:
 
 def _identity(held: Mapping[str, Any]) -> Identity:
     return str(held["run"]["runId"]), str(held["job"]["namespace"]), str(held["job"]["name"])
+
+
+def _is_application(text: str) -> bool:
+    if text not in ("application", "execution"):
+        raise ValueError("must be application or execution")
+    return text == "application"
 
 
 def _run_id(text: str) -> str:
