@@ -7,6 +7,7 @@ is needed, and the names that they use are checked against the Spark release tha
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -197,19 +198,20 @@ class SessionCatalog:
     """The ``Catalog`` port over a live session."""
 
     driver: Driver
-    _cached: tuple[str | None, str | None, bool, bool] | None = None
+    _cached: tuple[str | None, str | None, bool, bool, str | None] | None = None
 
     @classmethod
     def of(cls, driver: Driver) -> SessionCatalog:
         return cls(driver)
 
-    def _settings(self) -> tuple[str | None, str | None, bool, bool]:
-        """Return warehouse, metastore, hive and case_sensitive, read from the session once."""
+    def _settings(self) -> tuple[str | None, str | None, bool, bool, str | None]:
+        """Return warehouse, metastore, hive, case_sensitive and glue, read from the session once."""
         if self._cached is None:
             conf, started = self.driver.session.sessionState().conf(), self.driver.context.getConf()
             hive = started.get("spark.sql.catalogImplementation", "in-memory") == "hive"
             metastore = _metastore(started) if hive else None
-            self._cached = (str(conf.warehousePath()), metastore, hive, bool(conf.caseSensitiveAnalysis()))
+            cased = bool(conf.caseSensitiveAnalysis())
+            self._cached = (str(conf.warehousePath()), metastore, hive, cased, _glue(started))
         return self._cached
 
     @property
@@ -288,10 +290,17 @@ class SessionCatalog:
             return ()  # the next write may remove folders meanwhile
         return tuple(map(str, self.driver.value(found)))
 
+    @property
+    def glue(self) -> str | None:
+        return self._settings()[4]
+
+    def settings(self, start: str) -> Mapping[str, str]:
+        found = self.driver.value(self.driver.session.conf().getAll())
+        return {key: value for key, value in found.items() if key.startswith(start)}
+
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         prefix = f"spark.sql.catalog.{catalog}."
-        found = self.driver.value(self.driver.session.conf().getAll())
-        return {key[len(prefix) :]: value for key, value in found.items() if key.startswith(prefix)}
+        return {key.removeprefix(prefix): value for key, value in self.settings(prefix).items()}
 
     def parse(self, sql: str) -> Plan | None:
         try:
@@ -304,3 +313,13 @@ def _metastore(conf: JavaObject) -> str | None:
     uris = conf.get("spark.hadoop.hive.metastore.uris", conf.get("spark.sql.hive.metastore.uris", ""))
     first = uris.split(",")[0].strip()
     return first.replace("thrift://", "hive://") if first else None
+
+
+_GLUE_ACCOUNTS = ("spark.hadoop.hive.metastore.glue.catalogid", "hive.metastore.glue.catalogid", "spark.glue.accountId")
+
+
+def _glue(conf: JavaObject) -> str | None:
+    """Return the ARN of AWS Glue's catalog, where settings name the account and the environment the region."""
+    account = next((found for name in _GLUE_ACCOUNTS if (found := conf.get(name, ""))), None)
+    region = os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION")
+    return f"arn:aws:glue:{region}:{account}" if account and region else None
