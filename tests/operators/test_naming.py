@@ -59,6 +59,8 @@ BY_HAND: list[tuple[str, str, Any, str, str]] = [
     ("filenet", "h:443/12", "a", "filenet://h:443/12", "a"),
     ("sharepoint", "h:443/site", "/a", "mssharepoint://h:443/site", "a"),
     ("inmemory", "", "frame-1", "inmemory://", "frame-1"),
+    ("mongodb", "h", "shop.orders", "mongodb://h:27017", "shop.orders"),
+    ("elasticsearch", "https://u:p@h:9243/x", ("logs-2026.01",), "elasticsearch://h:9243", "logs-2026.01"),
 ]
 
 
@@ -122,6 +124,10 @@ def test_redshift_and_snowflake_are_read_from_their_endpoints() -> None:
     assert (
         dataset_name("redshift", "c1.abc123.eu-west-1.redshift.amazonaws.com", T3).namespace
         == "redshift://c1.eu-west-1:5439"
+    )
+    assert (
+        dataset_name("redshift", "wg.123.eu-west-1.redshift-serverless.amazonaws.com", T3).namespace
+        == "redshift://wg.eu-west-1:5439"
     )
     assert dataset_name("snowflake", "org-acc.snowflakecomputing.com", T3).namespace == "snowflake://org-acc"
 

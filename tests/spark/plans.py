@@ -29,6 +29,8 @@ class FakeCatalog:
     case_sensitive: bool = False
     parsed: dict[str, Plan] = field(default_factory=dict)
     commits: dict[str, dict[int, Commit]] = field(default_factory=dict)
+    conf: dict[str, str] = field(default_factory=dict)
+    glue: str | None = None
 
     def table(self, database: str | None, table: str) -> Mapping[str, Any] | None:
         return self.tables.get(f"{database or 'default'}.{table}")
@@ -43,8 +45,12 @@ class FakeCatalog:
     def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
         return None
 
+    def settings(self, start: str) -> Mapping[str, str]:
+        return {key: value for key, value in self.conf.items() if key.startswith(start)}
+
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
-        return {}
+        start = f"spark.sql.catalog.{catalog}."
+        return {key.removeprefix(start): value for key, value in self.settings(start).items()}
 
     def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
         made = {at: commit for at, commit in self.commits.get(table.location, {}).items() if first <= at <= last}

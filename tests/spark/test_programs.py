@@ -139,8 +139,108 @@ def test_a_connector_without_a_name_is_named_by_the_run_and_its_columns_are_no_c
     assert [(len(event["inputs"]), incomplete(event).partition(" ")[0]) for event in without_output] == [
         (1, "shop"),
         (0, "shop"),
+        (0, "shop"),
         (1, "com.acme.openlineage.v1.UnknownSource"),
     ]
+
+
+def streaming(events: Events, name: str) -> dict[str, Any]:
+    (end,) = [event for event in events.ends() if event["job"]["name"].endswith(f".{name}")]
+    return end
+
+
+def test_a_stream_from_and_to_a_python_data_source_has_datasets_or_a_reason(output: Path) -> None:
+    events = Events(output, "unknown")
+    named = streaming(events, "named")
+    assert (keys(named["inputs"]), keys(named["outputs"])) == ([SHOP], [("shop", "public.copies")])
+    assert events.columns("public.copies")["amount"] == {"public.orders amount IDENTITY"}
+    assert incomplete(named) == "shop is not known: its dataset is named by its options"
+    unnamed = streaming(events, "unnamed")
+    assert (unnamed["inputs"], unnamed["outputs"]) == ([], [])
+    assert incomplete(unnamed) == "shop is not known: its datasets are missing"
+
+
+LAKE = "com.acme.lake"
+
+
+def test_streams_of_unknown_classes_have_datasets_or_a_reason_and_their_columns_are_no_constants(output: Path) -> None:
+    events = Events(output, "named")
+    ends = {name: streaming(events, name) for name in ("from_named", "from_unnamed", "to_named", "to_unnamed")}
+    assert keys(ends["from_named"]["inputs"]) == [("lake://lake.example", "orders")]
+    assert events.columns("/from_named")["amount"] == {"orders amount IDENTITY"}
+    assert events.columns("/from_unnamed") == {"*": set()}
+    assert keys(ends["to_named"]["outputs"]) == [(LAKE, "copies")]
+    assert ends["to_unnamed"]["outputs"] == []
+    assert {name: incomplete(end) for name, end in ends.items()} == {
+        "from_named": f"{LAKE} is not known: its dataset is named by its options",
+        "from_unnamed": f"{LAKE} is not known: its datasets are missing",
+        "to_named": f"{LAKE}.NoSink is not known: its dataset is named by its options",
+        "to_unnamed": f"{LAKE}.NoSink is not known: its datasets are missing",
+    }
+
+
+def test_a_table_of_an_unknown_catalog_is_named_by_the_catalog(output: Path) -> None:
+    events = Events(output, "named")
+    created, appended = [e for e in events.ends() if keys(e["outputs"]) == [("other", "db.orders")]]
+    assert created["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "CREATE"
+    assert keys(events.end("/other")["inputs"]) == [("other", "db.orders")]
+    assert events.columns("/other")["amount"] == {"db.orders amount IDENTITY"}
+    reasons = {incomplete(event).partition(" ")[0] for event in (created, appended, events.end("/other"))}
+    assert reasons == {f"{LAKE}.LakeCatalog", f"{LAKE}.TheTable"}
+
+
+SYSTEMS = {
+    "snowflake": ("snowflake://org-acc", "SHOP.SALES.ORDERS"),
+    "bigquery": ("bigquery", "acme-prod.shop.orders"),
+    "mongodb": ("mongodb://docs.example:27018", "shop.orders"),
+    "cassandra": ("cassandra://c1.example:9042", "shop.orders"),
+    "elasticsearch": ("elasticsearch://search.example:9200", "orders"),
+    "redshift": ("redshift://dw.eu-west-1:5439", "shop.public.orders"),
+    "hudi": ("s3://lake", "orders"),
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_connector_that_is_known_by_name_has_its_table_s_key_in_reads_and_writes(output: Path, system: str) -> None:
+    events, key = Events(output, "named"), SYSTEMS[system]
+    read = events.end(f"/{system}")
+    assert keys(read["inputs"]) == [key]
+    assert [field["name"] for field in read["inputs"][0]["facets"]["schema"]["fields"]] == ["order_id", "amount"]
+    assert events.columns(f"/{system}")["amount"] == {f"{key[1].rpartition('/')[2]} amount IDENTITY"}
+    written_key = ("mongodb://cluster.example:27017", key[1]) if system == "mongodb" else key
+    command = "append_data" if system in {"mongodb", "cassandra"} else "save_into"
+    written = next(e for e in events.ends() if keys(e["outputs"]) == [written_key] and command in e["job"]["name"])
+    fields = written["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert {source["field"] for source in fields["amount"]["inputFields"]} == {"amount"}
+    assert [incomplete(read), incomplete(written)] == ["", ""]
+    assert not [event for event in events.all if "hunter2" in json.dumps(event)]
+
+
+def test_the_query_of_a_connector_that_is_known_by_name_has_its_tables_and_columns(output: Path) -> None:
+    events = Events(output, "named")
+    names = [name for _, name in keys(events.end("/query")["inputs"])]
+    assert names == ["SHOP.SALES.O", "SHOP.PUBLIC.P"]
+    columns = events.columns("/query")
+    assert columns["amount"] == {"SHOP.PUBLIC.P amount IDENTITY"}
+    assert columns["*"] == {"SHOP.SALES.O id JOIN", "SHOP.PUBLIC.P id JOIN", "SHOP.SALES.O ok FILTER"}
+
+
+def test_a_path_of_elasticsearch_is_an_index_and_a_stream_writes_one(output: Path) -> None:
+    events = Events(output, "named")
+    (saved,) = [e for e in events.ends() if keys(e["outputs"]) == [("elasticsearch://search.example:9200", "other")]]
+    assert saved["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "OVERWRITE"
+    assert keys(streaming(events, "indexed")["outputs"]) == [SYSTEMS["elasticsearch"]]
+
+
+def test_tables_of_a_connector_s_catalog_and_of_unity_catalog_have_their_keys(output: Path) -> None:
+    events = Events(output, "named")
+    assert keys(events.end("/wide")["inputs"]) == [SYSTEMS["cassandra"]]
+    (read,) = events.end("/unity")["inputs"]
+    assert keys([read]) == [("s3://lake", "unity/orders")]
+    assert keys(read["facets"]["symlinks"]["identifiers"]) == [
+        ("unitycatalog://unity.example:8443", "unity.sales.orders")
+    ]
+    assert [incomplete(events.end(output)) for output in ("/wide", "/unity")] == ["", ""]
 
 
 def test_lineage_that_a_connector_reports_on_the_jvm_is_asked_for(output: Path) -> None:

@@ -152,7 +152,7 @@ def _athena(authority: str) -> str:
 def _redshift(authority: str) -> str:
     """Return ``redshift://{cluster}.{region}:{port}``, also from the endpoint that the console shows."""
     host, _, port = _host("redshift", authority).partition(":")
-    labels = host.removesuffix(".redshift.amazonaws.com").split(".")
+    labels = re.sub(r"\.redshift(-serverless)?\.amazonaws\.com$", "", host).split(".")
     if len(labels) < 2:
         raise ConfigError(f"a redshift authority is cluster.region[:port]; this is {authority!r}")
     return f"redshift://{labels[0]}.{labels[-1]}:{port or 5439}"
@@ -217,6 +217,9 @@ _PLATFORMS: dict[str, Platform] = {
     "mssharepoint": Platform(_as_given("mssharepoint"), "{key}"),
     "pubsub": Platform(_fixed("pubsub"), "{resource}", separator=":"),
     "inmemory": Platform(_fixed("inmemory://"), "{id}"),
+    # Not on the page, and named in the same way.
+    "mongodb": Platform(_at("mongodb", 27017), "{database}.{collection}"),
+    "elasticsearch": Platform(_at("elasticsearch", 9200), "{index}"),
 }
 
 _ALIASES = {

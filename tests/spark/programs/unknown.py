@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, WriterCommitMessage
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    SimpleDataSourceStreamReader,
+    WriterCommitMessage,
+)
 from tests.spark.samples import orders, work
 
 spark = SparkSession.builder.appName("unknown").getOrCreate()
@@ -23,6 +30,31 @@ class Sink(DataSourceWriter):
         return WriterCommitMessage()
 
 
+class Arriving(SimpleDataSourceStreamReader):
+    def initialOffset(self) -> dict[str, Any]:
+        return {"row": 0}
+
+    def read(self, start: dict[str, Any]) -> tuple[Iterator[Any], dict[str, Any]]:
+        return iter([(1, 2.0)] if start["row"] == 0 else []), {"row": 1}
+
+    def readBetweenOffsets(self, start: dict[str, Any], end: dict[str, Any]) -> Iterator[Any]:
+        return iter([(1, 2.0)])
+
+    def commit(self, end: dict[str, Any]) -> None:
+        pass
+
+
+class StreamSink(DataSourceStreamWriter):
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        return WriterCommitMessage()
+
+    def commit(self, messages: Any, batchId: int) -> None:
+        pass
+
+    def abort(self, messages: Any, batchId: int) -> None:
+        pass
+
+
 class Shop(DataSource):
     @classmethod
     def name(cls) -> str:
@@ -37,6 +69,12 @@ class Shop(DataSource):
     def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
         return Sink()
 
+    def simpleStreamReader(self, schema: Any) -> SimpleDataSourceStreamReader:
+        return Arriving()
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:
+        return StreamSink()
+
 
 spark.dataSource.register(Shop)
 named = {"table": "public.orders", "url": "https://me:hunter2@shop.example:8443/api?token=abc"}
@@ -45,6 +83,10 @@ spark.read.format("shop").load().write.parquet(f"{out}/python_unnamed")
 o.select("order_id", "amount").write.format("shop").options(**named).mode("append").save()
 o.select("order_id", "amount").write.format("shop").mode("append").save()
 spark.read.format("shop").load().collect()
+for name, source, sink in (("named", named, {"table": "public.copies"}), ("unnamed", {}, {})):
+    writer = spark.readStream.format("shop").options(**source).load().writeStream.format("shop").options(**sink)
+    writer = writer.queryName(name).option("checkpointLocation", f"{work()}/checkpoints/{name}").trigger(once=True)
+    writer.start().awaitTermination()
 
 jvm: Any = spark._jvm
 gateway: Any = spark.sparkContext._gateway

@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from headwater_avro.errors import ConfigError
+
+from ...operators.naming import dataset_name
 from ..plan.model import Fields, struct_fields
 from . import facets
 from .jdbc_names import from_jdbc
 from .names import DatasetName, from_kafka
-from .tables import Address, Catalog, Dataset, PlanScope, at_location, symlink
+from .systems import catalog_table, known_tables, texts, with_source
+from .tables import Address, Catalog, Dataset, PlanScope, at_location, glue_table, symlink
 
 
 def of_relation(at: PlanScope, held: Mapping[str, Any], fields: Fields) -> list[Dataset]:
@@ -20,7 +24,12 @@ def of_relation(at: PlanScope, held: Mapping[str, Any], fields: Fields) -> list[
     if reported is not None:
         return [reported]
     options = options_of(held.get("options"))
-    kind = str(table.get("class", "")).rpartition(".")[2]
+    class_name = str(table.get("class", ""))
+    kind = class_name.rpartition(".")[2]
+    if not isinstance(held.get("identifier"), Mapping):
+        named = known_tables(at.catalog, class_name, texts(table.get("properties")) | options, fields, at.writes)
+        if named:
+            return named
     if kind.startswith("Kafka") or "kafka.bootstrap.servers" in options:
         return kafka(options, fields)
     if kind == "JDBCTable" or "dbtable" in options:
@@ -41,7 +50,7 @@ def reported_key(held: Mapping[str, Any], fields: Fields | None) -> Dataset | No
     key = held.get("lineage")
     if not isinstance(key, Mapping) or not key.get("namespace") or not key.get("name"):
         return None
-    return _with_source(DatasetName(str(key["namespace"]), str(key["name"])), fields)
+    return with_source(DatasetName(str(key["namespace"]), str(key["name"])), fields)
 
 
 def _jdbc_table(
@@ -56,7 +65,7 @@ def _jdbc_table(
 
 def jdbc(url: str, table: str, fields: Fields | None) -> Dataset:
     """Return the dataset of a database's table."""
-    return _with_source(from_jdbc(url, table), fields)
+    return with_source(from_jdbc(url, table), fields)
 
 
 def kafka(options: Mapping[str, str], fields: Fields | None) -> list[Dataset]:
@@ -68,11 +77,7 @@ def kafka(options: Mapping[str, str], fields: Fields | None) -> list[Dataset]:
         names += [from_kafka(servers, topic) for topic in _assigned(options["assign"])]
     if "subscribepattern" in options:
         names.append(from_kafka(servers, options["subscribepattern"]))
-    return [_with_source(name, fields) for name in names]
-
-
-def _with_source(name: DatasetName, fields: Fields | None) -> Dataset:
-    return Dataset(*name, facets.data_source(name.namespace)).having(schema=facets.schema(fields))
+    return [with_source(name, fields) for name in names]
 
 
 def _assigned(text: str) -> list[str]:
@@ -92,20 +97,23 @@ def of_identifier(
     named = where if isinstance(where, dict) else {}
     space, name = tuple(identifier.get("namespace") or ()), str(identifier.get("name"))
     catalog_name = str(named.get("name", ""))
+    if belongs := catalog_table(catalog, named, space, name, fields):
+        return belongs[0]
     located = table is not None and bool((table.get("properties") or {}).get("location"))
     known = (table if located else catalog.loaded(catalog_name, space, name)) or table or {}
     # The properties of a table that is read as of some time are the current ones; the snapshot is the one that is read.
     version = known.get("snapshot") or (known.get("properties") or {}).get("current-snapshot-id")
     location = _location(catalog, catalog_name, space, name, known)
     if location is None:
-        return None
+        unity = _unity_table(catalog, named, (catalog_name, *space, name))
+        return None if unity is None else with_source(DatasetName(*unity), fields)
     version_facet = None if version in (None, "none") else facets.dataset_version(str(version))
     columns = fields if fields is not None else struct_fields((known.get("schema") or {}).get("$type")) or None
     found = at_location(location, columns, _provider(known, named)).having(version=version_facet)
     conf = catalog.catalog_conf(catalog_name)
     found = found.having(catalog=_catalog_facet(catalog_name, str(named.get("class", "")), conf))
     found = replace(found, address=Address(location, catalog_name, space, name))
-    return found.having(symlinks=_symlink(catalog, catalog_name, conf, location, ".".join((*space, name))))
+    return found.having(symlinks=_symlink(catalog, named, conf, location, (*space, name)))
 
 
 def _by_properties(table: Mapping[str, Any] | None, fields: Fields | None) -> Dataset | None:
@@ -133,9 +141,18 @@ def _location(catalog: Catalog, where: str, space: tuple[str, ...], name: str, k
     return None if warehouse is None else "/".join((warehouse.rstrip("/"), *space, name))
 
 
-def _symlink(catalog: Catalog, where: str, conf: Mapping[str, str], location: str, table: str) -> facets.Facet | None:
-    if where in ("", "spark_catalog"):
+def _symlink(
+    catalog: Catalog, where: Mapping[str, Any], conf: Mapping[str, str], location: str, parts: tuple[str, ...]
+) -> facets.Facet | None:
+    catalog_name, table = str(where.get("name", "")), ".".join(parts)
+    unity = _unity_table(catalog, where, (catalog_name, *parts))
+    if unity is not None:
+        return facets.table_symlink(*unity)
+    if catalog_name in ("", "spark_catalog"):
         return symlink(location, table, catalog)
+    if _is_glue(conf):
+        glue = _glue_catalog(catalog, conf)
+        return None if glue is None else facets.table_symlink(*glue_table(glue, table))
     address = conf.get("uri") or conf.get("warehouse")
     if address is None:
         return None
@@ -143,12 +160,43 @@ def _symlink(catalog: Catalog, where: str, conf: Mapping[str, str], location: st
     return facets.table_symlink(address.replace("thrift://", "hive://") if remote else _folder(address), table)
 
 
+def _is_glue(conf: Mapping[str, str]) -> bool:
+    return conf.get("type") == "glue" or conf.get("catalog-impl", "").endswith(".GlueCatalog")
+
+
+def _glue_catalog(catalog: Catalog, conf: Mapping[str, str]) -> str | None:
+    """Return the ARN of an Iceberg catalog in AWS Glue: what the catalog's settings name counts before the session's."""
+    *_, region, account = (catalog.glue or ":").split(":")
+    region, account = conf.get("client.region") or region, conf.get("glue.id") or account
+    return f"arn:aws:glue:{region}:{account}" if region and account else None
+
+
+def _unity_table(catalog: Catalog, where: Mapping[str, Any], parts: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return the key of a table in Unity Catalog; None for another catalog, or without a known server."""
+    if not str(where.get("class", "")).startswith(_UNITY):
+        return None
+    workspace = catalog.settings("spark.databricks.workspaceUrl").get("spark.databricks.workspaceUrl")
+    server = catalog.catalog_conf(parts[0]).get("uri") or workspace or ""
+    host = server.partition("://")[2] or server
+    try:
+        return dataset_name("unitycatalog", host.split("/")[0], parts)
+    except ConfigError:
+        return None
+
+
+_UNITY = ("io.unitycatalog.spark.", "com.databricks.sql.managedcatalog.")
+
+
 def _catalog_facet(name: str, class_name: str, conf: Mapping[str, str]) -> facets.Facet | None:
+    if class_name.startswith(_UNITY):
+        return facets.catalog("delta", "unity", name, None, conf.get("uri"))
     if ".delta." in class_name:
         return facets.catalog("delta", "delta", name)
     if ".iceberg." not in class_name:
         return None
-    kind = conf.get("type") or ("rest" if conf.get("uri", "").startswith("http") else "hive")
+    kind = (
+        "glue" if _is_glue(conf) else conf.get("type") or ("rest" if conf.get("uri", "").startswith("http") else "hive")
+    )
     return facets.catalog("iceberg", kind, name, conf.get("warehouse"), conf.get("uri"))
 
 

@@ -22,7 +22,7 @@ def _v2_target(at: PlanScope, node: PlanNode) -> Dataset | None:
         target = at.plan[node.children[0]]  # the table of UPDATE and DELETE is a child
     while target is not None and target.kind == "SubqueryAlias":
         target = at.plan[target.children[0]]
-    found = [] if target is None else reads(at, target)
+    found = [] if target is None else reads(replace(at, writes=True), target)
     return found[0] if found else None
 
 

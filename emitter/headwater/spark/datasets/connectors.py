@@ -14,6 +14,7 @@ from ...transport.redaction import Redaction
 from ..plan.model import Fields, PlanNode, schema_fields
 from . import facets
 from .catalog_tables import jdbc, kafka
+from .systems import texts
 from .tables import Dataset, PlanScope, at_location
 
 # Spark's own sources and sinks without a dataset: ranges, generated rows, sockets, memory, the console.
@@ -53,13 +54,13 @@ def source_of(at: PlanScope, node: PlanNode) -> Connector | None:
     match node.kind:
         case "LogicalRelation" | "LogicalRelationWithTable":
             held = node.fields.get("relation") or {}
-            return connector(str(held.get("class", "")), _texts(held), fields)
+            return connector(str(held.get("class", "")), texts(held), fields)
         case "DataSourceV2ScanRelation":
             below = at.plan_of(node.fields.get("relation"))
             return None if below is None else source_of(at, below)
         case "StreamingRelation" | "StreamingExecutionRelation":
             held = (node.fields.get("dataSource") or {}).get("of") or {}
-            return connector(str(held.get("className", "")), _texts(held.get("options")), fields)
+            return connector(str(held.get("className", "")), texts(held.get("options")), fields)
         case "LogicalRDD" | "ExternalRDD":
             kinds = (node.fields.get("rdd") or {}).get("unknown") or ()
             return Connector(str(kinds[0])) if kinds else None
@@ -73,12 +74,12 @@ def _v2_table(at: PlanScope, node: PlanNode, fields: Fields) -> Connector | None
     held = node.fields
     table, identifier = held.get("table") or {}, held.get("identifier")
     kind = str(table.get("class", ""))
-    options = _texts(held.get("options")) | _texts(held.get("extraOptions"))
+    options = texts(held.get("options")) | texts(held.get("extraOptions"))
     if kind.startswith(_PYTHON):
         return connector(str(table.get("name", "python")), options, fields)
     if isinstance(identifier, Mapping):
         return _in_catalog(at, held, kind, fields)
-    return connector(kind, _texts(table.get("properties")) | options, fields)
+    return connector(kind, texts(table.get("properties")) | options, fields)
 
 
 def _in_catalog(at: PlanScope, held: Mapping[str, Any], kind: str, fields: Fields) -> Connector:
@@ -96,7 +97,7 @@ def sink_of(at: PlanScope, command: PlanNode) -> Connector | None:
     if command.kind == "SaveIntoDataSourceCommand":
         source = command.fields.get("dataSource") or {}
         name = str(source.get("class") or source.get("$") or "")
-        return connector(name, _texts(command.fields.get("options")), fields)
+        return connector(name, texts(command.fields.get("options")), fields)
     target = at.plan_of(command.fields.get("table")) or at.plan_of(command.fields.get("logicalRelation"))
     if target is not None:
         return source_of(at, target)
@@ -114,7 +115,7 @@ def unknown_sink(sink: Mapping[str, Any], options: Mapping[str, Any], fields: Fi
     if kind.rpartition(".")[2].startswith("ForeachWriter"):
         return Connector(kind)  # the program's own code writes each row
     held = {"properties": sink.get("properties"), "options": options}
-    return connector(str(sink.get("name")) if kind.startswith(_PYTHON) else kind, _texts(held), fields)
+    return connector(str(sink.get("name")) if kind.startswith(_PYTHON) else kind, texts(held), fields)
 
 
 def connector(name: str, options: Mapping[str, str], fields: Fields) -> Connector | None:
@@ -161,14 +162,3 @@ def _without_query(path: str) -> str:
 
 def _safe(name: str) -> str:
     return _redaction.text(name)[:_LONGEST_NAME]
-
-
-def _texts(held: object) -> dict[str, str]:
-    """Return the texts in a map of options, those of maps in it included, by key in lower case."""
-    found: dict[str, str] = {}
-    for key, value in held.items() if isinstance(held, Mapping) else ():
-        if isinstance(value, Mapping):
-            found = {**_texts(value), **found}
-        elif isinstance(value, str) and key not in ("$", "class"):
-            found[str(key).lower()] = value
-    return found

@@ -135,6 +135,15 @@ def _derby(rest: str) -> _Server | None:
     return _Server(f"file:{folder}")
 
 
+_REDSHIFT_HOST = re.compile(r"([^.]+)\.[^.]+\.([^.]+)\.redshift(?:-serverless)?\.amazonaws\.com", re.IGNORECASE)
+
+
+def _redshift(rest: str) -> _Server | None:
+    """Read the address of a cluster or workgroup, whose namespace has its name and region, or of any other host."""
+    server = _at("redshift(?::iam)?", "redshift", 5439)(rest)
+    return None if server is None else server._replace(namespace=_REDSHIFT_HOST.sub(r"\1.\2", server.namespace))
+
+
 _READERS: dict[str, _Reader] = {
     "cassandra": _at("cassandra", "cassandra", 9042),
     "ch": _at(r"ch(?::\w+)?", "clickhouse", 8123),
@@ -147,6 +156,7 @@ _READERS: dict[str, _Reader] = {
     "oceanbase": _at(r"oceanbase(?::\w+)?", "oceanbase", 2881),
     "oracle": _oracle,
     "postgresql": _at("postgresql", "postgres", 5432),
+    "redshift": _redshift,
     "sqlserver": _sqlserver,
     "teradata": _teradata,
     "trino": _at("trino", "trino", 443),

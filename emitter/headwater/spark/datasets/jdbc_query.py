@@ -6,17 +6,20 @@ Spark's own parser reads the text; names are resolved here, as far as possible w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..plan.columns import Flow
 from ..plan.expressions import lineage
 from ..plan.lineage import NOTHING, Lineage, Source, indirect, union
 from ..plan.model import Expression, Plan, PlanNode, expression, expressions
+from .names import DatasetName
 from .subsets import parsed_condition
 from .tables import Catalog
 
 _SUBQUERY = re.compile(r"\s*\((?P<query>.*)\)\s*(as\s+)?[\w\"`]*\s*\Z", re.IGNORECASE | re.DOTALL)
+Key = Callable[[str], DatasetName | None]
+"""A function from the name of a table in a query to its key, or None."""
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"([^\"]*)\"")
 
 
@@ -50,10 +53,9 @@ def _table_name(node: PlanNode) -> str:
 class _Names:
     """The columns visible at a level of the query: by qualifier, or any column of its only table."""
 
+    key: Key
     named: Mapping[str, Lineage] = field(default_factory=dict)
     tables: tuple[tuple[str, str], ...] = ()  # (qualifier, table)
-    namespace: str = ""
-    prefix: str = ""
     rows: frozenset[Source] = frozenset()
     output: tuple[tuple[str, Lineage], ...] | None = None
 
@@ -69,18 +71,17 @@ class _Names:
         if known is not None:
             return known
         tables = [table for alias, table in self.tables if not qualifier or alias.lower() == qualifier.lower()]
-        if len(tables) != 1:
-            return NOTHING
-        return Lineage(frozenset({Source(self.namespace, self.prefix + tables[0], column)}))
+        key = self.key(tables[0]) if len(tables) == 1 else None
+        return NOTHING if key is None else Lineage(frozenset({Source(*key, column)}))
 
 
-def flow(catalog: Catalog, node: PlanNode, namespace: str, prefix: str, table: str) -> Flow | None:
-    """Return the column lineage of a JDBC relation over a query; None if the query cannot be parsed."""
+def flow(catalog: Catalog, node: PlanNode, table: str, key: Key) -> Flow | None:
+    """Return the column lineage of a relation over a query to a database; None if the query cannot be parsed."""
     query = query_of(table)
     plan = None if query is None else catalog.parse(query)
     if plan is None or plan.root is None:
         return None
-    names = _level(plan, plan.root, _Names(namespace=namespace, prefix=prefix))
+    names = _level(plan, plan.root, _Names(key))
     output = names.output or ()
     by_name = {name.lower(): value for name, value in output}
     same = len(output) == len(node.output)
@@ -133,10 +134,9 @@ def _merged(below: list[_Names], empty: _Names) -> _Names:
     if len(below) == 1:
         return below[0]
     return _Names(
+        empty.key,
         named={name: value for level in below for name, value in level.named.items()},
         tables=tuple(table for level in below for table in level.tables),
-        namespace=empty.namespace,
-        prefix=empty.prefix,
         rows=frozenset(s for level in below for s in level.rows),
     )
 
@@ -147,7 +147,7 @@ def _renamed(here: _Names, node: PlanNode) -> _Names:
     tables = tuple((alias, table) for _, table in here.tables) if here.output is None else ()
     named = {f"{alias}.{name}".lower(): value for name, value in here.output or ()}
     named |= {name.lower(): value for name, value in here.output or ()}
-    return _Names(named, tables, here.namespace, here.prefix, here.rows)
+    return _Names(here.key, named, tables, here.rows)
 
 
 def _selected(here: _Names, raw: object, grouped: frozenset[Source]) -> _Names:

@@ -11,6 +11,7 @@ from ..plan.model import Fields, PlanNode, schema_fields, struct_fields
 from .catalog_tables import jdbc, kafka, of_relation, options_of, reported_key
 from .facets import dataset_version
 from .jdbc_query import tables_of
+from .systems import known_tables, texts
 from .tables import Dataset, PlanScope, at_location, of_table, unique
 
 
@@ -52,9 +53,10 @@ def _relation(at: PlanScope, relation: Mapping[str, Any], fields: Fields) -> lis
             return [at_location(path, fields, relation.get("format")) for path in relation["paths"]]
         case "jdbc":
             return _jdbc(at, str(relation["url"]), str(relation["table"]), fields)
-    if str(relation.get("class", "")).endswith("KafkaRelation"):
+    kind = str(relation.get("class", ""))
+    if kind.endswith("KafkaRelation"):
         return kafka(_kafka_options(relation), fields)
-    return []
+    return known_tables(at.catalog, kind, texts(relation), fields, at.writes)
 
 
 def _jdbc(at: PlanScope, url: str, table: str, fields: Fields) -> list[Dataset]:
@@ -108,10 +110,13 @@ def _streaming_v2(at: PlanScope, node: PlanNode) -> list[Dataset]:
     return of_relation(at, {**held, "options": options}, schema_fields(node.output))
 
 
-def _streaming_v1(_at: PlanScope, node: PlanNode) -> list[Dataset]:
+def _streaming_v1(at: PlanScope, node: PlanNode) -> list[Dataset]:
     """Return the folder that a streaming source of the first API reads; of a pattern the folder that it is in."""
-    source = node.fields.get("dataSource") or {}
-    options = (source.get("of") or {}).get("options") or {}
+    source = (node.fields.get("dataSource") or {}).get("of") or {}
+    options = source.get("options") or {}
+    named = known_tables(at.catalog, str(source.get("className", "")), texts(options), schema_fields(node.output))
+    if named:
+        return named
     path = options.get("path")
     return [] if path is None else [at_location(_before_pattern(str(path)), schema_fields(node.output))]
 

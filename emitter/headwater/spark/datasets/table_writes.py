@@ -11,6 +11,7 @@ from .catalog_tables import jdbc, kafka, options_of
 from .names import DatasetName
 from .reads import reads
 from .subsets import overwritten, replaced_part, static_partition
+from .systems import known_tables
 from .tables import Dataset, PlanScope, at_location, of_table
 from .written import Written, changed, into, overwriting, written_fields
 
@@ -81,9 +82,10 @@ def insert_folder(at: PlanScope, node: PlanNode) -> Written | None:
 def insert_relation(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the relation of the first API of an INSERT."""
     target = at.plan_of(node.fields.get("logicalRelation"))
-    found = [] if target is None else reads(at, target)
-    overwrite = overwriting(node.fields.get("overwrite"))
-    return into(at, node, found[0] if found else None, overwrite, None)
+    found = [] if target is None else reads(replace(at, writes=True), target)
+    part = static_partition(node.fields.get("partitionSpec") or node.fields.get("partition"))  # of Hudi's command
+    written = replaced_part(found[0], part) if found else None
+    return into(at, node, written, overwriting(node.fields.get("overwrite")), None)
 
 
 def save_into_source(at: PlanScope, node: PlanNode) -> Written | None:
@@ -99,6 +101,10 @@ def save_into_source(at: PlanScope, node: PlanNode) -> Written | None:
     if "jdbc" in named and "url" in options:
         table = options.get("dbtable", "")
         return into(at, node, jdbc(options["url"], table, fields), change, table)
+    kind = str(source.get("class") or source.get("$") or "")
+    known = known_tables(at.catalog, kind, options, fields, writes=True)
+    if known:
+        return into(at, node, known[0], change, None)
     if "path" in options:
         part = overwritten(at.catalog, node, options) if change is not None else None
         return into(at, node, replaced_part(at_location(options["path"], fields, named), part), change, None)

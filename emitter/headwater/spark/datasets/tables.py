@@ -91,6 +91,13 @@ class Catalog(Protocol):
     def loaded(self, catalog: str, namespace: tuple[str, ...], table: str) -> Mapping[str, Any] | None:
         """Return the current state of a table of another catalog, or None."""
 
+    @property
+    def glue(self) -> str | None:
+        """Return the ARN of the AWS Glue catalog (``arn:aws:glue:region:account``), if the account and region are known."""
+
+    def settings(self, start: str) -> Mapping[str, str]:
+        """Return the session's settings whose names begin with ``start``."""
+
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         """Return the settings ``spark.sql.catalog.<catalog>.*`` without that prefix."""
 
@@ -106,10 +113,14 @@ class Catalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlanScope:
-    """A plan and the catalogs behind it: the context of the rules that read plan nodes."""
+    """A plan and the catalogs behind it: the context of the rules that read plan nodes.
+
+    ``writes`` is whether the table of a relation is written into.
+    """
 
     plan: Plan
     catalog: Catalog
+    writes: bool = False
 
     def plan_of(self, raw: object) -> PlanNode | None:
         """Return the plan node that a field's value refers to, or None."""
@@ -153,15 +164,30 @@ def _catalog_facet(catalog: Catalog, provider: object) -> Facet | None:
         return facets.catalog("delta", "delta", "spark_catalog")
     if not catalog.hive:
         return None
-    return facets.catalog("hive", "hive", "default", catalog.warehouse, catalog.metastore)
+    kind = "glue" if _is_glue(catalog) else "hive"
+    return facets.catalog("hive", kind, "default", catalog.warehouse, catalog.metastore)
 
 
 def symlink(location: str, table: str, catalog: Catalog) -> Facet | None:
     """Return the symlinks facet with the table's name in the metastore, else in the warehouse; None outside both."""
+    if catalog.glue is not None and _is_glue(catalog):
+        return facets.table_symlink(*glue_table(catalog.glue, table))
     namespace = catalog.metastore
     if namespace is None and catalog.warehouse is not None:
         namespace = _inside(location, catalog.warehouse)
     return None if namespace is None else facets.table_symlink(namespace, table)
+
+
+def _is_glue(catalog: Catalog) -> bool:
+    """Return whether Hive's catalog is AWS Glue's."""
+    setting = "hive.metastore.client.factory.class"
+    clients = (*catalog.settings(f"spark.hadoop.{setting}").values(), *catalog.settings(setting).values())
+    return catalog.hive and any("AWSGlue" in client for client in clients)
+
+
+def glue_table(catalog: str, table: str) -> tuple[str, str]:
+    """Return the key of a table in an AWS Glue catalog."""
+    return catalog, f"table/{table.replace('.', '/')}"
 
 
 def _inside(location: str, warehouse: str) -> str | None:

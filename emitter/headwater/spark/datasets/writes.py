@@ -29,9 +29,11 @@ _RULES: dict[str, WriteRule] = {
     "InsertIntoHiveDirCommand": table_writes.insert_folder,
     "InsertIntoDataSourceDirCommand": table_writes.insert_folder,
     "InsertIntoDataSourceCommand": table_writes.insert_relation,
+    "InsertIntoHoodieTableCommand": table_writes.insert_relation,
     "SaveIntoDataSourceCommand": table_writes.save_into_source,
     "CreateDataSourceTableCommand": table_writes.create,
     "CreateTableCommand": table_writes.create,
+    "CreateHoodieTableCommand": table_writes.create,
     "CreateViewCommand": table_writes.create_view,
     "AlterViewAsCommand": table_writes.create_view,
     "CreateTableLikeCommand": table_writes.created_like,
@@ -57,7 +59,7 @@ _RULES: dict[str, WriteRule] = {
     **dict.fromkeys(
         (
             "CreateDataSourceTableAsSelectCommand", "SaveAsV1TableCommand", "CreateHiveTableAsSelectCommand",
-            "OptimizedCreateHiveTableAsSelectCommand",
+            "OptimizedCreateHiveTableAsSelectCommand", "CreateHoodieTableAsSelectCommand",
         ),
         table_writes.create_as_select,
     ),

@@ -39,6 +39,7 @@ public class Leaves {
   private static final int MOST_RDDS = 10000;
   private static final int MOST_PATHS = 10000;
   private static final int MOST_PREDICATES = 100;
+  private static final int MOST_OPTIONS = 1000;
   private static final String CLONE_SOURCE = "org.apache.spark.sql.delta.commands.Clone";
 
   static boolean plain(Object value) {
@@ -74,23 +75,69 @@ public class Leaves {
     return other(value);
   }
 
-  /** A library's relation or table: its fields with plain values, by reflection (Kafka's topics). */
+  /** A library's relation or table: its fields with plain values, by reflection (Kafka's topics, a connector's options). */
   private static Map other(Object value) {
     Map map = made("relation", value, "lineage", Reported.relation(value));
-    java.lang.reflect.Field[] fields = value.getClass().getDeclaredFields();
-    for (int i = 0; i < fields.length; i++) {
-      if (java.lang.reflect.Modifier.isStatic(fields[i].getModifiers())) continue;
-      try {
-        fields[i].setAccessible(true);
-        Object held = fields[i].get(value);
-        if (held instanceof Path) map.put(fields[i].getName(), held.toString());
-        else if (held instanceof String || held instanceof scala.collection.Map || held instanceof Map) map.put(fields[i].getName(), held);
-        else if (held != null && fields[i].getName().equals("strategy")) map.put("strategy", held.toString());
-      } catch (Exception sealed) {
-        continue;
+    fields(map, value, library(value.getClass()));
+    return map;
+  }
+
+  /** Add an object's fields with plain values; in a field with an object of its own library, such as options, those of it. */
+  private static void fields(Map map, Object value, String library) {
+    for (Class owner = value.getClass(); owner != null && library(owner).equals(library(value.getClass())); owner = owner.getSuperclass()) {
+      java.lang.reflect.Field[] fields = owner.getDeclaredFields();
+      for (int i = 0; i < fields.length; i++) {
+        if (java.lang.reflect.Modifier.isStatic(fields[i].getModifiers()) || map.containsKey(fields[i].getName())) continue;
+        try {
+          fields[i].setAccessible(true);
+          Object held = present(fields[i].get(value));
+          if (held instanceof Path) map.put(fields[i].getName(), held.toString());
+          else if (held instanceof String) map.put(fields[i].getName(), held);
+          else if (held instanceof scala.collection.Map || held instanceof Map) map.put(fields[i].getName(), library == null ? options(held) : held);
+          else if (held != null && fields[i].getName().equals("strategy")) map.put("strategy", held.toString());
+          else if (held != null && nested(library) && library(held.getClass()).equals(library)) {
+            LinkedHashMap inner = new LinkedHashMap();
+            fields(inner, held, null);
+            map.put(fields[i].getName(), inner);
+          }
+        } catch (Exception sealed) {
+          continue;
+        }
       }
     }
-    return map;
+  }
+
+  private static boolean nested(String library) {
+    return library != null && library.length() > 0 && !library.equals("org.apache.spark");
+  }
+
+  /** The first three parts of a class's package. */
+  private static String library(Class type) {
+    String[] parts = type.getName().split("[.]");
+    return parts.length < 4 ? "" : parts[0] + "." + parts[1] + "." + parts[2];
+  }
+
+  /** The value of Scala's, Java's or Guava's option, or null; any other object as it is. */
+  private static Object present(Object held) {
+    if (held instanceof scala.Option) return ((scala.Option) held).isDefined() ? ((scala.Option) held).get() : null;
+    if (held instanceof java.util.Optional) return ((java.util.Optional) held).orElse(null);
+    return held != null && held.getClass().getName().endsWith(".base.Present") ? member(held, "orNull") : held;
+  }
+
+  /** The entries of a map whose values are texts. */
+  private static Map options(Object held) {
+    LinkedHashMap found = new LinkedHashMap();
+    java.util.Iterator entries = held instanceof Map ? ((Map) held).entrySet().iterator() : null;
+    scala.collection.Iterator pairs = held instanceof Map ? null : ((scala.collection.Map) held).iterator();
+    while (found.size() < MOST_OPTIONS && (entries == null ? pairs.hasNext() : entries.hasNext())) {
+      scala.Tuple2 pair = entries == null ? (scala.Tuple2) pairs.next() : pair((Map.Entry) entries.next());
+      if (pair._2() instanceof String) found.put(String.valueOf(pair._1()), pair._2());
+    }
+    return found;
+  }
+
+  private static scala.Tuple2 pair(Map.Entry entry) {
+    return new scala.Tuple2(entry.getKey(), entry.getValue());
   }
 
   private static Map made(String kind, Object value, String key, Object held) {

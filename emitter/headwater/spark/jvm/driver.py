@@ -7,6 +7,7 @@ is needed, and the names that they use are checked against the Spark release tha
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -207,6 +208,10 @@ class SessionCatalog:
         return cls(driver)
 
     @cached_property
+    def glue(self) -> str | None:
+        return _glue(self.driver.context.getConf())
+
+    @cached_property
     def warehouse(self) -> str | None:
         return str(self.driver.session.sessionState().conf().warehousePath())
 
@@ -282,10 +287,13 @@ class SessionCatalog:
             return ()  # the next write may remove folders meanwhile
         return tuple(map(str, self.driver.value(found)))
 
+    def settings(self, start: str) -> Mapping[str, str]:
+        found = self.driver.value(self.driver.session.conf().getAll())
+        return {key: value for key, value in found.items() if key.startswith(start)}
+
     def catalog_conf(self, catalog: str) -> Mapping[str, str]:
         prefix = f"spark.sql.catalog.{catalog}."
-        found = self.driver.value(self.driver.session.conf().getAll())
-        return {key[len(prefix) :]: value for key, value in found.items() if key.startswith(prefix)}
+        return {key.removeprefix(prefix): value for key, value in self.settings(prefix).items()}
 
     def parse(self, sql: str) -> Plan | None:
         try:
@@ -298,6 +306,16 @@ def _metastore(conf: JavaObject) -> str | None:
     uris = conf.get("spark.hadoop.hive.metastore.uris", conf.get("spark.sql.hive.metastore.uris", ""))
     first = uris.split(",")[0].strip()
     return first.replace("thrift://", "hive://") if first else None
+
+
+_GLUE_ACCOUNTS = ("spark.hadoop.hive.metastore.glue.catalogid", "hive.metastore.glue.catalogid", "spark.glue.accountId")
+
+
+def _glue(conf: JavaObject) -> str | None:
+    """Return the ARN of AWS Glue's catalog, where settings name the account and the environment the region."""
+    account = next((found for name in _GLUE_ACCOUNTS if (found := conf.get(name, ""))), None)
+    region = os.environ.get("AWS_DEFAULT_REGION") or os.environ.get("AWS_REGION")
+    return f"arn:aws:glue:{region}:{account}" if account and region else None
 
 
 def debug_facts(context: Any, conf: Mapping[str, str]) -> dict[str, Any]:

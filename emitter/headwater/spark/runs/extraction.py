@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..datasets import facets, jdbc_query
 from ..datasets.connectors import Connector, sink_of, source_of
 from ..datasets.names import DatasetName
+from ..datasets.systems import sent_query
 from ..datasets.tables import Catalog, Dataset, PlanScope, merged
 from ..datasets.writes import Written, copied_from, loaded_from
 from ..datasets.written import into, overwriting
@@ -29,6 +30,13 @@ _WRITES_A_QUERY = frozenset(
         "WriteToDataSourceV2",
     }
 )
+
+_CHANGES = {
+    "CreateTableAsSelect": "CREATE",
+    "ReplaceTableAsSelect": "OVERWRITE",
+    "OverwriteByExpression": "OVERWRITE",
+    "OverwritePartitionsDynamic": "OVERWRITE",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +138,19 @@ class Extraction:
     def _unnamed(self) -> bool:
         return any(not connector.datasets for connector in self._connectors.values())
 
+    def _add_connector(self, connector: Connector) -> None:
+        """Add a connector; of several uses of one, that without a dataset's name is the one that is reported."""
+        if not connector.datasets or connector.name not in self._connectors:
+            self._connectors[connector.name] = connector
+
     def _writes(self, command: PlanNode) -> list[Written]:
         """Return what a command writes, by a rule or else as its connector's options say."""
         found, scope = self.context.writes(command), PlanScope(self.plan, self.catalog)
         connector = None if found else sink_of(scope, command)
         if connector is None:
             return found
-        self._connectors[connector.name] = connector
-        change = overwriting(command.fields.get("mode"))
+        self._add_connector(connector)
+        change = _CHANGES.get(command.kind) or overwriting(command.fields.get("mode"))
         guessed = (into(scope, command, dataset, change, None) for dataset in connector.datasets)
         return [written for written in guessed if written is not None]
 
@@ -188,7 +201,7 @@ class Extraction:
         connector = source_of(PlanScope(self.plan, self.catalog), node)
         if connector is None:
             return []
-        self._connectors[connector.name] = connector
+        self._add_connector(connector)
         self._unnamed_leaves |= set() if connector.datasets else {node.index}
         return list(connector.datasets)
 
@@ -233,22 +246,17 @@ class Extraction:
             return None
         if node.kind in {"LogicalRDD", "ExternalRDD"}:
             return _opaque_rdd(found, node)
-        query = self._jdbc_query(node, found)
+        query = self._sent_query(node)
         if query is not None:
             return query
         columns = {a.id: _column(found, a) for a in node.output}
         return Flow(columns, jdbc_query.predicates(self.catalog, node, columns))
 
-    def _jdbc_query(self, node: PlanNode, found: list[Dataset]) -> Flow | None:
+    def _sent_query(self, node: PlanNode) -> Flow | None:
         relation = node.fields.get("relation")
-        if not isinstance(relation, dict) or relation.get("$") != "jdbc":
-            return None
-        table = str(relation["table"])
-        if jdbc_query.query_of(table) is None:
-            return None
-        name = found[0].name
-        prefix = name[: len(name) - len(_first_table(self.catalog, table))]
-        return jdbc_query.flow(self.catalog, node, found[0].namespace, prefix, table)
+        sent = sent_query(self.catalog, relation) if isinstance(relation, dict) else None
+        query = None if sent is None else sent.query()
+        return None if sent is None or query is None else jdbc_query.flow(self.catalog, node, query, sent.key_of)
 
 
 def _named(output: tuple[Attribute, ...], names: tuple[str, ...] | None) -> list[tuple[str, Attribute]]:
@@ -260,11 +268,6 @@ def _named(output: tuple[Attribute, ...], names: tuple[str, ...] | None) -> list
         return list(zip(names, visible, strict=True))
     by_name = {name.lower(): name for name in names}
     return [(by_name[a.name.lower()], a) for a in visible if a.name.lower() in by_name]
-
-
-def _first_table(catalog: Catalog, table: str) -> str:
-    names = jdbc_query.tables_of(catalog, table)
-    return names[0] if names else table
 
 
 def _column(found: list[Dataset], attribute: Attribute) -> Lineage:

@@ -9,7 +9,8 @@ from ..datasets import facets
 from ..datasets.catalog_tables import kafka, options_of
 from ..datasets.connectors import unknown_sink
 from ..datasets.names import DatasetName, job_suffix
-from ..datasets.tables import Dataset, at_location, merged
+from ..datasets.systems import known_tables, texts
+from ..datasets.tables import Catalog, Dataset, at_location, merged
 from ..extension.views import StageInfo
 from ..plan.model import Fields, schema_fields
 from .events import Event, EventFactory, Subject
@@ -139,20 +140,23 @@ def _lineage(extraction: Extraction, signal: StreamStarted) -> PlanLineage:
     read = extraction.lineage()
     root = extraction.plan.root
     fields = [] if root is None else schema_fields(root.output)
-    found, sink = _sink(signal, fields), None
+    found, sink = _sink(extraction.catalog, signal, fields), None
     if not found:
         sink = unknown_sink(signal.sink, signal.options, fields)
         found = [] if sink is None else list(sink.datasets)
     outputs = [extraction.with_query_columns(dataset) for dataset in found]
     suffix = job_suffix(outputs[0].key, None) if len(outputs) == 1 else ""
     reasons = [read.missing, None if sink is None else sink.reason]
-    missing = "; ".join(reason for reason in reasons if reason is not None) or None
+    missing = "; ".join(dict.fromkeys(reason for reason in reasons if reason is not None)) or None
     return replace(read, outputs=tuple(outputs), suffix=suffix, missing=missing)
 
 
-def _sink(signal: StreamStarted, fields: Fields) -> list[Dataset]:
+def _sink(catalog: Catalog, signal: StreamStarted, fields: Fields) -> list[Dataset]:
     """Return the datasets of a query's sink; those of foreach and foreachBatch follow from their own executions."""
     kind = str(signal.sink.get("class", "")).rpartition(".")[2]
+    named = known_tables(catalog, str(signal.sink.get("class", "")), texts(signal.options), fields, writes=True)
+    if named:
+        return named[:1]
     options = options_of(signal.options)
     if kind.startswith("Kafka"):
         return kafka({k: v for k, v in options.items() if k in {"topic", "kafka.bootstrap.servers"}}, fields)
