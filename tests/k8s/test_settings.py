@@ -192,12 +192,15 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
     assert {name for name in variables if name in WEB} == WEB
     for name in WEB:
         monkeypatch.setenv(name, variables[name])
+    assert variables["HEADWATER_WEB_OPERATOR_TOKENS"] == "tokens/operators"
     monkeypatch.setenv("HEADWATER_WEB_TOKENS", '["secret"]')
-    assert web_settings().model_dump(exclude={"tokens"}) == {
+    monkeypatch.setenv("HEADWATER_WEB_OPERATOR_TOKENS", '["secret-2"]')
+    assert web_settings().model_dump(exclude={"tokens", "operator_tokens"}) == {
         "host": "0.0.0.0",
         "port": 9000,
         "allowed_hosts": ("lineage.example.org",),
         "cors_origins": ("https://a.example.org",),
+        "operator_users": ("ada",),
         "session_hours": 1.5,
         "trusted_header": "X-Forwarded-User",
         "trusted_proxies": (ip_network("10.0.0.0/8"),),

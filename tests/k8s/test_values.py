@@ -64,6 +64,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"web": {"enabled": True, "tokens": {"secret": "t"}, "trustedHeader": "X-User"}},
         "needs web.trustedProxies",
     ),
+    "operators whom nobody names": (
+        {"web": {"enabled": True, "tokens": {"secret": "t"}, "operatorUsers": ["ada"]}},
+        "needs web.trustedHeader",
+    ),
     "an ingress to nowhere": ({"web": {"ingress": {"enabled": True}}}, "web.ingress needs hosts"),
     "a path that is none": (
         {"web": {"ingress": {"hosts": [{"host": "a.example.org", "paths": [{"path": "api"}]}]}}},

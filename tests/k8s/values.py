@@ -64,7 +64,8 @@ WEB: dict[str, Any] = {
     "networkPolicy": {"enabled": True},
     "web": {
         "enabled": True,
-        "tokens": {"secret": "tokens"},
+        "tokens": {"secret": "tokens", "operatorKey": "operators"},
+        "operatorUsers": ["ada"],
         "allowedHosts": ["lineage.example.org"],
         "corsOrigins": ["https://a.example.org"],
         "trustedHeader": "X-Forwarded-User",

@@ -49,7 +49,7 @@ def signed_in() -> Iterator[TestClient]:
 def test_a_token_becomes_a_session_that_opens_every_query() -> None:
     with browser() as client:
         assert client.get(SEARCH).status_code == 401
-        assert client.get(SESSION).json() == {"by": None, "user": None, "expiresAt": None}
+        assert client.get(SESSION).json() == {"by": None, "user": None, "expiresAt": None, "operator": False}
         started = client.post(SESSION, json={"token": "sesame"})
         assert (started.status_code, started.json()["by"]) == (200, "cookie")
         assert client.get(SEARCH).status_code == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import NoReturn, ParamSpec, TypeVar
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -12,10 +13,10 @@ from starlette.types import ASGIApp
 
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.reports.reports import Report
 
 from . import (
     cypher_api,
+    dead_letters_api,
     graph_api,
     marquez,
     marquez_columns,
@@ -27,6 +28,7 @@ from . import (
     state_api,
 )
 from .callers import Callers
+from .dead_letters_api import Redrive
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import EventSink, ingest_routes
@@ -37,6 +39,8 @@ from .run_events import Streams
 from .settings import WebSettings
 from .state_api import Ends
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 OPENAPI = "/api/v1/openapi.json"
 DESCRIPTION = "Data lineage of runs, jobs, datasets and columns. Errors are application/problem+json."
 
@@ -45,20 +49,20 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _no_letters() -> Report:
+def _without_kafka(*_: object) -> NoReturn:
     raise Problem(503, "this server has no Kafka settings: set HEADWATER_KAFKA_BOOTSTRAP_SERVERS")
 
 
-def _exclusive(letters: Letters) -> Letters:
-    """Return a report that serves one request at a time, since it reads a whole topic."""
+def _exclusive(work: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Return a function that serves one request at a time, since it reads the whole dead-letter topic."""
     running = threading.Lock()
 
-    def exclusive() -> Report:
+    def exclusive(*given: Given.args, **named: Given.kwargs) -> Result:
         if not running.acquire(blocking=False):
-            detail = "the report on dead letters is running for another request: send the request again later"
+            detail = "the dead letters are being read for another request: send the request again later"
             raise Problem(429, detail, {"Retry-After": str(RETRY_SECONDS)})
         try:
-            return letters()
+            return work(*given, **named)
         finally:
             running.release()
 
@@ -73,10 +77,12 @@ def create_app(
     letters: Letters | None = None,
     cypher: FreeCypher | None = None,
     ends: Ends | None = None,
+    redrive: Redrive | None = None,
 ) -> FastAPI:
     """Return the application over a graph and an event sink; it never writes to the graph itself.
 
-    Without ``cypher`` the server does not run free Cypher queries, without ``ends`` it does not know the consumer's lag.
+    Without ``cypher`` the server does not run free Cypher queries, without ``ends`` it does not know the consumer's lag, without
+    ``redrive`` it can send no dead letter back.
     """
     app = FastAPI(
         title="headwater",
@@ -88,7 +94,8 @@ def create_app(
         responses=described(),
     )
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
-    app.state.letters, app.state.cypher = _exclusive(letters or _no_letters), cypher
+    app.state.letters, app.state.cypher = _exclusive(letters or _without_kafka), cypher
+    app.state.redrive = _exclusive(redrive or _without_kafka)
     app.state.ends, app.state.streams = ends, Streams(reader, clock, settings.streams)
     # Before the routes of runs, whose ids may contain anything.
     app.include_router(run_events.routes)
@@ -96,6 +103,7 @@ def create_app(
     app.include_router(graph_api.routes)
     app.include_router(cypher_api.routes)
     app.include_router(session_api.routes)
+    app.include_router(dead_letters_api.routes)
     for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):
         app.include_router(part.routes)
     app.include_router(ingest_routes(sink, settings))

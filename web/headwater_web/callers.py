@@ -20,11 +20,15 @@ MOST_USER_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """How a caller is signed in; ``local``: the server needs no sign-in. ``expires`` is in seconds since 1970."""
+    """How a caller is signed in; ``local``: the server needs no sign-in. ``expires`` is in seconds since 1970.
+
+    ``is_operator``: the caller may also send dead letters back.
+    """
 
     by: Literal["token", "cookie", "header", "local"]
     user: str | None = None
     expires: int | None = None
+    is_operator: bool = False
 
     @property
     def is_ambient(self) -> bool:
@@ -34,28 +38,33 @@ class Caller:
     def value(self) -> dict[str, Any]:
         """Return it as JSON values."""
         expires = None if self.expires is None else datetime.fromtimestamp(self.expires, UTC)
-        return {"by": self.by, "user": self.user, "expiresAt": expires and expires.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        text = expires and expires.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return {"by": self.by, "user": self.user, "expiresAt": text, "operator": self.is_operator}
 
 
-LOCAL = Caller("local")
+LOCAL = Caller("local", is_operator=True)
+"""Whoever can send requests from this machine to a server without sign-in can do everything that the server can."""
 
 
 class Callers:
     """Recognises the callers of a server that has tokens or a trusted proxy."""
 
     def __init__(self, settings: WebSettings) -> None:
-        tokens = [token.get_secret_value() for token in settings.tokens]
+        operators = [token.get_secret_value() for token in settings.operator_tokens]
+        tokens = [*operators, *(token.get_secret_value() for token in settings.tokens)]
+        lifetime = settings.session_hours * 3_600
         self._settings = settings
-        self.tokens = Tokens(tokens)
-        self.sessions = Sessions(tokens, settings.session_hours * 3_600)
+        self.tokens, self.operators = Tokens(tokens), Tokens(operators)
+        self.sessions, self._operator_sessions = Sessions(tokens, lifetime), Sessions(operators, lifetime)
         self.needs_sign_in = bool(tokens) or settings.trusted_header is not None
 
     def caller_of(self, request: HTTPConnection) -> Caller | None:
         """Return the caller of a request; None if nothing that it sends is valid."""
         if not self.needs_sign_in:
             return LOCAL
-        if self.tokens.accepts(request.headers.get("authorization", "")):
-            return Caller("token")
+        authorization = request.headers.get("authorization", "")
+        if self.tokens.accepts(authorization):
+            return Caller("token", is_operator=self.operators.accepts(authorization))
         return self._named_by_proxy(request) or self._in_session(request)
 
     def _named_by_proxy(self, request: HTTPConnection) -> Caller | None:
@@ -65,9 +74,12 @@ class Callers:
         users = request.headers.getlist(self._settings.trusted_header)
         if len(users) != 1 or not users[0].strip() or len(users[0]) > MOST_USER_BYTES:
             return None
-        return Caller("header", users[0].strip())
+        user = users[0].strip()
+        return Caller("header", user, is_operator=user in self._settings.operator_users)
 
     def _in_session(self, request: HTTPConnection) -> Caller | None:
         cookie = request.cookies.get(cookie_name(is_secure(request, self._settings)))
         expires = None if cookie is None else self.sessions.expiry(cookie)
-        return None if expires is None else Caller("cookie", expires=expires)
+        if cookie is None or expires is None:
+            return None
+        return Caller("cookie", expires=expires, is_operator=self._operator_sessions.expiry(cookie) is not None)

@@ -33,10 +33,14 @@ def known_callers(request: Request) -> Callers:
 
 @routes.get(PATH)
 def get_session(request: Request, response: Response) -> dict[str, Any]:
-    """Return how the caller is signed in: `by` is token, cookie, header or local, or null for a caller that is not signed in."""
+    """Return how the caller is signed in: `by` is token, cookie, header or local, or null for a caller that is not signed in.
+
+    `operator`: whether the caller may send dead letters back.
+    """
     response.headers["Cache-Control"] = "no-store"
     caller: Caller | None = request.scope.get(SCOPE_KEY)
-    return {"by": None, "user": None, "expiresAt": None} if caller is None else caller.value()
+    nobody = {"by": None, "user": None, "expiresAt": None, "operator": False}
+    return nobody if caller is None else caller.value()
 
 
 @routes.post(PATH)
@@ -52,7 +56,7 @@ def post_session(
     cookie, expires = callers.sessions.started(token)
     set_cookie(response, cookie, callers.sessions.lifetime, is_secure(request, request.app.state.settings))
     response.headers["Cache-Control"] = "no-store"
-    return Caller("cookie", expires=expires).value()
+    return Caller("cookie", expires=expires, is_operator=callers.operators.contains(token)).value()
 
 
 @routes.delete(PATH, status_code=204)

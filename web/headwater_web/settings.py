@@ -43,7 +43,8 @@ class WebSettings(BaseSettings):
 
     ``cors_origins`` are the origins whose pages may send requests (none by default); ``allowed_hosts`` are names beside those of
     loopback under which a server without tokens responds; ``trusted_proxies`` are the addresses whose ``trusted_header`` names
-    the user; a ``cypher_timeout`` of 0 disables free Cypher. Sizes are in bytes, times in seconds unless the name says otherwise.
+    the user; ``operator_tokens`` and ``operator_users`` may also send dead letters back; a ``cypher_timeout`` of 0 disables free
+    Cypher. Sizes are in bytes, times in seconds unless the name says otherwise.
     """
 
     model_config = SettingsConfigDict(env_prefix="HEADWATER_WEB_", env_ignore_empty=True, extra="forbid", frozen=True)
@@ -51,6 +52,8 @@ class WebSettings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65_535)
     tokens: tuple[Token, ...] = ()
+    operator_tokens: tuple[Token, ...] = ()
+    operator_users: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     allowed_hosts: tuple[HostName, ...] = ()
     cors_origins: tuple[str, ...] = ()
     session_hours: float = Field(default=12.0, gt=0, le=8_760)
@@ -84,7 +87,10 @@ def web_settings(**given: object) -> WebSettings:
         raise ConfigError(
             "HEADWATER_WEB_TRUSTED_HEADER: set HEADWATER_WEB_TRUSTED_PROXIES to the addresses of the proxies that set it"
         )
-    if not settings.tokens and settings.trusted_header is None and not is_loopback(settings.host):
+    if settings.operator_users and settings.trusted_header is None:
+        raise ConfigError("HEADWATER_WEB_OPERATOR_USERS: set HEADWATER_WEB_TRUSTED_HEADER: it names the users")
+    has_tokens = settings.tokens or settings.operator_tokens
+    if not has_tokens and settings.trusted_header is None and not is_loopback(settings.host):
         raise ConfigError(f"HEADWATER_WEB_TOKENS: {settings.host} is not a loopback address: set at least one token")
     return settings
 

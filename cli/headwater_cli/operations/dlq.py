@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -14,8 +15,7 @@ from headwater_avro.errors import REJECTION_CODES, ConfigError
 from headwater_consumer.kafka.brokers import Client, client_of
 from headwater_consumer.kafka.dead_letter_report import distinct_letters
 from headwater_consumer.kafka.dead_letters import DeadLetter, Identity, identity_in
-from headwater_consumer.kafka.redrive import redrive as send_back
-from headwater_consumer.kafka.redrive import whole_message
+from headwater_consumer.kafka.redrive import redrive_chosen, whole_message
 
 from ..options import json_option
 from .consume import settings_of
@@ -90,20 +90,18 @@ def redrive(letters: tuple[str, ...], code: str | None, everything: bool, as_jso
         raise click.UsageError("name letters, or give --code or --all")
     client, topic = where()
     wanted = {identity_of(letter) for letter in letters}
-    chosen = (letter for letter in distinct_letters(client, topic, code) if not wanted or letter.identity in wanted)
-    deleted = set[Identity]()
-    sent = send_back(client, chosen, missing=lambda letter: deleted.add(letter.identity))
-    click.echo(json.dumps({"redriven": len(sent)}) if as_json else f"{len(sent)} messages sent back")
-    if missing := wanted - sent - deleted:
+    done = redrive_chosen(client, topic, code, wanted)
+    click.echo(json.dumps({"redriven": len(done.sent)}) if as_json else f"{len(done.sent)} messages sent back")
+    if missing := wanted - done.sent - done.deleted:
         raise ConfigError(f"no dead letter on {topic} came from {_names(missing)}: `headwater dlq list` lists them")
-    if deleted:
+    if done.deleted:
         raise ConfigError(
-            f"reduced letters of which Kafka has deleted the messages can't be sent back: {_names(deleted)}. "
+            f"reduced letters of which Kafka has deleted the messages can't be sent back: {_names(done.deleted)}. "
             "If an archive has them, `headwater replay --archive` sends them again"
         )
 
 
-def _names(letters: set[Identity]) -> str:
+def _names(letters: Iterable[Identity]) -> str:
     return ", ".join("/".join(map(str, letter)) for letter in sorted(letters))
 
 

@@ -11,6 +11,7 @@ import click
 from headwater_consumer.config import NOT_SET, ConsumerSettings
 from headwater_consumer.kafka.brokers import client_of, end_offsets
 from headwater_consumer.kafka.dead_letter_report import letter_report
+from headwater_consumer.kafka.redrive import Redriven, redrive_chosen
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import Neo4jReader
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from headwater_web import EventSink, WebSettings
+    from headwater_web.dead_letters_api import Choice
 
 STARTUP_FAILURE = 3
 """The exit code if the server cannot listen, that of uvicorn."""
@@ -52,8 +54,13 @@ def serve(host: str | None, port: int | None) -> None:
             letters=None if client is None else lambda: letter_report(client, found.dead_letter_topic),
             cypher=_cypher(reader, settings),
             ends=None if client is None else lambda topics: {topic: end_offsets(client, topic) for topic in topics},
+            redrive=None if client is None else lambda choice: _redriven(client, found.dead_letter_topic, choice),
         )
         _run(app, settings)
+
+
+def _redriven(client: Client, topic: str, choice: Choice) -> Redriven:
+    return redrive_chosen(client, topic, choice.code, choice.identities())
 
 
 def _run(app: FastAPI, settings: WebSettings) -> None:

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from headwater_consumer.kafka.dead_letter_report import distinct_letters
 from headwater_consumer.kafka.dead_letters import REDRIVEN, DeadLetter, Identity
 from headwater_consumer.kafka.messages import Headers, KafkaMessages, Message
 from headwater_consumer.kafka.sending import Outgoing, send_all
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """Which letters were sent back, and which can't be because Kafka has deleted their messages."""
+
+    sent: frozenset[Identity]
+    deleted: frozenset[Identity]
+
+
+def redrive_chosen(client: dict[str, Any], topic: str, code: str | None, wanted: Collection[Identity]) -> Redriven:
+    """Send back the distinct letters on a topic of one reason (None: of all) and, if any are ``wanted``, only those.
+
+    Raises ServerUnavailable.
+    """
+    deleted = set[Identity]()
+    chosen = (letter for letter in distinct_letters(client, topic, code) if not wanted or letter.identity in wanted)
+    sent = redrive(client, chosen, missing=lambda letter: deleted.add(letter.identity))
+    return Redriven(frozenset(sent), frozenset(deleted))
 
 
 def redrive(

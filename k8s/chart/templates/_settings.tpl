@@ -77,6 +77,9 @@ HEADWATER_WEB_ALLOWED_HOSTS: {{ toJson . | quote }}
 {{- with $web.corsOrigins }}
 HEADWATER_WEB_CORS_ORIGINS: {{ toJson . | quote }}
 {{- end }}
+{{- with $web.operatorUsers }}
+HEADWATER_WEB_OPERATOR_USERS: {{ toJson . | quote }}
+{{- end }}
 HEADWATER_WEB_SESSION_HOURS: {{ $web.sessionHours | quote }}
 {{- with $web.trustedHeader }}
 HEADWATER_WEB_TRUSTED_HEADER: {{ . | quote }}

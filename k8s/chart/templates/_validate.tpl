@@ -60,6 +60,9 @@ includes this, so that nothing is rendered from values that can't work.
 {{- if and $v.web.enabled (not $v.web.tokens.secret) -}}
 {{- $faults = append $faults "web needs web.tokens.secret: it lets nobody in without a token" -}}
 {{- end -}}
+{{- if and $v.web.operatorUsers (not $v.web.trustedHeader) -}}
+{{- $faults = append $faults "web.operatorUsers needs web.trustedHeader: it names the users" -}}
+{{- end -}}
 {{- if and $v.web.trustedHeader (not $v.web.trustedProxies) -}}
 {{- $faults = append $faults "web.trustedHeader needs web.trustedProxies: the addresses of the proxies that set it" -}}
 {{- end -}}

@@ -5,6 +5,7 @@ import { ApiProblem } from "../api.js";
 import { append, h } from "../dom.js";
 import { tree } from "../facets.js";
 import { counted, formatNumber, formatTime, shortened } from "../format.js";
+import { redriveSection } from "./dead_letters.js";
 import { compactTable, copyButton, facts, later, nodeLink, paged, runLink, section, table, timeElement } from "../widgets.js";
 
 /** @typedef {import("../types.d.ts").Address} Address */
@@ -78,7 +79,8 @@ function tabs(names, shown) {
  * @param {string} name
  * @param {Context} context
  */
-async function report(name, { api, signal }) {
+async function report(name, context) {
+  const { api, signal } = context;
   const path = `/reports/${encodeURIComponent(name)}`;
   const first = await api.get(path, { limit: 100 }, signal).catch((fault) => {
     if (fault instanceof ApiProblem && fault.status === 503) return { unavailable: fault.message };
@@ -87,7 +89,8 @@ async function report(name, { api, signal }) {
   if (first.unavailable) return h("p", { class: "cut" }, first.unavailable);
   const command = h("p", { class: "actions" }, copyButton("Copy as command", `headwater report ${name}`));
   const found = first.rows.length === 0 ? h("p", null, "Nothing was found.") : paged(first, (cursor) => api.get(path, { limit: 100, cursor }, signal), reportTable);
-  return [h("p", { class: "dim" }, `${first.title[0].toUpperCase()}${first.title.slice(1)}.`), found, command];
+  const redrive = name === "dead-letters" && first.rows.length > 0 && later(redriveSection(first.rows, context), signal);
+  return [h("p", { class: "dim" }, `${first.title[0].toUpperCase()}${first.title.slice(1)}.`), found, command, redrive];
 }
 
 /** @param {any} page */
