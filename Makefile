@@ -58,8 +58,12 @@ lock: $(VENV)/.ready ## resolve requirements.lock anew: names, versions and hash
 jars: $(VENV)/.ready ## resolve the stack's jar lock anew
 	@$(BIN)/python -m headwater_stack.resolve
 
-chaos: $(VENV)/.ready ## the long ring: faults and sizes that take minutes
+chaos: $(VENV)/.ready ## the long ring: faults and sizes that take minutes; SEEDS=10: schedules of faults; SEED=7: one of them again
+ifneq ($(SEED)$(SEEDS),)
+	@$(BIN)/python -m tests.chaos.ring $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
+else
 	@$(BIN)/python -m pytest -m chaos --timeout 3600
+endif
 
 test-airflow: $(VENV)/.ready ## the emitter inside real Airflow 2 and 3, each in an environment of its own
 	@HEADWATER_TEST_AIRFLOW=1 $(BIN)/python -m pytest tests/airflow

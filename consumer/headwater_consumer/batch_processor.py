@@ -205,18 +205,18 @@ class BatchProcessor:
     def read(self, frame: Any, batch_id: int, query_id: str | None = None) -> Batch:
         """Let Spark read and merge the messages of a frame, and prepare them; raise Draining if a stop is requested.
 
-        Without ``query_id``, the id of the streaming query comes from the frame.
+        Without ``query_id``, the id of the streaming query comes from the frame. A frame that raises ServerUnavailable is
+        read again until the server answers.
         """
         self.check_gate()
         seconds: dict[str, float] = {}
         with self._status.working(f"reading batch {batch_id}"):
             with _timed(seconds, "read"):
-                tagged = Tagged(frame.toArrow())
+                tagged = Tagged(self._patiently(frame.toArrow))
             with _timed(seconds, "join"):
                 prepared = self._writer.prepare(tagged.rows())
                 tagged.forget_rows()
-        query_id = query_id or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
-        return Batch(tagged, prepared, str(query_id), batch_id, seconds)
+        return Batch(tagged, prepared, query_id or query_of(frame), batch_id, seconds)
 
     def check_gate(self) -> None:
         """Raise Draining if a stop is requested."""
@@ -377,6 +377,11 @@ class BatchProcessor:
         )
         self._status.batch_written(summary)
         logger.info("batch written", extra=summary.flat())
+
+
+def query_of(frame: Any) -> str:
+    """Return the id of the streaming query that hands over a frame."""
+    return str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
 
 
 def _merged(before: dict[str, dict[int, int]], more: dict[str, dict[int, int]]) -> dict[str, dict[int, int]]:

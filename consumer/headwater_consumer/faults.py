@@ -101,7 +101,7 @@ def end_of_java(fault: BaseException | None = None) -> str | None:
     except subprocess.TimeoutExpired:
         return None
     if code == JAVA_OUT_OF_MEMORY:
-        return "Spark's Java process ran out of memory: raise spark_driver_memory, or lower max_batch_bytes"
+        return "Spark's Java process ran out of memory: the next start reads smaller parts; raise spark_driver_memory"
     return f"Spark's Java process ended with exit code {code}"
 
 

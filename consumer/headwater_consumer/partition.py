@@ -93,7 +93,8 @@ class PartitionStatistics(msgspec.Struct, frozen=True):
     """What a task has read from a partition: messages and bytes, offsets from ``first`` to before ``end``, CPU seconds.
 
     ``is_partial``: the task stopped at its limit of bytes, and there may be more messages from ``end`` on. ``gaps`` are ranges
-    between ``first`` and ``end`` (begin, end) without a message, at most ``MOST_GAPS``, the largest.
+    between ``first`` and ``end`` (begin, end) without a message, at most ``MOST_GAPS``, the largest. ``largest`` are the bytes
+    of the largest message.
     """
 
     topic: str
@@ -105,6 +106,7 @@ class PartitionStatistics(msgspec.Struct, frozen=True):
     seconds: float
     is_partial: bool = False
     gaps: tuple[tuple[int, int], ...] = ()
+    largest: int = 0
 
 
 MOST_GAPS = 100
@@ -118,11 +120,13 @@ class _Counts(msgspec.Struct):
     end: int
     messages: int = 0
     bytes: int = 0
+    largest: int = 0
     gaps: list[tuple[int, int]] = msgspec.field(default_factory=list)
 
     def add(self, offset: int, size: int) -> None:
         self.messages += 1
         self.bytes += size
+        self.largest = max(self.largest, size)
         if offset > self.end:
             self.gaps.append((self.end, offset))
             if len(self.gaps) > MOST_GAPS:
@@ -135,8 +139,15 @@ def tag_partition(
     batches: Iterable[pa.RecordBatch], limits: PartitionLimits = DEFAULT_LIMITS, schemas: Schemas | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Turn messages (columns of ``READ_DDL``) into tagged rows (``TAGGED``); ``schemas`` are those of framed messages."""
+    return tag_messages(messages_of(batches), limits, schemas)
+
+
+def tag_messages(
+    messages: Iterable[Message], limits: PartitionLimits = DEFAULT_LIMITS, schemas: Schemas | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Turn messages into tagged rows (``TAGGED``), as ``tag_partition`` does."""
     with collection_paused():
-        yield from _in_batches(_tagged(batches, limits, schemas), limits.row_batch)
+        yield from _in_batches(_tagged(messages, limits, schemas), limits.row_batch)
 
 
 def tag_partition_with(
@@ -146,12 +157,12 @@ def tag_partition_with(
     return tag_partition(batches, limits, schemas_of(registry))
 
 
-def _tagged(batches: Iterable[pa.RecordBatch], limits: PartitionLimits, schemas: Schemas | None) -> Iterator[TaggedRow]:
+def _tagged(messages: Iterable[Message], limits: PartitionLimits, schemas: Schemas | None) -> Iterator[TaggedRow]:
     started = time.thread_time()
     merger, carried, read, is_partial = MessageMerger(schemas, limits.decompression), 0, 0, False
     merged = merger.coalescer
     counts: dict[tuple[str, int], _Counts] = {}
-    for message in messages_of(batches):
+    for message in messages:
         size = len(message.value or b"")
         place = (message.topic, message.partition)
         if place not in counts:
@@ -161,10 +172,10 @@ def _tagged(batches: Iterable[pa.RecordBatch], limits: PartitionLimits, schemas:
             fault = merger.add(message)
         except ServerUnavailable:
             yield (UNREAD, b"", b"", pack_sources([message.position]))
-            continue
-        if fault is not None:
-            carried += size + len(message.key or b"")
-            yield dead_row(message, fault, whole=carried <= limits.dead)
+        else:
+            if fault is not None:
+                carried += size + len(message.key or b"")
+                yield dead_row(message, fault, whole=carried <= limits.dead)
         if merged.size > limits.merged:
             yield from merged.rows()
         read += size + len(message.key or b"") + sum(len(name) + len(text or b"") for name, text in message.headers)
@@ -175,7 +186,7 @@ def _tagged(batches: Iterable[pa.RecordBatch], limits: PartitionLimits, schemas:
     seconds = time.thread_time() - started
     for (topic, partition), read_of in counts.items():
         counted = (read_of.messages, read_of.bytes, read_of.first, read_of.end, seconds, is_partial)
-        statistics = PartitionStatistics(topic, partition, *counted, tuple(read_of.gaps))
+        statistics = PartitionStatistics(topic, partition, *counted, tuple(read_of.gaps), read_of.largest)
         yield (STATISTICS, b"", msgspec.msgpack.encode(statistics), b"")
 
 

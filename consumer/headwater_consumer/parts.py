@@ -3,7 +3,8 @@
 Theory of operation. Spark limits a batch by its number of messages. So each task stops at its share of the bytes and
 reports how far it came (``PartitionStatistics``), and the rest of the batch is read by its offsets, part by part. The
 size of later parts is estimated from the messages read before, so that tasks seldom have to stop. If memory is short
-nevertheless, a part is read again in smaller parts, down to a single message.
+nevertheless, a part is read again in smaller parts, down to a single message, which is read without Spark: Java needs six
+times the size of a message to pass it on, and its heap is limited.
 
 The graph does not depend on where a batch is divided (specification, theory of operation). A batch is done only with
 its last part.
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from headwater_consumer.batch_processor import query_of
 from headwater_consumer.faults import StreamFailed, cause_of, end_of_java, ran_out_of_memory
 from headwater_consumer.recovery import OffsetRanges
 
@@ -35,13 +37,16 @@ LEAST = 1_000_000
 """Bytes below which a part is a single message."""
 
 ONE_MESSAGE = 0
-"""The bytes of a part that is a single message."""
+"""The bytes of a part that is a single message, read without Spark."""
 
 FILLED = 0.8
 """How much of its share a task is given by the estimate, so that messages a little heavier don't make it stop."""
 
 Again: TypeAlias = Callable[[OffsetRanges, int], Any]
-"""Makes a frame of tagged rows of a stretch of the topic, of which each task reads at most so many bytes."""
+"""Makes a frame of tagged rows of a stretch of the topic, of which each task reads at most so many bytes.
+
+With ``ONE_MESSAGE`` it is the first message of a partition alone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,8 @@ class Planned:
 class Parts:
     """Reads batches in parts; how large a part may be is remembered from one batch to the next.
 
-    Where Spark's Java process ends over a part, this process ends too: what the next one is to begin with is in the file
-    ``memo``.
+    Where Spark's Java process ends over a part, this process ends too. The file ``memo`` has the size with which the next one
+    begins: a single message, because a start costs more than some small parts.
     """
 
     def __init__(self, cycle: BatchProcessor, messages: Messages, again: Again, most: int, memo: Path) -> None:
@@ -76,22 +81,24 @@ class Parts:
         is done. Raises Draining where the consumer is to stop, StreamFailed where a single message does not fit into memory.
         """
         progress = _Progress(planned)
+        query_id = planned.query_id or query_of(planned.frame)
         # A batch of ordinary size is Spark's frame as it is.
         part = None if self._bytes == self._most else progress.next_part(self._bytes)
         while True:
             frame = planned.frame if part is None else self._again(part, share_of(self._bytes, len(part)))
             try:
-                batch = self._cycle.read(frame, planned.batch_id, planned.query_id)
+                batch = self._cycle.read(frame, planned.batch_id, query_id)
             except Exception as fault:
                 java_ended = end_of_java(fault) is not None
                 if not (java_ended or ran_out_of_memory(fault)):
                     raise
-                self._read_less(progress, fault)
                 if java_ended:
+                    self._bytes = ONE_MESSAGE
                     self._remember()
                     raise
+                self._read_less(progress, fault)
             else:
-                self._read_more()
+                self._read_more(progress, batch.tagged.statistics)
                 if progress.is_done_with(part, batch.tagged.statistics):
                     yield batch
                     return
@@ -109,9 +116,10 @@ class Parts:
             extra={"bytes": self._bytes or "one message", "reason": cause_of(fault)},
         )
 
-    def _read_more(self) -> None:
-        """Let parts grow back after one that fitted."""
-        if self._bytes != self._most:
+    def _read_more(self, progress: _Progress, tallies: Sequence[PartitionStatistics]) -> None:
+        """Let parts grow back after one that fitted, unless it has a message larger than a task's share of a batch."""
+        largest = max((tally.largest for tally in tallies), default=0)
+        if self._bytes != self._most and largest <= share_of(self._most, progress.partitions):
             self._bytes = min(self._most, max(self._bytes, LEAST) * 2)
             if self._bytes == self._most:
                 self._memo.unlink(missing_ok=True)
@@ -135,7 +143,7 @@ class Parts:
         found = next(iter(self._messages.fetch([(partition, offset)])), None)
         size = f"{len(found.value or b''):,} bytes" if found is not None else "size unknown"
         where = f"the message at partition {partition}, offset {offset} ({size})"
-        return f"{where} does not fit into memory: raise spark_driver_memory and the memory limit ({cause_of(fault)})"
+        return f"{where} does not fit into memory: raise the memory limit of the consumer ({cause_of(fault)})"
 
 
 class _Progress:
@@ -144,12 +152,14 @@ class _Progress:
     def __init__(self, planned: Planned) -> None:
         self._planned = planned
         self._rest: OffsetRanges | None = None
+        self.partitions = 0
         self._weights: dict[int, float] = {}
 
     @property
     def rest(self) -> OffsetRanges:
         if self._rest is None:
             self._rest = self._planned.ranges()
+            self.partitions = len(self._rest)
         return self._rest
 
     def next_part(self, most: int) -> OffsetRanges:
@@ -165,20 +175,20 @@ class _Progress:
 
 
 def share_of(most: int, partitions: int) -> int:
-    """Return how many bytes the task of each partition may read; one message is always read."""
-    return most // max(1, partitions)
+    """Return how many bytes the task of each partition may read, at least 1; one message is always read."""
+    return ONE_MESSAGE if most == ONE_MESSAGE else max(1, most // max(1, partitions))
 
 
 def first_part(rest: OffsetRanges, most: int, weights: Mapping[int, float]) -> OffsetRanges:
     """Return what of a stretch is read first: about ``most`` bytes by the weight of messages known so far.
 
-    ``weights`` are bytes per message by partition. A partition of unknown weight is taken whole: its task stops by itself.
+    ``weights`` are bytes per message by partition. A partition of unknown weight is taken whole: its task stops by itself,
+    and so does one that reads a single message.
     """
     if most == ONE_MESSAGE:
-        partition, (begin, _) = min(rest.items())
-        return {partition: (begin, begin + 1)}
-    # A task reads at least one message, so few bytes mean few partitions.
-    partitions = sorted(rest)[: max(1, most // LEAST)]
+        return dict([min(rest.items())])
+    # A task reads at least one message, so few bytes, or heavy messages, mean few partitions.
+    partitions = sorted(rest)[: max(1, int(most / max(LEAST, *weights.values(), 0)))]
     share = share_of(most, len(partitions))
     found: OffsetRanges = {}
     for partition in partitions:

@@ -214,6 +214,20 @@ def _needed(topic: str, committed: CommittedOffsets, checkpoint: Checkpoint, *, 
     return needed
 
 
+def not_done(ranges: OffsetRanges, topic: str, committed: CommittedOffsets, query: str, batch: int) -> OffsetRanges:
+    """Return what of a batch's ranges the graph lacks, at least one offset, since the batch ends with its last part.
+
+    The parts of a batch before the last name the batch before it as done, with offsets in these ranges. Other offsets are
+    those of another consumer and do not show what of this batch is in the graph.
+    """
+    if committed.done != batch_identity(query, batch - 1):
+        return ranges
+    done = committed.offsets.get(topic, {})
+    parts = {at: done[at] if begin <= done.get(at, -1) <= end else begin for at, (begin, end) in ranges.items()}
+    found = {at: (parts[at], end) for at, (_, end) in ranges.items() if parts[at] < end}
+    return found or {partition: (end - 1, end) for partition, (_, end) in sorted(ranges.items())[:1]}
+
+
 def portions(ranges: Mapping[int, tuple[int, int]], at_once: int) -> Iterator[OffsetRanges]:
     """Divide ranges into portions of about ``at_once`` offsets, each with an equal share of every partition.
 

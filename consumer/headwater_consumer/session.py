@@ -82,6 +82,11 @@ def spark_conf(settings: ConsumerSettings, jars: Sequence[Path], log4j: Path) ->
         "spark.sql.execution.arrow.maxBytesPerBatch": str(8 * 1024 * 1024),
         # Without Kafka: the newer reader of batches holds each message fewer times, and it is that of the stream.
         "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+        # A Kafka client that no task uses holds on to what it fetched last: each partition's largest message, almost twice.
+        "spark.kafka.consumer.cache.timeout": "10s",
+        "spark.kafka.consumer.cache.evictorThreadRunInterval": "5s",
+        "spark.kafka.consumer.fetchedData.cache.timeout": "10s",
+        "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.metricsEnabled": "true",
         "spark.sql.streaming.minBatchesToRetain": "20",

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headwater_avro.errors import HeadwaterError, ServerUnavailable
-from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchProcessor, Draining
+from headwater_consumer.batch_processor import FIRST_WAIT, LONGEST_WAIT, BatchProcessor, Draining, query_of
 from headwater_consumer.faults import StreamFailed, cause_of, end_of_java, is_of_spark
 from headwater_consumer.kafka.brokers import Client, first_offsets, partitions_of
 from headwater_consumer.kafka.messages import KafkaMessages
@@ -32,8 +32,9 @@ from headwater_consumer.partition import (
     tag_partition,
     tag_partition_with,
 )
-from headwater_consumer.parts import Parts, Planned, share_of
-from headwater_consumer.recovery import Checkpoint, OffsetRanges, planned_ranges, portions
+from headwater_consumer.parts import ONE_MESSAGE, Parts, Planned, share_of
+from headwater_consumer.recovery import Checkpoint, OffsetRanges, not_done, planned_ranges, portions
+from headwater_consumer.single_message import FirstMessage
 from headwater_consumer.starting import SameTopic, Start, find_start
 from headwater_consumer.write_behind import WriteBehind
 from headwater_graph.store.writer_node import CommittedOffsets
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     from headwater_consumer.batch_processor import Batch
     from headwater_consumer.config import ConsumerSettings
-    from headwater_consumer.kafka.messages import Messages
+    from headwater_consumer.kafka.messages import Message, Messages
 
 logger = logging.getLogger("headwater.consumer")
 
@@ -148,11 +149,13 @@ class Stream:
         self._spark = spark
         self._settings = settings
         self._processor = processor
+        self._messages = KafkaMessages(settings.kafka_topic, kafka)
+        self._committed = CommittedOffsets()
         self._batches = WriteBehind(processor, self._parts_of_batch)
         self._parts = Parts(
             processor,
-            KafkaMessages(settings.kafka_topic, kafka),
-            partial(tagged_again, spark, settings),
+            self._messages,
+            self._frame_again,
             settings.batch_bytes,
             settings.home.expanduser() / "part-bytes" / settings.kafka_topic,
         )
@@ -198,7 +201,7 @@ class Stream:
     def _take_over(self, start: Start) -> None:
         topic, committed = self._settings.kafka_topic, start.committed
         self._same_topic = SameTopic(self._kafka, topic, committed.topics.get(topic, ""))
-        self._begin = start.offsets
+        self._begin, self._committed = start.offsets, committed
         self._processor.set_offsets(committed.offsets, committed.topics)
         self._status.lost(sum(loss.end - loss.begin for loss in committed.losses))
         self._processor.record_losses(committed.losses, lambda: (topic, first_offsets(self._kafka, topic)))
@@ -234,11 +237,38 @@ class Stream:
         """Return a part of the topic as a batch of its own."""
         share = share_of(self._settings.batch_bytes, len(ranges))
         frame = tagged_again(self._spark, self._settings, ranges, share)
-        return Planned(frame, batch_id, lambda: ranges, query_id)
+        return Planned(frame, batch_id, lambda: self._not_done(ranges, query_id, batch_id), query_id)
 
     def _parts_of_batch(self, frame: Any, batch_id: int) -> Iterator[Batch]:
-        ranges = partial(planned_ranges, self._spark, self._checkpoint, self._settings.kafka_topic, batch_id)
-        return self._read(Planned(frame, batch_id, ranges))
+        query_id, topic = query_of(frame), self._settings.kafka_topic
+
+        def ranges() -> OffsetRanges:
+            planned = planned_ranges(self._spark, self._checkpoint, topic, batch_id)
+            return self._not_done(planned, query_id, batch_id)
+
+        return self._read(Planned(frame, batch_id, ranges, query_id))
+
+    def _not_done(self, ranges: OffsetRanges, query_id: str, batch_id: int) -> OffsetRanges:
+        """Return what of a batch was not in the graph at the start: a consumer that ended over a part goes on behind it."""
+        return not_done(ranges, self._settings.kafka_topic, self._committed, query_id, batch_id)
+
+    def _frame_again(self, ranges: OffsetRanges, most: int) -> Any:
+        """Return a frame of tagged rows of ranges of the batch, for ``Parts``."""
+        if most != ONE_MESSAGE:
+            return tagged_again(self._spark, self._settings, ranges, most)
+        ((partition, (begin, end)),) = ranges.items()
+        find = partial(self._first_message, partition, begin, end)
+        return FirstMessage(find, self._settings.decompression(), self._settings.registry())
+
+    def _first_message(self, partition: int, begin: int, end: int) -> Message | None:
+        """Return the first message of a range; raise MessagesLost if Kafka has deleted one that Spark may not skip."""
+        found = self._messages.first_message(partition, begin, end)
+        if self._settings.fail_on_data_loss and (found is None or found.offset > begin):
+            topic = self._settings.kafka_topic
+            start = first_offsets(self._kafka, topic).get(partition, begin)
+            if start > begin:
+                raise refusal(topic, {partition: (begin, min(start, end))})
+        return found
 
     def _read(self, planned: Planned) -> Iterator[Batch]:
         """Yield the parts of a batch; the last one has the offsets that Spark may have skipped, if that is allowed."""

@@ -20,6 +20,10 @@ class InMemoryMessages:
     def first(self, partition: int, begin: int, end: int) -> int | None:
         return min((offset for at, offset in self.messages if at == partition and begin <= offset < end), default=None)
 
+    def first_message(self, partition: int, begin: int, end: int) -> Message | None:
+        first = self.first(partition, begin, end)
+        return None if first is None else self.messages[partition, first]
+
 
 class CollectedDeadLetters:
     """A sink for tests that appends letters to a list; each of the first calls raises one of ``faults``."""

@@ -100,12 +100,12 @@ def run_event(run: str, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Room:
-    """A topic on real Kafka, a folder for checkpoints, and a Spark session."""
+    """A topic on real Kafka, a folder for checkpoints, and a Spark session if a stream runs in this process."""
 
     bootstrap_servers: str
     topic: str
     folder: Path
-    spark: SparkSession
+    spark: SparkSession | None = None
     writer: CollectingWriter = field(default_factory=CollectingWriter)
     stop: threading.Event = field(default_factory=threading.Event)
     metrics: Metrics = field(default_factory=Metrics)
@@ -142,6 +142,7 @@ class Room:
         stream.run(available_now=True)
 
     def stream(self, **flags: Any) -> Stream:
+        assert self.spark is not None
         settings = self.settings(**flags)
         dead_letters = KafkaDeadLetters(settings.dead_letter_topic, self.client, self.metrics.dead_letter_refused)
         messages = KafkaMessages(self.topic, self.client)

@@ -90,7 +90,8 @@ class Topic:
 
     def _again(self, ranges: OffsetRanges, most: int) -> Frame:
         self.read_again.append(ranges)
-        return self._frame(list(self._within(ranges)), most)
+        found = list(self._within(ranges))
+        return self._frame(found[:1] if most == ONE_MESSAGE else found, most)
 
     def _within(self, ranges: OffsetRanges) -> Iterator[Message]:
         for item in self.messages:
@@ -186,30 +187,53 @@ def test_a_single_message_that_does_not_fit_ends_the_consumer_with_its_position_
         topic.consume()
     line = str(raised.value)
     assert "partition 2, offset 5 (3,000,001 bytes)" in line
-    assert "raise spark_driver_memory" in line
+    assert "raise the memory limit" in line
     assert "\n" not in line
     assert topic.writer.runs == {"one"}
 
 
-def test_a_start_after_the_end_of_java_begins_with_smaller_parts_until_they_fit(
+def test_a_start_after_the_end_of_java_begins_with_a_single_message_and_parts_grow_back(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     topic = Topic(events(12, MEGABYTE), most=64 * MEGABYTE, memory=5 * MEGABYTE, memo=tmp_path / "below" / "t")
     with monkeypatch.context() as java:
         java.setattr("headwater_consumer.parts.end_of_java", lambda fault: "Spark's Java process ran out of memory")
-        sizes = []
-        for _ in range(2):
-            with pytest.raises(MemoryError):
-                topic.consume()
-            topic.start()
-            sizes.append(topic.memo.read_text())
-    assert sizes == ["16000000", "4000000"]
+        with pytest.raises(MemoryError):
+            topic.consume()
+        topic.start()
+    assert topic.memo.read_text() == str(ONE_MESSAGE)
     assert topic.consume() > 1
+    assert topic.read_again[0] == {0: (100, 104)}
     assert topic.writer.runs == {f"r{number}" for number in range(12)}
     topic.memory = None
     for number in range(8, 14):
         topic.consume(number)
     assert not topic.memo.exists()
+    assert topic.consume(14) == 1
+
+
+def test_parts_stay_small_while_messages_are_larger_than_the_share_of_a_task(tmp_path: Path) -> None:
+    heavy, light = events(6, 3 * MEGABYTE), events(60, 1_000)
+    topic = Topic(heavy, most=6 * MEGABYTE, memo=tmp_path / "t")
+    topic.memo.write_text(str(ONE_MESSAGE))
+    topic.start()
+    assert topic.consume() == 6
+    assert topic.memo.exists()
+    topic.messages = light
+    for number in range(8, 12):
+        topic.consume(number)
+    assert not topic.memo.exists()
+    assert topic.writer.runs == {f"r{number}" for number in range(60)}
+
+
+def test_single_messages_are_read_over_offsets_without_one_and_over_messages_without_a_value(tmp_path: Path) -> None:
+    empty = message(500, None, key=None)
+    topic = Topic([message(1, run_event("one")), empty, message(900, run_event("two"))], most=10, memo=tmp_path / "t")
+    topic.memo.write_text(str(ONE_MESSAGE))
+    topic.start()
+    topic.consume()
+    assert topic.writer.runs == {"one", "two"}
+    assert [letter.message for letter in topic.sink.letters] == [empty]
 
 
 def test_a_memo_that_can_not_be_read_is_none(tmp_path: Path) -> None:
@@ -231,9 +255,16 @@ def test_the_first_part_of_a_range_is_chosen_by_the_size_of_its_messages() -> No
     weights = {0: 100_000.0, 1: 1_000_000.0}
     assert first_part(rest, 10 * MEGABYTE, {}) == rest
     assert first_part(rest, 10 * MEGABYTE, weights) == {0: (0, 40), 1: (500, 504)}
-    assert first_part(rest, 10 * MEGABYTE, {1: 1e9}) == {0: (0, 1_000), 1: (500, 501)}
+    assert first_part(rest, 10 * MEGABYTE, {1: 1e9}) == {0: (0, 1_000)}
+    assert first_part({1: (500, 900)}, 10 * MEGABYTE, {1: 1e9}) == {1: (500, 501)}
     assert first_part(rest, LEAST, {}) == {0: (0, 1_000)}
-    assert first_part(rest, ONE_MESSAGE, weights) == {0: (0, 1)}
+    assert first_part(rest, ONE_MESSAGE, weights) == {0: (0, 1_000)}
+
+
+def test_partitions_of_heavy_messages_are_not_read_side_by_side_beyond_the_bytes_of_a_part() -> None:
+    rest = dict.fromkeys(range(8), (0, 10))
+    weights = dict.fromkeys(rest, 3.0 * MEGABYTE)
+    assert first_part(rest, 10 * MEGABYTE, weights) == {0: (0, 1), 1: (0, 1), 2: (0, 1)}
 
 
 def test_what_is_left_begins_where_tasks_stopped() -> None:

@@ -7,7 +7,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from headwater_consumer.kafka.messages import KafkaMessages, Message, Messages
-from headwater_consumer.recovery import Checkpoint, OffsetRanges, missing_ranges, portions
+from headwater_consumer.recovery import Checkpoint, OffsetRanges, missing_ranges, not_done, portions
 from headwater_graph.store.writer_node import CommittedOffsets, Offsets
 
 from .fakes import InMemoryMessages
@@ -74,6 +74,30 @@ def test_a_batch_that_the_graph_does_not_name_as_done_is_missing_whatever_its_of
 
 def test_offsets_that_kafka_has_deleted_are_not_missing() -> None:
     assert lacks({TOPIC: {0: 2, 1: 4}}, COMMITTED, InMemoryMessages([at(6)])) == {0: (6, 10)}
+
+
+PLANNED: OffsetRanges = {0: (7, 10), 1: (2, 4)}
+
+
+def remaining(offsets: dict[int, int], done: str = "q/3") -> OffsetRanges:
+    return not_done(PLANNED, TOPIC, CommittedOffsets({TOPIC: offsets}, done), "q", 4)
+
+
+def test_a_batch_continues_behind_its_parts_that_are_in_the_graph() -> None:
+    assert remaining({0: 7, 1: 2}) == PLANNED
+    assert remaining({0: 8}) == {0: (8, 10), 1: (2, 4)}
+    assert remaining({0: 10, 1: 3}) == {1: (3, 4)}
+
+
+def test_a_batch_whose_parts_are_all_in_the_graph_keeps_an_offset_to_end_with() -> None:
+    assert remaining({0: 10, 1: 4}) == {0: (9, 10)}
+
+
+def test_offsets_that_parts_of_the_batch_can_not_have_committed_do_not_shorten_it() -> None:
+    assert remaining({0: 11, 1: 1}) == PLANNED
+    assert remaining({0: 8, 1: 3}, done="q/2") == PLANNED
+    assert remaining({0: 8, 1: 3}, done="other/3") == PLANNED
+    assert not_done(PLANNED, "another", CommittedOffsets({TOPIC: {0: 8}}, "q/3"), "q", 4) == PLANNED
 
 
 def test_portions_have_equal_shares_of_every_partition_and_are_complete() -> None:

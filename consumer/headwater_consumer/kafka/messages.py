@@ -1,7 +1,8 @@
 """Messages of the source topic, read by their position.
 
 The stream reads the topic through Spark. The driver fetches by position only messages that it needs completely again: those
-that the graph refused, and dead letters that are too large to pass through Spark's memory.
+that the graph refused, dead letters that are too large to pass through Spark's memory, and messages that are read one by one
+because Spark ran out of memory.
 """
 
 from __future__ import annotations
@@ -59,6 +60,9 @@ class Messages(Protocol):
     def first(self, partition: int, begin: int, end: int) -> int | None:
         """Return the offset of the first message from ``begin`` to before ``end``; None if there is none."""
 
+    def first_message(self, partition: int, begin: int, end: int) -> Message | None:
+        """Return the first message from ``begin`` to before ``end``; None if there is none. Raises ServerUnavailable."""
+
 
 class KafkaMessages:
     """Messages fetched by a consumer without a group that commits nothing."""
@@ -76,6 +80,10 @@ class KafkaMessages:
                 yield from self._read(consumer, group)
 
     def first(self, partition: int, begin: int, end: int) -> int | None:
+        message = self.first_message(partition, begin, end)
+        return None if message is None else message.offset
+
+    def first_message(self, partition: int, begin: int, end: int) -> Message | None:
         consumer = Consumer(reading(self._client))
         try:
             earliest, _ = bounds_of(consumer, TopicPartition(self._topic, partition))
@@ -88,7 +96,7 @@ class KafkaMessages:
             raise ServerUnavailable("Kafka", self._client["bootstrap.servers"], fault.args[0].str()) from fault
         finally:
             consumer.close()
-        return message.offset if message is not None and message.offset < end else None
+        return message if message is not None and message.offset < end else None
 
     def _read(self, consumer: Consumer, positions: list[Position]) -> Iterator[Message]:
         missing = set(positions)
