@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headwater_consumer.config import NOT_SET, ConsumerSettings
-from headwater_consumer.kafka.brokers import client_of, end_offsets
+from headwater_consumer.kafka.brokers import Client, client_of, end_offsets
 from headwater_consumer.kafka.dead_letter_report import letter_report
 from headwater_consumer.kafka.redrive import Redriven, redrive_chosen
 from headwater_graph.queries.free_cypher.run import FreeCypher
