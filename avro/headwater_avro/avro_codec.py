@@ -10,7 +10,7 @@ import io
 import json
 from functools import cache
 from importlib import resources
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from msgspec import Raw
 from msgspec import json as fast_json
@@ -23,6 +23,10 @@ MAGIC = b"\xc3\x01"
 
 _OWN = {"inputs": "inputFacets", "outputs": "outputFacets"}
 _TEXTS = ("eventTime", "eventType", "producer", "schemaURL")
+
+
+_Record: TypeAlias = dict[str, Any]
+"""An Avro record of the envelope, or of a part of it."""
 
 
 @cache
@@ -98,17 +102,17 @@ def read_record(body: bytes, schema: Any) -> bytes:
         raise EventRejected("unknown_schema", f"not a version of the envelope: {fault}") from None
     except (EOFError, ValueError, IndexError, UnicodeDecodeError, OverflowError, MemoryError, TypeError) as fault:
         raise EventRejected("not_decodable", f"not a record of its schema: {type(fault).__name__}: {fault}") from None
-    return _text(cast("dict[str, Any]", record))
+    return _text(cast("_Record", record))
 
 
 # ---- JSON -> record ----------------------------------------------------------------------------------------------------
 
 
-def _record(event: Json | None) -> dict[str, Any]:
+def _record(event: Json | None) -> _Record:
     if not isinstance(event, dict):
         raise ValueError("the event is not a JSON object")
     others = dict(event)
-    record: dict[str, Any] = {name: _text_or_none(others.pop(name, None), name) for name in _TEXTS}
+    record: _Record = {name: _text_or_none(others.pop(name, None), name) for name in _TEXTS}
     record["run"] = _entity(others.pop("run", None), ("runId",), ())
     for name in ("job", "dataset"):
         record[name] = _entity(others.pop(name, None), ("namespace", "name"), ())
@@ -127,13 +131,13 @@ def _text_or_none(value: Json | None, name: str) -> str | None:
     return value
 
 
-def _entity(value: Json | None, identity: tuple[str, ...], own: tuple[str, ...]) -> dict[str, Any] | None:
+def _entity(value: Json | None, identity: tuple[str, ...], own: tuple[str, ...]) -> _Record | None:
     if value is None:
         return None
     if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in identity):
         raise ValueError(f"an entity lacks {' or '.join(identity)}")
     others = dict(value)
-    entity: dict[str, Any] = {name: others.pop(name) for name in identity}
+    entity: _Record = {name: others.pop(name) for name in identity}
     for container in ("facets", *own):
         facets = others.pop(container, None)
         if facets is not None and not isinstance(facets, dict):
@@ -151,8 +155,8 @@ def _json_texts(members: dict[str, Json]) -> dict[str, bytes]:
 # ---- record -> JSON ----------------------------------------------------------------------------------------------------
 
 
-def _text(record: dict[str, Any]) -> bytes:
-    event: dict[str, Any] = {name: record[name] for name in _TEXTS if record[name] is not None}
+def _text(record: _Record) -> bytes:
+    event: _Record = {name: record[name] for name in _TEXTS if record[name] is not None}
     for name in ("run", "job", "dataset"):
         if record[name] is not None:
             event[name] = _object(record[name])
@@ -162,7 +166,7 @@ def _text(record: dict[str, Any]) -> bytes:
     return fast_json.encode(event | _raw(record["others"]))
 
 
-def _object(entity: dict[str, Any]) -> dict[str, Any]:
+def _object(entity: _Record) -> _Record:
     present = {name: value for name, value in entity.items() if value is not None}
     members = {name: _raw(value) if isinstance(value, dict) else value for name, value in present.items()}
     return members | members.pop("others")

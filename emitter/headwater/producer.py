@@ -15,6 +15,8 @@ from typing import Any, Final, Literal, TypeAlias
 Container: TypeAlias = Literal["run", "job", "dataset", "input", "output"]
 """The part of an event that carries a facet; one name may mean different facets in different containers."""
 
+EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
+
 Emitter: TypeAlias = Literal["lineage", "operators", "spark"]
 
 

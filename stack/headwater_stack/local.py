@@ -62,6 +62,9 @@ class Status:
         return all(server.answers for server in self.servers)
 
 
+Ports = Mapping[str, int | None]
+"""The port that a server shall listen on, by the server's name; None: any."""
+
 Prepare = Callable[[Addresses], None]
 """Called when both servers respond for the first time; creates the graph schema, for example."""
 
@@ -79,9 +82,7 @@ class Stack:
     start_timeout: float = 180.0
     stop_patience: float = 30.0
 
-    def up(
-        self, wanted: Mapping[str, int | None], reset: bool, progress: Progress, prepare: Prepare | None
-    ) -> Addresses:
+    def up(self, wanted: Ports, reset: bool, progress: Progress, prepare: Prepare | None) -> Addresses:
         """Start the servers that do not run, wait until they respond, create topics, call ``prepare``."""
         with self._held(progress):
             if reset:
@@ -123,20 +124,20 @@ class Stack:
         with disk_faults(self.home.folder, "--home or HEADWATER_HOME"), locked(self.home.lock, progress, _LOCK_OWNER):
             yield
 
-    def _refuse_other_ports(self, state: State, wanted: Mapping[str, int | None]) -> None:
+    def _refuse_other_ports(self, state: State, wanted: Ports) -> None:
         for server in self.servers:
             known, port = state.get(server.name), wanted.get(server.name)
             if known is not None and runs(known) and port not in (None, known.ports[0]):
                 raise ConfigError(f"{server.title} runs at port {known.ports[0]} already: `headwater down` stops it")
 
-    def _bring_up(self, before: State, wanted: Mapping[str, int | None], progress: Progress) -> State:
+    def _bring_up(self, before: State, wanted: Ports, progress: Progress) -> State:
         state = self._start(before, wanted, progress)
         while not self._await(state, before, progress):
             # A server that ran has ended meanwhile, as a server does that was just killed.
             state = self._start(state, wanted, progress)
         return state
 
-    def _start(self, state: State, wanted: Mapping[str, int | None], progress: Progress) -> State:
+    def _start(self, state: State, wanted: Ports, progress: Progress) -> State:
         missing = [server for server in self.servers if not runs(state.get(server.name))]
         # Before the first start, so that no server is started in vain if the jars of another are not available.
         fetch([group for server in missing for group in server.groups], progress=progress)

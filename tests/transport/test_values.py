@@ -217,6 +217,16 @@ def test_faults_by_openlineages_classes() -> None:
     assert found["/eventType"] == "must be one of START, RUNNING, COMPLETE, ABORT, FAIL, OTHER"
 
 
+def test_the_facet_subset_is_validated() -> None:
+    event = run_event(str(uuid.uuid4()))
+    condition: dict[str, Any] = {"type": "location", "locations": ["/a"]}
+    subset = {"_producer": "urn:p", "_schemaURL": "urn:s", "inputCondition": condition}
+    event["inputs"] = [{"namespace": "n", "name": "a", "inputFacets": {"subset": subset}}]
+    assert faults(event) == {}
+    condition["locations"] = 3
+    assert faults(event) == {"/inputs/0/inputFacets/subset/inputCondition/locations": "must be a list"}
+
+
 def test_faults_of_other_json() -> None:
     assert [fault.what for fault in faults_of_line(b"[1]")] == ["must be an object"]
     assert [fault.what for fault in faults_of_line(b"{}")] == ["must have a run with a job, or a job, or a dataset"]

@@ -12,12 +12,15 @@ from ..producer import VERSION, Container, facet_schema, producer
 Facet: TypeAlias = Any
 """A dict, or one of openlineage-python's facet objects."""
 
+Facets: TypeAlias = Mapping[str, Facet]
+"""Facets by name."""
+
 PRODUCER = producer("lineage")
 STACK_LIMIT = 20_000
 """The maximum length of a stack trace in characters; its end, with the error, is retained."""
 
 
-def complete(facets: Mapping[str, Facet] | None, container: Container) -> dict[str, Facet]:
+def complete(facets: Facets | None, container: Container) -> dict[str, Facet]:
     """Return the facets; dicts get ``_producer`` and ``_schemaURL`` if they lack them, objects are unchanged."""
     return {
         str(name): complete_facet(str(name), facet, container)

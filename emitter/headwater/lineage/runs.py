@@ -12,7 +12,7 @@ import datetime as dt
 import os
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from openlineage.client.uuid import generate_new_uuid
 
 from headwater_avro.names import is_name
+from headwater_avro.times import format_time, micros_of
 
-from ..producer import base_schema
+from ..producer import EventType, base_schema
 from ..transport import DefaultTransport, default_transport
 from . import context, facets
-from .facets import Facet
+from .facets import Facet, Facets
 from .git import source_code_location
 from .guard import guarded
 from .parents import (
@@ -41,7 +42,6 @@ from .parents import (
 if TYPE_CHECKING:
     from ..fields.trace import Trace
 
-EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
 Key: TypeAlias = tuple[str, str]
 Period: TypeAlias = tuple[dt.datetime, dt.datetime | None]
 """The start of a period, and its end or None."""
@@ -118,8 +118,8 @@ class Run:
         self,
         namespace: str,
         name: str,
-        facets: Mapping[str, Facet] | None = None,
-        input_facets: Mapping[str, Facet] | None = None,
+        facets: Facets | None = None,
+        input_facets: Facets | None = None,
     ) -> None:
         """Report a dataset that the run reads; another call for the same dataset adds its facets."""
         self._add_dataset(self._inputs, (namespace, name), facets, input_facets, "input")
@@ -129,8 +129,8 @@ class Run:
         self,
         namespace: str,
         name: str,
-        facets: Mapping[str, Facet] | None = None,
-        output_facets: Mapping[str, Facet] | None = None,
+        facets: Facets | None = None,
+        output_facets: Facets | None = None,
     ) -> None:
         """Report a dataset that the run writes; another call for the same dataset adds its facets."""
         self._add_dataset(self._outputs, (namespace, name), facets, output_facets, "output")
@@ -139,8 +139,8 @@ class Run:
         self,
         side: Datasets,
         key: Key,
-        dataset_facets: Mapping[str, Facet] | None,
-        own_facets: Mapping[str, Facet] | None,
+        dataset_facets: Facets | None,
+        own_facets: Facets | None,
         container: Literal["input", "output"],
     ) -> None:
         with self._lock:
@@ -149,7 +149,7 @@ class Run:
             dataset.setdefault(f"{container}Facets", {}).update(facets.complete(own_facets, container))
 
     @guarded
-    def attaches(self, output: Key, key: Key, shared: Mapping[str, Facet]) -> None:
+    def attaches(self, output: Key, key: Key, shared: Facets) -> None:
         """Report facets that the outputs of many runs share, as facets of the dataset ``key`` instead of the output.
 
         They are sent as a DatasetEvent before the next event of the run. Another call for the same output replaces
@@ -328,7 +328,7 @@ def _checked(key: Key) -> Key:
 
 def _head(kind: str, at: dt.datetime) -> dict[str, str]:
     return {
-        "eventTime": at.astimezone(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "eventTime": format_time(micros_of(at)),
         "producer": facets.PRODUCER,
         "schemaURL": base_schema(kind),
     }

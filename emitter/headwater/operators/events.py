@@ -5,16 +5,16 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
-from ..producer import base_schema
+from headwater_avro.times import format_time, micros_of
+
+from ..producer import EventType, base_schema
 from .contract.facets import PRODUCER, read_facets
 from .contract.plain import plain
 from .contract.results import dataset_event_form
 from .contract.task_lineage import Facets, InputDataset, OutputDataset, TaskInstanceLineage
 from .tasks import RunRef, TaskRun, parent_facet
-
-EventType: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"]
 
 _JOB_TYPE = {"processingType": "BATCH", "integration": "HEADWATER", "jobType": "TASK"}
 
@@ -52,8 +52,7 @@ def task_event(
 
 def event_time(at: datetime) -> str:
     """Return the instant in UTC with microseconds (specification 1.3); a time without a zone is in UTC."""
-    aware = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    return aware.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return format_time(micros_of(at.replace(tzinfo=UTC) if at.tzinfo is None else at))
 
 
 def error_facet(error: BaseException | str | None) -> dict[str, Any]:

@@ -14,13 +14,14 @@ from copy import copy
 from datetime import UTC, datetime
 from typing import Any
 
+from ..producer import EventType
 from .bounded import Isolation, never_raises, run_bounded
 from .collect import CustomFacets, TaskQuery, as_plain, collect_lineage, custom_run_facets, from_plain
 from .contract.extractors import ExtractorRegistry, default_registry
 from .contract.results import Reading, read_result
 from .contract.task_lineage import TaskInstanceLineage
 from .contract.templates import renderer
-from .events import EventType, error_facet, extraction_error_facet, task_event
+from .events import error_facet, extraction_error_facet, task_event
 from .hooks import get_hook_collector
 from .policy import EmissionPolicy, TaskPolicy
 from .sink import EventSink, default_sink

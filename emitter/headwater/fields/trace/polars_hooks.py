@@ -20,6 +20,9 @@ from .hooks import Call, Hook, columns_of, dataset_of
 if TYPE_CHECKING:
     from .block import Trace
 
+Body = Mapping[str, Any]
+"""The members of a step of a serialised plan."""
+
 _KINDS = (OpKind.IDENTITY, OpKind.TRANSFORM, OpKind.AGGREGATE)
 _CHILDREN = ("input", "input_left", "input_right", "dsl")
 # Expressions that stand for columns without naming each of them, or that contain another plan.
@@ -101,7 +104,7 @@ def _ordered(sources: frozenset[Input]) -> list[Input]:
     return sorted(sources, key=lambda item: (str(item.source and item.source.ref), str(item.field)))
 
 
-def _scan(body: Mapping[str, Any], read: Mapping[Source, Mapping[str, None]]) -> Plan:
+def _scan(body: Body, read: Mapping[Source, Mapping[str, None]]) -> Plan:
     (path,) = body["sources"]["Paths"]
     name = dataset_of(path["inner"] if isinstance(path, dict) else path)
     if name is None:
@@ -110,30 +113,30 @@ def _scan(body: Mapping[str, Any], read: Mapping[Source, Mapping[str, None]]) ->
     return Plan({column: PlanColumn(frozenset({Input(FieldPath((column,)), source)}), 0) for column in read[source]})
 
 
-def _filter(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
+def _filter(body: Body, before: Sequence[Plan]) -> Plan:
     return _influenced(before[0], before[0].columns, OpKind.FILTER, [body["predicate"]])
 
 
-def _sort(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
+def _sort(body: Body, before: Sequence[Plan]) -> Plan:
     return _influenced(before[0], before[0].columns, OpKind.SORT, body["by_column"])
 
 
-def _with_columns(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
+def _with_columns(body: Body, before: Sequence[Plan]) -> Plan:
     return Plan(before[0].columns | _evaluated(body["exprs"], before[0]), before[0].influences)
 
 
-def _select(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
+def _select(body: Body, before: Sequence[Plan]) -> Plan:
     return Plan(_evaluated(body["expr"], before[0]), before[0].influences)
 
 
-def _group_by(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
+def _group_by(body: Body, before: Sequence[Plan]) -> Plan:
     if body.get("apply") is not None:
         raise UnknownStepError
     made = _evaluated(body["keys"], before[0]) | _evaluated(body["aggs"], before[0], at_least=2)
     return _influenced(before[0], made, OpKind.GROUP, body["keys"])
 
 
-def _join(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
+def _join(body: Body, before: Sequence[Plan]) -> Plan:
     left, right = before
     on = body["condition"]["Equi"]
     how = body["options"]["args"]["how"]
@@ -150,17 +153,17 @@ def _join(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
     return Plan(left.columns | added, [*left.influences, *right.influences, *joined])
 
 
-def _mapped(body: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
+def _mapped(body: Body, before: Sequence[Plan]) -> Plan:
     function = body["function"]["Rename"]
     names = dict(zip(function["existing"], function["new"], strict=True))
     return Plan({names.get(name, name): made for name, made in before[0].columns.items()}, before[0].influences)
 
 
-def _same(_: Mapping[str, Any], before: Sequence[Plan]) -> Plan:
+def _same(_: Body, before: Sequence[Plan]) -> Plan:
     return before[0]
 
 
-_STEPS: Mapping[str, Callable[[Mapping[str, Any], Sequence[Plan]], Plan]] = {
+_STEPS: Mapping[str, Callable[[Body, Sequence[Plan]], Plan]] = {
     "Filter": _filter,
     "Sort": _sort,
     "HStack": _with_columns,

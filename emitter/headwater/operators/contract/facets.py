@@ -12,7 +12,7 @@ import types
 import typing
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import attr
 
@@ -21,6 +21,9 @@ from .plain import plain
 
 PRODUCER = producer("operators")
 """The ``producer`` of events, and the ``_producer`` of facets without one."""
+
+Members: TypeAlias = dict[str, Any]
+"""The members of a facet."""
 
 # Spellings that the generated class does not have, by facet (docs/operators.md accepts them).
 _ALIASES: dict[tuple[Container, str], dict[str, str]] = {
@@ -34,7 +37,7 @@ _DEFAULTS: dict[tuple[Container, str], dict[str, object]] = {
 }
 
 
-def read_facet(container: Container, name: str, facet: object) -> tuple[dict[str, Any] | None, list[str]]:
+def read_facet(container: Container, name: str, facet: object) -> tuple[Members | None, list[str]]:
     """Return the facet as the specification spells it (None if it cannot be used), and its problems."""
     members = plain(facet)
     if not isinstance(members, dict):
@@ -50,13 +53,13 @@ def read_facet(container: Container, name: str, facet: object) -> tuple[dict[str
     return _signed(complete, container, name), []
 
 
-def read_facets(container: Container, facets: object) -> tuple[dict[str, dict[str, Any]], list[str]]:
+def read_facets(container: Container, facets: object) -> tuple[dict[str, Members], list[str]]:
     """Return the facets of a container by name, and their problems."""
     if facets is None:
         return {}, []
     if not isinstance(facets, Mapping):
         return {}, [f"{container} facets are a {type(facets).__name__}, not an object: left out"]
-    read: dict[str, dict[str, Any]] = {}
+    read: dict[str, Members] = {}
     problems: list[str] = []
     for name, facet in facets.items():
         members, faults = (None, []) if facet is None else read_facet(container, str(name), facet)
@@ -66,7 +69,7 @@ def read_facets(container: Container, facets: object) -> tuple[dict[str, dict[st
     return read, problems
 
 
-def external_query(query_id: str, source: str) -> dict[str, dict[str, Any]]:
+def external_query(query_id: str, source: str) -> dict[str, Members]:
     """Return the run facet ``externalQuery`` under its name.
 
     ``query_id`` is the query's id in ``source``, the system that ran it, such as ``bigquery``.
@@ -74,7 +77,7 @@ def external_query(query_id: str, source: str) -> dict[str, dict[str, Any]]:
     return {"externalQuery": {"externalQueryId": query_id, "source": source}}
 
 
-def _signed(members: dict[str, Any], container: Container, name: str) -> dict[str, Any]:
+def _signed(members: Members, container: Container, name: str) -> Members:
     return {"_producer": PRODUCER, "_schemaURL": facet_schema(container, name), **members}
 
 
@@ -93,13 +96,13 @@ def _required(cls: Any) -> frozenset[str]:
 
 
 @cache
-def _hints(cls: Any) -> dict[str, Any]:
+def _hints(cls: Any) -> Members:
     return typing.get_type_hints(cls)
 
 
-def _respell(cls: Any, members: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+def _respell(cls: Any, members: Mapping[str, Any], aliases: Mapping[str, str]) -> Members:
     spellings, hints = {**_spellings(cls), **aliases}, _hints(cls)
-    spelled: dict[str, Any] = {}
+    spelled: Members = {}
     # The specification's own spelling of a member wins over any other.
     for key, value in sorted(members.items(), key=lambda item: item[0] in hints):
         name = key if key.startswith("_") else spellings.get(_canonical(key), key)

@@ -140,24 +140,23 @@ class Spool:
         this process writes is closed before.
         """
         self.close()
-        for path in sorted(segments(self.directory, self._suffix), key=_is_of_another_process):
-            segment = claim(path)
-            if segment is None:
-                continue
-            if segment.topic() == self._topic:
-                return segment
-            segment.release()
+        paths = sorted(segments(self.directory, self._suffix), key=_is_of_another_process)
+        return next((segment for path in paths if (segment := self._claim(path)) is not None), None)
+
+    def _claim(self, path: Path) -> Segment | None:
+        segment = claim(path)
+        if segment is None or segment.topic() == self._topic:
+            return segment
+        segment.release()
         return None
 
     def has_unclaimed(self, older_than: float = 0.0) -> bool:
         """Return whether no process holds a segment of this topic that was written more than so many seconds ago."""
         for path in segments(self.directory, self._suffix):
             with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime >= older_than and (segment := claim(path)) is not None:
-                    is_of_topic = segment.topic() == self._topic
+                if time.time() - path.stat().st_mtime >= older_than and (segment := self._claim(path)) is not None:
                     segment.release()
-                    if is_of_topic:
-                        return True
+                    return True
         return False
 
     def has_own_segments(self) -> bool:
