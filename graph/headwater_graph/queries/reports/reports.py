@@ -43,7 +43,6 @@ class Report:
 @dataclass(frozen=True, slots=True)
 class _ReportKind:
     title: str
-    question: str
     head: tuple[str, ...]
     read: Callable[[Iterable[Row]], Iterable[tuple[str, ...]]] | None = None
 
@@ -84,35 +83,23 @@ def usual_period(moments: list[int]) -> int | None:
 _KINDS: dict[str, _ReportKind] = {
     "silent": _ReportKind(
         "batch runs that have not ended and of which nothing is heard",
-        "reports/silent",
         ("namespace", "job", "run", "heard"),
     ),
     "conflicts": _ReportKind(
         "runs whose events name several jobs",
-        "reports/conflicts",
         ("namespace", "job", "run", "also named"),
         _conflicts,
     ),
-    "unknown": _ReportKind(
-        "jobs whose lineage is unknown", "reports/unknown", ("namespace", "job", "since", "last run")
-    ),
-    "no-outputs": _ReportKind(
-        "jobs that have inputs and no outputs", "reports/no_outputs", ("namespace", "job", "since", "last run")
-    ),
-    "unmade": _ReportKind(
-        "datasets that are read and that nothing ever made", "reports/unmade", ("namespace", "dataset")
-    ),
+    "unknown": _ReportKind("jobs whose lineage is unknown", ("namespace", "job", "since", "last run")),
+    "no-outputs": _ReportKind("jobs that have inputs and no outputs", ("namespace", "job", "since", "last run")),
+    "unmade": _ReportKind("datasets that are read and that nothing ever made", ("namespace", "dataset")),
     "orphaned": _ReportKind(
         "datasets that are read and that no job writes any more",
-        "reports/orphaned",
         ("namespace", "dataset", "written"),
     ),
-    "unread": _ReportKind(
-        "datasets that are written and that nobody reads", "reports/unread", ("namespace", "dataset", "written")
-    ),
+    "unread": _ReportKind("datasets that are written and that nobody reads", ("namespace", "dataset", "written")),
     "stale": _ReportKind(
         "datasets that are still read, and not written for long",
-        "reports/stale",
         ("namespace", "dataset", "written", "read", "usually every"),
         _stale,
     ),
@@ -146,7 +133,7 @@ def report(
         "silent": {"before": now - RUN_TIMEOUT, "limit": most},
         "stale": {"history": HISTORY, "least": timedelta(minutes=1) // timedelta(microseconds=1)},
     }
-    rows = reader.rows(kind.question, **given.get(name, {"limit": most}))
+    rows = reader.rows(f"reports/{name.replace('-', '_')}", **given.get(name, {"limit": most}))
     read = tuple((kind.read or _texts)(rows))
     found = (read if active_since is None else _of_active(reader, kind.head[1], read, active_since))[skip:]
     return Report(name, kind.title, kind.head, found[:limit], len(found) > limit)

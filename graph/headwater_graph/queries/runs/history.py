@@ -10,7 +10,7 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 from headwater_avro.errors import ConfigError
-from headwater_avro.times import LATEST, format_time
+from headwater_avro.times import LATEST
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.reader import GraphReader, Row
@@ -229,10 +229,9 @@ def dataset_version(reader: GraphReader, dataset: Node, version: str) -> Dataset
 def _dataset_line(row: Row) -> DatasetVersionLine:
     job = None if row["namespace"] is None else (row["namespace"], row["name"])
     schema = json.loads(row["schema"]) if row["schema"] else None
-    at = None if row["moment"] is None else format_time(row["moment"])
     return DatasetVersionLine(
         id=row["id"],
-        at=at,
+        at=time_text(row["moment"]),
         made_by=row["madeBy"],
         job=job,
         state=row["state"],
