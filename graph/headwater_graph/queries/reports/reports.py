@@ -10,10 +10,10 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from headwater_avro.names import node_key
 from headwater_avro.times import format_time
 from headwater_graph.queries.catalog.activity import active_keys
 from headwater_graph.queries.catalog.node_status import RUN_TIMEOUT
-from headwater_graph.queries.keys import dataset_node_key, job_node_key
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.values import time_text
 
@@ -143,7 +143,6 @@ def _of_active(
     reader: GraphReader, kind: str, rows: tuple[tuple[str, ...], ...], since: datetime
 ) -> tuple[tuple[str, ...], ...]:
     """Return the findings on active jobs or datasets, which are named by the first two columns."""
-    key_of = {"job": job_node_key, "dataset": dataset_node_key}[kind]
-    keys = [key_of(row[0], row[1]) for row in rows]
+    keys = [node_key(kind, row[0], row[1]) for row in rows]
     active = active_keys(reader, kind, keys, since)
     return tuple(row for row, key in zip(rows, keys, strict=True) if key in active)

@@ -67,7 +67,7 @@ def job_versions(reader: GraphReader, job: Node, limit: int = 50, below: int | N
     skip = len(numbers) - highest
     rows = reader.rows("versions/of_job", job=job.key, skip=skip, limit=limit + 1) if wanted else []
     lines = [_job_line(row, number) for row, number in zip(rows, wanted, strict=False)]
-    explained = [_with_reasons(newer, older) for newer, older in pairwise(lines)]
+    explained = [replace(newer, reasons=job_version_reasons(older, newer)) for newer, older in pairwise(lines)]
     if lines and lines[-1].number == numbers[0]:
         explained.append(_oldest(lines[-1]))
     return explained[:limit]
@@ -100,10 +100,6 @@ def _job_line(row: Row, number: int) -> JobVersionLine:
         runs=row["runs"] or 0,
         last_run=row["lastRun"],
     )
-
-
-def _with_reasons(line: JobVersionLine, before: JobVersionLine) -> JobVersionLine:
-    return replace(line, reasons=job_version_reasons(before, line))
 
 
 def _oldest(line: JobVersionLine) -> JobVersionLine:
