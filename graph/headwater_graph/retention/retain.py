@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from headwater_avro.errors import ConfigError
@@ -162,8 +162,4 @@ class _Counting:
 def shown(removal: Removal) -> Row:
     """Return a removal as JSON members; times are written as in specification 9.1."""
     times = {"oldest": removal.oldest, "newest": removal.newest}
-    return {
-        "count": removal.count,
-        **{name: None if time is None else format_time(time) for name, time in times.items()},
-        "examples": removal.examples,
-    }
+    return asdict(removal) | {name: None if time is None else format_time(time) for name, time in times.items()}
