@@ -278,7 +278,7 @@ _DIRECTORY = click.option("--dir", "directory", type=click.Path(path_type=Path),
 @json_option
 def list_spool(directory: Path | None, as_json: bool) -> None:
     """List the files of the spool, oldest first."""
-    folder = directory or _spool_folder()
+    folder = directory or Path(read_settings({}, os.environ)[0].spool_dir)
     rows = describe_segments(folder)
     if as_json:
         click.echo(json.dumps([_shown(row) for row in rows]))
@@ -295,11 +295,6 @@ _STATES = {REFUSED: "refused", DAMAGED: "damaged"}
 
 def _shown(row: SegmentInfo) -> dict[str, object]:
     return dataclasses.asdict(row) | {"path": str(row.path), "refused": row.path.suffix == REFUSED}
-
-
-def _spool_folder() -> Path:
-    config, _ = read_settings({}, os.environ)
-    return Path(config.spool_dir)
 
 
 @spool.command("replay")
@@ -325,7 +320,7 @@ def replay_spool(
     config = settings(kafka_bootstrap_servers, kafka_topic)
     claimed = [
         segment
-        for path in segments(directory or Path(config.spool_dir), *_suffixes(refused))
+        for path in segments(directory or Path(config.spool_dir), PENDING, *([REFUSED] if refused else []))
         if (segment := claim(path))
     ]
     sent = failed = 0
@@ -340,10 +335,6 @@ def replay_spool(
     shown = {"files": len(claimed), "delivered": sent, "refused": failed}
     click.echo(json.dumps(shown) if as_json else f"{sent} events of {len(claimed)} files sent, {failed} refused")
     return 1 if failed else 0
-
-
-def _suffixes(refused: bool) -> tuple[str, ...]:
-    return (PENDING, REFUSED) if refused else (PENDING,)
 
 
 def _replay(segment: Segment, config: HeadwaterConfig) -> Outcome[int]:

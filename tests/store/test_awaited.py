@@ -8,10 +8,11 @@ import pytest
 
 from headwater_avro.errors import StoreRefused
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.statements import names, prepared
+from headwater_graph.store.statements import prepared
 
 from ..servers import Servers
 from .empty import emptied, opened
+from .statement_files import names
 
 # A name is a text: the server refuses the map when it runs the statement.
 REFUSED = {"upsert_named_jobs": [{"key": "k2", "namespace": "n", "name": {"no": "text"}}]}

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from headwater_graph.store.neo4j_store import Neo4jStore
-from headwater_graph.store.statements import FOLDERS, cypher, names, prepared, schema_statements
+from headwater_graph.store.statements import cypher, prepared, schema_statements
 
 from ..servers import Servers
 from .empty import opened
+from .statement_files import FOLDERS, names
 
 READS_AND_WRITES = names("read") + names("write")
 SCANS = (

@@ -9,19 +9,19 @@ and ``…/datasets/NAME``. Lineage: ``/lineage?nodeId=…``. Further: ``/search`
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from headwater_avro.names import MAX_KEY_LENGTH
+from headwater_avro.names import MAX_KEY_LENGTH, node_key
 from headwater_graph.model.facet_properties import facets_of
-from headwater_graph.queries.answers import Direction, Node
+from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.pages import Listed, details, last_runs, namespaces, page
 from headwater_graph.queries.catalog.search import search
-from headwater_graph.queries.keys import dataset_node_key, job_node_key, names_in
+from headwater_graph.queries.keys import job_node_key, names_in
 from headwater_graph.queries.lineage.component import DIRECTIONS
 from headwater_graph.queries.lineage.lineage import traverse
 from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
@@ -112,8 +112,7 @@ def get_dataset(context: Context, namespace: PathName, name: PathName) -> Respon
 
 def named_row(reader: GraphReader, kind: Listed, namespace: str, name: str) -> Row:
     """Return the details of a job or dataset; raises NotFound if the graph does not have it."""
-    key_of = job_node_key if kind == "job" else dataset_node_key
-    found = details(reader, kind, [key_of(namespace, name)])
+    found = details(reader, kind, [node_key(kind, namespace, name)])
     if not found:
         raise NotFound(f"no {kind} {name!r} in {namespace!r}")
     return next(iter(found.values()))
@@ -139,26 +138,10 @@ def get_lineage(
     nodes: dict[str, Node] = {}
     edges: set[tuple[str, str]] = set()
     for direction in DIRECTIONS:
-        _gather(context.reader, start, direction, scope, nodes, edges)
+        found = traverse(context.reader, start, direction, scope)
+        nodes |= found.nodes
+        edges |= {(edge.source, edge.target) for edge in found.edges.values() if edge.kind != "alias"}
     return context.answer({"graph": _graph(context.reader, nodes, edges)})
-
-
-def _gather(
-    reader: GraphReader,
-    start: Node,
-    direction: Direction,
-    scope: Scope,
-    nodes: dict[str, Node],
-    edges: set[tuple[str, str]],
-) -> None:
-    found = traverse(reader, start, direction, scope)
-    nodes.update(found.nodes)
-    edges.update((edge.source, edge.target) for edge in found.edges.values() if edge.kind != "alias")
-
-
-def node_names(rest: str) -> Iterator[tuple[str, str]]:
-    """Yield every (namespace, name) that the end of a node id can mean: both may contain colons."""
-    return names_in(rest, ":")
 
 
 def node_named(reader: GraphReader, node_id: str) -> Node:
@@ -167,8 +150,7 @@ def node_named(reader: GraphReader, node_id: str) -> Node:
     if kind not in NODE_TYPES:
         raise Problem(400, "nodeId must be dataset:namespace:name or job:namespace:name")
     listed: Listed = "job" if kind == "job" else "dataset"
-    key_of = job_node_key if kind == "job" else dataset_node_key
-    keys = [key_of(*name) for name in node_names(rest)]
+    keys = [node_key(kind, *name) for name in names_in(rest, ":")]
     if not keys and len(rest) > MAX_KEY_LENGTH:
         raise Problem(400, f"nodeId must be {kind}:namespace:name, with names of at most {MAX_KEY_LENGTH} characters")
     found = details(reader, listed, keys)

@@ -13,13 +13,13 @@ from headwater_avro.names import MAX_KEY_LENGTH
 from headwater_graph.queries.answers import Answer, Direction, Edge, Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.pages import details
-from headwater_graph.queries.keys import dataset_node_key
+from headwater_graph.queries.keys import dataset_node_key, names_in
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 
 from .graph_api import Context
-from .marquez import Value, node_named, node_names
+from .marquez import Value, node_named
 from .problems import Problem
 
 MOST_COLONS = 100
@@ -103,7 +103,7 @@ def _fields(rest: str) -> Iterator[tuple[tuple[str, str], str]]:
     while end >= 0:
         column = rest[end + 1 :]
         if 0 < len(column) <= MAX_KEY_LENGTH:
-            yield from ((name, column) for name in node_names(rest[:end]))
+            yield from ((name, column) for name in names_in(rest[:end], ":"))
         end = rest.rfind(":", 0, end)
 
 

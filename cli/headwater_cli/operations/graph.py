@@ -67,7 +67,10 @@ def dump() -> None:
     from headwater_graph.audit.dump import dump as dump_lines
 
     with _store() as store:
-        _require_no_deferred_work(store)
+        if store.has_deferred_work():
+            raise HeadwaterError(
+                "the graph has deferred work, which a running `headwater consume` does: try again later"
+            )
         for line in dump_lines(store):
             sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
@@ -108,8 +111,3 @@ def rebuild() -> None:
         made = derive_again(store, progress=report)
     click.echo(err=True)
     click.echo(f"derived again from {made.runs_and_events} runs and events, {made.jobs} jobs, {made.datasets} datasets")
-
-
-def _require_no_deferred_work(store: Neo4jStore) -> None:
-    if store.has_deferred_work():
-        raise HeadwaterError("the graph has deferred work, which a running `headwater consume` does: try again later")

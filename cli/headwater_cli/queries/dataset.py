@@ -8,7 +8,7 @@ from datetime import datetime
 import click
 
 from headwater_graph.queries.catalog.entity import Entity, entity
-from headwater_graph.queries.catalog.finding import find
+from headwater_graph.queries.catalog.finding import Wanted, find
 from headwater_graph.queries.runs.history import DatasetVersionLine, dataset_versions
 
 from ..formats import Paint, json_text, label, listing, short_time
@@ -24,16 +24,23 @@ def dataset() -> None:
     """
 
 
-@dataset.command("show")
-@key_argument("dataset")
-@click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
-@active_since_option
-@format_options("text", "json")
-def show_command(key: tuple[str, ...], facets: bool, active_since: datetime | None, form: str) -> None:
-    """Show a dataset: the jobs that write and read it, and its facets."""
-    with the_graph() as graph:
-        shown = entity(graph, find(graph, key, ("dataset",)), now(), active_since)
-    say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
+def show_command(kind: Wanted, text: str) -> click.Command:
+    """Return the command that shows a dataset or job."""
+
+    @click.command("show", help=text)
+    @key_argument(kind)
+    @click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
+    @active_since_option
+    @format_options("text", "json")
+    def show(key: tuple[str, ...], facets: bool, active_since: datetime | None, form: str) -> None:
+        with the_graph() as graph:
+            shown = entity(graph, find(graph, key, (kind,)), now(), active_since)
+        say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
+
+    return show
+
+
+dataset.add_command(show_command("dataset", "Show a dataset: the jobs that write and read it, and its facets."))
 
 
 def entity_lines(shown: Entity, facets: bool, colours: Paint) -> Iterator[str]:

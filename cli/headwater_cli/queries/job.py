@@ -10,7 +10,6 @@ import click
 
 from headwater.transport.send_and_wait import message_of_line, send_all
 from headwater_avro.errors import ServerUnavailable
-from headwater_graph.queries.catalog.entity import entity
 from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.runs.history import (
     JobVersionLine,
@@ -24,8 +23,8 @@ from headwater_graph.queries.values import time_text
 from ..emit import connected, settings
 from ..formats import json_text, listing, short_time
 from ..options import bootstrap_option, json_option, key_argument, limit_option, topic_option
-from ..querying import active_since_option, format_options, now, paint, say, the_graph
-from .dataset import entity_lines
+from ..querying import format_options, now, paint, say, the_graph
+from .dataset import show_command
 
 MOST = 10_000
 PRODUCER = "urn:headwater:cli"
@@ -40,16 +39,7 @@ def job() -> None:
     """
 
 
-@job.command("show")
-@key_argument("job")
-@click.option("--facets", is_flag=True, help="Print every facet, as JSON.")
-@active_since_option
-@format_options("text", "json")
-def show_command(key: tuple[str, ...], facets: bool, active_since: datetime | None, form: str) -> None:
-    """Show a job: what it reads and writes, and its facets."""
-    with the_graph() as graph:
-        shown = entity(graph, find(graph, key, ("job",)), now(), active_since)
-    say(json_text(shown.value()) if form == "json" else "\n".join(entity_lines(shown, facets, paint())))
+job.add_command(show_command("job", "Show a job: what it reads and writes, and its facets."))
 
 
 @job.command("versions")

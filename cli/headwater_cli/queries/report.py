@@ -38,7 +38,9 @@ def report(name: str, limit: int, active_since: datetime | None, form: str) -> N
 
 def _found(name: str, limit: int, active_since: datetime | None) -> list[Report]:
     if name == DEAD_LETTERS:
-        return [_dead_letters()]
+        from ..operations.dlq import where
+
+        return [letter_report(*where())]
     if name == COVERAGE and active_since:
         raise ConfigError("coverage counts all jobs: leave out --active-since")
     wanted = {"missing": MISSING, "all": (*REPORTS, COVERAGE)}.get(name, (name,))
@@ -50,12 +52,6 @@ def _report(graph: GraphReader, name: str, limit: int, active_since: datetime | 
     if name == COVERAGE:
         return coverage(graph, limit)
     return report_of(graph, name, now(), limit, active_since=active_since)
-
-
-def _dead_letters() -> Report:
-    from ..operations.dlq import where
-
-    return letter_report(*where())
 
 
 def _text(found: list[Report], form: str) -> str:

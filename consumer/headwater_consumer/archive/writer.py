@@ -14,8 +14,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -126,18 +125,17 @@ def archive_topic(
         bounds = topic.bounds()
         begins, gaps = _begins(name, archived_ends, bounds)
         writer = ArchiveWriter(storage, name, begins, rolling)
-        with _flushed(writer, topic):
-            if follow:
-                _follow(writer, topic, rolling, stop)
-            else:
-                _write_batches(writer, messages_until(topic, begins, {p: end for p, (_, end) in bounds.items()}), stop)
+        if follow:
+            _follow(writer, topic, rolling, stop)
+        else:
+            _write_batches(writer, messages_until(topic, begins, {p: end for p, (_, end) in bounds.items()}), stop)
+        # After an error the next writer reads the messages of incomplete files again.
+        _flush(writer, topic)
     return ArchiveResult(writer.messages, writer.files, gaps)
 
 
-@contextmanager
-def _flushed(writer: ArchiveWriter, topic: Topic) -> Iterator[None]:
-    """Write all incomplete files on a normal exit; after an error the next writer reads their messages again."""
-    yield
+def _flush(writer: ArchiveWriter, topic: Topic) -> None:
+    """Write all incomplete files, and commit what is archived."""
     writer.flush()
     topic.commit(writer.reached)
 
@@ -157,8 +155,7 @@ def _follow(writer: ArchiveWriter, topic: Topic, rolling: Rolling, stop: threadi
         for message in topic.poll(0.5)[0]:
             writer.add(message)
         if time.monotonic() >= due:
-            writer.flush()
-            topic.commit(writer.reached)
+            _flush(writer, topic)
             _take_new_partitions(writer, topic)
             due = time.monotonic() + rolling.seconds
 

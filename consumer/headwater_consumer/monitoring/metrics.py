@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -72,26 +73,23 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        self.messages = Counter("headwater_messages", "Messages read from Kafka", registry=registry)
-        self.bytes = Counter("headwater_message_bytes", "Bytes of the messages read", registry=registry)
-        self.joined = Counter("headwater_joined", "Events joined into the graph", registry=registry)
-        self.dead = Counter("headwater_dead_letters", "Messages that can't be used", ["code"], registry=registry)
-        self.refused = Counter(
-            "headwater_dead_letters_refused", "Messages that the dead-letter topic took in no form", registry=registry
-        )
-        self.lost = Gauge(
-            "headwater_lost_messages", "Offsets deleted by Kafka before they were in the graph", registry=registry
-        )
-        self.late = Counter("headwater_late_runs", "Runs that came after a later one", registry=registry)
-        self.refolded = Counter("headwater_refolded_versions", "Job versions folded again", registry=registry)
-        self.batches = Counter("headwater_batches", "Batches written", registry=registry)
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        self.messages = counter("headwater_messages", "Messages read from Kafka")
+        self.bytes = counter("headwater_message_bytes", "Bytes of the messages read")
+        self.joined = counter("headwater_joined", "Events joined into the graph")
+        self.dead = counter("headwater_dead_letters", "Messages that can't be used", ["code"])
+        self.refused = counter("headwater_dead_letters_refused", "Messages that the dead-letter topic took in no form")
+        self.lost = gauge("headwater_lost_messages", "Offsets deleted by Kafka before they were in the graph")
+        self.late = counter("headwater_late_runs", "Runs that came after a later one")
+        self.refolded = counter("headwater_refolded_versions", "Job versions folded again")
+        self.batches = counter("headwater_batches", "Batches written")
         self.seconds = Histogram(
             "headwater_batch_seconds", "Duration of a batch", ["phase"], registry=registry, buckets=BUCKETS
         )
-        self.lag = Gauge("headwater_lag_messages", "Messages not yet in the graph", ["partition"], registry=registry)
-        self.deferred = Gauge("headwater_deferred_work", "Work left for later transactions", registry=registry)
-        self.last = Gauge("headwater_last_batch_timestamp_seconds", "When a batch was written", registry=registry)
-        self.waiting = Gauge("headwater_waiting", "1 while a server is waited for", registry=registry)
+        self.lag = gauge("headwater_lag_messages", "Messages not yet in the graph", ["partition"])
+        self.deferred = gauge("headwater_deferred_work", "Work left for later transactions")
+        self.last = gauge("headwater_last_batch_timestamp_seconds", "When a batch was written")
+        self.waiting = gauge("headwater_waiting", "1 while a server is waited for")
         for code in REJECTION_CODES:
             self.dead.labels(code)
 

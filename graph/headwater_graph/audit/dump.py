@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from headwater_avro.canonical import Json, canonical, parsed
 from headwater_avro.names import Key
 from headwater_avro.times import format_time
-from headwater_graph.audit.sorted_lines import IN_MEMORY, sort_lines
+from headwater_graph.audit.sorted_lines import sort_lines
 from headwater_graph.model.records import DatasetRecord, Facets, JobRecord, Listing, RunRecord, unpack
 from headwater_graph.model.values import Row
 from headwater_graph.rules import facets as read
@@ -27,9 +27,9 @@ class Scanner(Protocol):
         """Yield the rows of a scan: ``scan/jobs``, ``scan/job_versions``, ``scan/runs`` and so on."""
 
 
-def dump(store: Scanner, *, in_memory: int = IN_MEMORY) -> Iterator[bytes]:
-    """Yield the lines of the dump, each with its newline; at most ``in_memory`` bytes of them are in memory at a time."""
-    return sort_lines(_lines(store), in_memory)
+def dump(store: Scanner) -> Iterator[bytes]:
+    """Yield the lines of the dump, each with its newline."""
+    return sort_lines(_lines(store))
 
 
 def _lines(store: Scanner) -> Iterator[bytes]:

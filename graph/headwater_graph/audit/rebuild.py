@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -49,7 +49,7 @@ from headwater_graph.model.values import (
 from headwater_graph.retention.retained import by_dataset, restore_retained_datasets, restore_retained_jobs
 from headwater_graph.rules.coalesce import MergedRow, RowKind
 from headwater_graph.rules.runs import read_run
-from headwater_graph.store.port import Scans, Store, Transaction
+from headwater_graph.store.port import ScannedStore, Scans, Store, Transaction
 
 DELETION_ORDER = ("deferred_work", "edges", "nodes", "dataset_versions", "runs", "jobs", "datasets", "job_events")
 """What is deleted, in this order: edges before nodes, so that deleting a node never deletes an unbounded number of edges."""
@@ -59,10 +59,6 @@ PAGE_SIZE = 500
 
 Progress = Callable[[str, int], None]
 """Called with (step, count so far): a count of transactions for a deletion, of entities for ``names`` and ``runs and events``."""
-
-
-class RebuildableStore(Store, Scans, Protocol):
-    """A store that can be scanned, and so rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class Rebuilt:
 
 
 def rebuild(
-    store: RebuildableStore, limits: TransactionLimits | None = None, progress: Progress = lambda _what, _done: None
+    store: ScannedStore, limits: TransactionLimits | None = None, progress: Progress = lambda _what, _done: None
 ) -> Rebuilt:
     """Derive everything in the graph again from its records, which stay unchanged.
 
@@ -124,7 +120,7 @@ def _delete_derived(store: Store, name: str, limits: TransactionLimits, progress
 # ---- names ---------------------------------------------------------------------------------------------------------
 
 
-def _write_names(store: RebuildableStore, limits: TransactionLimits, progress: Progress) -> tuple[int, int]:
+def _write_names(store: ScannedStore, limits: TransactionLimits, progress: Progress) -> tuple[int, int]:
     """Write jobs and datasets from their records; return the number of each."""
     jobs, datasets = 0, 0
     for portion in _named(store, "scan/jobs", limits):
@@ -152,7 +148,7 @@ def _named(store: Scans, scan: str, limits: TransactionLimits) -> Iterator[list[
 # ---- what retention has kept ---------------------------------------------------------------------------------------
 
 
-def _restore_retained(store: RebuildableStore, limits: TransactionLimits, progress: Progress) -> None:
+def _restore_retained(store: ScannedStore, limits: TransactionLimits, progress: Progress) -> None:
     """Write the versions that retention has kept (specification 7), all versions of a job or dataset in one transaction."""
     jobs: dict[Key, list[JobVersion]] = {}
     for row in store.scan("check/retained_job_versions"):
@@ -185,7 +181,7 @@ class Recorded(Struct, array_like=True):
     size: int
 
 
-def _apply_again(store: RebuildableStore, limits: TransactionLimits, progress: Progress) -> int:
+def _apply_again(store: ScannedStore, limits: TransactionLimits, progress: Progress) -> int:
     done = 0
 
     def counted(rows: Iterable[MergedRow]) -> Iterator[MergedRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from headwater_avro.names import MAX_KEY_LENGTH, Key, node_key
 
@@ -25,11 +25,6 @@ def field_node_key(namespace: str, dataset: str, name: str) -> str:
 def run_node_key(run_id: str) -> str:
     """Return the ``key`` of a Run node."""
     return node_key("run", run_id)
-
-
-def run_node_keys(run_ids: Iterable[str]) -> list[str]:
-    """Return the ``key`` of each Run node, sorted."""
-    return sorted({run_node_key(run_id) for run_id in run_ids})
 
 
 def names_in(text: str, separator: str) -> Iterator[Key]:

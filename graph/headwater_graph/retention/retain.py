@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
 
 from headwater_avro.errors import ConfigError
 from headwater_avro.times import format_time
@@ -14,7 +14,7 @@ from headwater_graph.apply.batch_writer import GraphWriter
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.model.values import Row, Writes
 from headwater_graph.retention.removal import begin_retention, old_versions, pages
-from headwater_graph.store.port import Scans, Store, Transaction
+from headwater_graph.store.port import ScannedStore, Scans, Store, Transaction
 
 EXAMPLES = 5
 """How many nodes of each kind are shown by their ids."""
@@ -33,10 +33,6 @@ REMOVALS = {
 
 Progress = Callable[[Counter[str]], None]
 """Receives how many nodes of each kind are removed so far."""
-
-
-class RetainedStore(Store, Scans, Protocol):
-    """A store of which retention can be previewed: it has scans, too."""
 
 
 @dataclass(slots=True)
@@ -58,7 +54,7 @@ class Removal:
             self.newest = time if self.newest is None else max(self.newest, time)
 
 
-def would_remove(store: RetainedStore, horizon: int, limits: TransactionLimits | None = None) -> dict[str, Removal]:
+def would_remove(store: ScannedStore, horizon: int) -> dict[str, Removal]:
     """Return what setting the horizon would remove, by kind; nothing is changed.
 
     Raises ConfigError if the horizon would move back.
@@ -67,13 +63,13 @@ def would_remove(store: RetainedStore, horizon: int, limits: TransactionLimits |
     found = {kind: Removal() for kind in ("runs", "job versions", "job events", "dataset versions")}
     for row in store.scan("retain/runs", horizon=horizon, limit=ALL):
         found["runs"].add(row["id"], row["last"])
-    for page in _pages(store, "retain/job_keys", limits or TransactionLimits()):
+    for page in _pages(store, "retain/job_keys"):
         for _, old, _ in old_versions(store.scan, page, horizon):
             for version in old:
                 found["job versions"].add(version.id, version.since[0])
         for row in store.scan("retain/job_events", keys=page, horizon=horizon, limit=ALL):
             found["job events"].add(row["key"], row["moment"])
-    for page in _pages(store, "retain/dataset_keys", limits or TransactionLimits()):
+    for page in _pages(store, "retain/dataset_keys"):
         for row in store.scan("retain/dataset_versions", keys=page, horizon=horizon, limit=ALL):
             found["dataset versions"].add(row["id"], row["moment"])
     for row in store.scan("retain/unmade_versions", horizon=horizon):
@@ -81,9 +77,9 @@ def would_remove(store: RetainedStore, horizon: int, limits: TransactionLimits |
     return found
 
 
-def _pages(store: Scans, name: str, limits: TransactionLimits) -> Iterator[list[str]]:
+def _pages(store: Scans, name: str) -> Iterator[list[str]]:
     after = ""
-    while page := list(pages(store.scan, name, after, limits)):
+    while page := list(pages(store.scan, name, after, TransactionLimits())):
         yield page
         after = page[-1]
 
@@ -97,7 +93,7 @@ def _refuse_earlier(now: int | None, horizon: int) -> None:
 
 
 def retain(
-    store: RetainedStore,
+    store: ScannedStore,
     horizon: int,
     limits: TransactionLimits | None = None,
     progress: Progress = lambda _removed: None,
@@ -166,8 +162,4 @@ class _Counting:
 def shown(removal: Removal) -> Row:
     """Return a removal as JSON members; times are written as in specification 9.1."""
     times = {"oldest": removal.oldest, "newest": removal.newest}
-    return {
-        "count": removal.count,
-        **{name: None if time is None else format_time(time) for name, time in times.items()},
-        "examples": removal.examples,
-    }
+    return asdict(removal) | {name: None if time is None else format_time(time) for name, time in times.items()}

@@ -41,7 +41,6 @@ class Coalescer:
         self._bounds = bounds or {}
         self._decompression = decompression
         self.size = 0
-        self.events = 0
         self._runs: dict[str, RunRecord] = {}
         self._texts: dict[tuple[RowKind, str], None] = {}
         self._sources: dict[tuple[RowKind, str], list[Position]] = {}
@@ -65,7 +64,6 @@ class Coalescer:
             self._texts[entity] = None
         if source is not None:
             self._sources.setdefault(entity, []).append(source)
-        self.events += 1
         self.size += len(text)
 
     def _check_bound(self, event: RunEvent) -> None:
@@ -86,7 +84,7 @@ class Coalescer:
             yield kind, text.encode(), text.encode(), self._packed_sources(kind, text)
         for held in (self._runs, self._texts, self._sources):
             held.clear()
-        self.size = self.events = 0
+        self.size = 0
 
     def _packed_sources(self, kind: RowKind, key: str) -> bytes:
         return pack_sources(self._sources.get((kind, key), []))

@@ -25,7 +25,7 @@ from headwater_graph.model.values import (
     StoredRun,
     Writes,
 )
-from headwater_graph.settings import GraphSettings, graph_settings
+from headwater_graph.settings import GraphSettings
 from headwater_graph.store import schema
 from headwater_graph.store.connection import connected, translated
 from headwater_graph.store.node_summary import AffectedNodes
@@ -37,7 +37,10 @@ Value = TypeVar("Value")
 
 
 class Neo4jStore:
-    """A graph in Neo4j. ``holder`` is the name that other writers see while this one holds the lock."""
+    """A graph in Neo4j. ``holder`` is the name that other writers see while this one holds the lock.
+
+    Entering it, or its first use, raises ServerUnavailable, or ConfigError if the server refuses the account.
+    """
 
     def __init__(self, settings: GraphSettings, holder: str = "headwater") -> None:
         self.settings = settings
@@ -45,12 +48,6 @@ class Neo4jStore:
         self.batch = -1
         self._exits = ExitStack()
         self._driver: neo4j.Driver | None = None
-
-    @classmethod
-    def connect(cls, uri: str, user: str, password: str, database: str = "neo4j", *, holder: str = "headwater") -> Self:
-        """Open a store at an address. Raises ServerUnavailable, or ConfigError if the server refuses the account."""
-        settings = graph_settings(uri=uri, user=user, password=password, database=database)
-        return cls(settings, holder).__enter__()
 
     def __enter__(self) -> Self:
         with translated(self.settings):

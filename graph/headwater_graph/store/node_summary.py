@@ -41,27 +41,23 @@ def summaries_of(texts: Iterable[str]) -> list[NodeSummary]:
     return _SUMMARIES.decode(f"[{','.join(texts)}]")
 
 
-AFFECTED_NODES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "upsert_jobs": (("job", "key", "key"),),
-    "upsert_named_jobs": (("job", "key", "key"),),
-    "link_current_job_versions": (("job", "key", "job"),),
-    "upsert_job_versions": (("job", "key", "job"),),
-    "set_added_runs": (("job", "version", "id"),),
-    "set_run_counts": (("job", "version", "id"),),
-    "set_last_runs": (("job", "version", "id"),),
-    "set_last_run_states": (("job", "version", "version"),),
-    "set_removed_run_counts": (("job", "version", "id"),),
-    "set_retained_runs": (("job", "version", "id"),),
-    "upsert_datasets": (("dataset", "key", "key"),),
-    "upsert_named_datasets": (("dataset", "key", "key"),),
-    "link_current_dataset_versions": (("dataset", "key", "dataset"),),
-    "upsert_dataset_versions": (("dataset", "key", "dataset"),),
-    "set_unmade_dataset_versions": (("dataset", "version", "id"),),
-    "set_dropped": (("dataset", "key", "dataset"),),
-    "link_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
-    "unlink_aliases": (("dataset", "key", "key"), ("dataset", "key", "alias")),
+AFFECTED_NODES: Mapping[tuple[str, str, str], tuple[str, ...]] = {
+    ("job", "key", "key"): ("upsert_jobs", "upsert_named_jobs"),
+    ("job", "key", "job"): ("link_current_job_versions", "upsert_job_versions"),
+    ("job", "version", "id"): (
+        "set_added_runs",
+        "set_run_counts",
+        "set_last_runs",
+        "set_removed_run_counts",
+        "set_retained_runs",
+    ),
+    ("job", "version", "version"): ("set_last_run_states",),
+    ("dataset", "key", "key"): ("upsert_datasets", "upsert_named_datasets", "link_aliases", "unlink_aliases"),
+    ("dataset", "key", "alias"): ("link_aliases", "unlink_aliases"),
+    ("dataset", "key", "dataset"): ("link_current_dataset_versions", "upsert_dataset_versions", "set_dropped"),
+    ("dataset", "version", "id"): ("set_unmade_dataset_versions",),
 }
-"""The nodes whose summary a write affects: (kind, whether ``key`` or ``version`` identifies the node, member of a row).
+"""The writes that affect a node's summary, by (kind, whether ``key`` or ``version`` identifies the node, member of a row).
 
 Deleting a version is not among them: it is not current any more, or ``link_current_…`` follows in the same transaction.
 """
@@ -75,9 +71,10 @@ class AffectedNodes:
 
     def add(self, name: str, rows: Sequence[Row]) -> None:
         """Add the nodes that a write affects."""
-        for kind, identified_by, member in AFFECTED_NODES.get(name, ()):
-            known = self.identifiers.setdefault((kind, identified_by), {})
-            known.update((row[member], None) for row in rows if row[member] is not None)
+        for (kind, identified_by, member), names in AFFECTED_NODES.items():
+            if name in names:
+                known = self.identifiers.setdefault((kind, identified_by), {})
+                known.update((row[member], None) for row in rows if row[member] is not None)
 
     def pop_rows(self, kind: str) -> list[Row]:
         """Return the rows of ``set_job_summaries`` or ``set_dataset_summaries``, and remove them."""

@@ -126,3 +126,7 @@ class Scans(Protocol):
 
     def scan(self, name: str, **parameters: object) -> Iterator[Row]:
         """Yield the rows of a scan: ``scan/jobs``, ``check/runs`` and so on."""
+
+
+class ScannedStore(Store, Scans, Protocol):
+    """A store that can be changed, and scanned as a whole."""

@@ -39,7 +39,10 @@ _SET_REACHED = "MATCH (s:HeadwaterSchema) SET s.reached = $reached"
 def check(version: int | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Raise SchemaMismatch if a graph has another version than this headwater needs; None: it has no schema yet."""
     if _pending(version, migrations):
-        raise SchemaMismatch(_older(version, 1 + len(migrations)))
+        raise SchemaMismatch(
+            f"the graph has schema version {version}, this headwater needs {1 + len(migrations)}: stop the consumer, then "
+            "run `headwater graph migrate --apply`"
+        )
 
 
 def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) -> int:
@@ -51,7 +54,7 @@ def init(settings: GraphSettings, migrations: Sequence[Migration] = MIGRATIONS) 
     with _session(settings) as session:
         check(_version(session), migrations)
         _create(session, statements)
-        _set_version(session, 1 + len(migrations))
+        session.run("MERGE (s:HeadwaterSchema) SET s.version = $version", version=1 + len(migrations)).consume()
     return len(statements)
 
 
@@ -109,18 +112,7 @@ def _pending(version: int | None, migrations: Sequence[Migration]) -> list[tuple
     return [(at + 1, migrations[at - 1]) for at in range(version, newest)]
 
 
-def _older(version: int | None, newest: int) -> str:
-    return (
-        f"the graph has schema version {version}, this headwater needs {newest}: stop the consumer, then run "
-        "`headwater graph migrate --apply`"
-    )
-
-
 def _create(session: neo4j.Session, statements: Sequence[str]) -> None:
     for statement in statements:
         session.run(statement).consume()
     session.run("CALL db.awaitIndexes(300)").consume()
-
-
-def _set_version(session: neo4j.Session, version: int) -> None:
-    session.run("MERGE (s:HeadwaterSchema) SET s.version = $version", version=version).consume()

@@ -47,16 +47,6 @@ class _Parameters(dict[str, Any]):
         return f"{{{', '.join(self)}}}"
 
 
-FOLDERS = ("read", "write", "check", "scan", "retain", "rebuild")
-"""The folders of statements (see ``cypher/README.md``)."""
-
-
-def names(folder: str) -> tuple[str, ...]:
-    """Return the names of all statements of a folder, such as ``read/runs``."""
-    files = (_FOLDER / folder).iterdir()
-    return tuple(sorted(f"{folder}/{file.name.removesuffix('.cypher')}" for file in files))
-
-
 def schema_statements() -> tuple[str, ...]:
     """Return the statements of ``schema.cypher``: constraints and indexes, each safe to run again."""
     lines = (line for line in cypher("schema").splitlines() if not line.startswith("//"))

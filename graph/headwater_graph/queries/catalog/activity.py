@@ -8,13 +8,13 @@ from datetime import datetime
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.reader import GraphReader
 
-_QUESTIONS = {"job": "status/active_jobs", "dataset": "status/active_datasets"}
+_KINDS = ("job", "dataset")
 
 
 def active_keys(reader: GraphReader, kind: str, keys: Iterable[str], since: datetime) -> set[str]:
     """Return those of the keys of jobs or datasets that belong to active ones."""
     wanted = sorted(set(keys))
-    return {row["key"] for row in reader.rows(_QUESTIONS[kind], keys=wanted, since=since)} if wanted else set()
+    return {row["key"] for row in reader.rows(f"status/active_{kind}s", keys=wanted, since=since)} if wanted else set()
 
 
 def active(reader: GraphReader, nodes: Sequence[Node], since: datetime | None) -> list[Node]:
@@ -22,6 +22,6 @@ def active(reader: GraphReader, nodes: Sequence[Node], since: datetime | None) -
     if since is None:
         return list(nodes)
     active_by_kind = {
-        kind: active_keys(reader, kind, (node.key for node in nodes if node.kind == kind), since) for kind in _QUESTIONS
+        kind: active_keys(reader, kind, (node.key for node in nodes if node.kind == kind), since) for kind in _KINDS
     }
     return [node for node in nodes if node.kind not in active_by_kind or node.key in active_by_kind[node.kind]]

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from headwater_avro.errors import ConfigError, HeadwaterError
+from headwater_avro.names import node_key
 from headwater_graph.queries.answers import Node
-from headwater_graph.queries.keys import dataset_node_key, job_node_key, names_in, run_node_key
+from headwater_graph.queries.keys import names_in, run_node_key
 from headwater_graph.queries.reader import GraphReader, Row
 
 Wanted: TypeAlias = Literal["dataset", "job"]
 
 MAX_CANDIDATES = 20
-_QUESTIONS = {
-    "dataset": ("find/dataset_by_key", "find/dataset_by_tail"),
-    "job": ("find/job_by_key", "find/job_by_tail"),
-}
-_KEYS = {"dataset": dataset_node_key, "job": job_node_key}
 
 
 class NotFound(HeadwaterError):
@@ -43,8 +39,8 @@ def find(reader: GraphReader, terms: Sequence[str], kinds: Sequence[Wanted] = ("
 
 
 def _exact(reader: GraphReader, kind: Wanted, terms: Sequence[str]) -> list[Row]:
-    keys = [_KEYS[kind](*pair) for pair in _pairs(terms)]
-    return reader.rows(_QUESTIONS[kind][0], keys=keys) if keys else []
+    keys = [node_key(kind, *pair) for pair in _pairs(terms)]
+    return reader.rows(f"find/{kind}_by_key", keys=keys) if keys else []
 
 
 def _pairs(terms: Sequence[str]) -> list[tuple[str, str]]:
@@ -56,7 +52,7 @@ def _pairs(terms: Sequence[str]) -> list[tuple[str, str]]:
 
 def _tail(reader: GraphReader, kind: Wanted, tail: str) -> list[Row]:
     """Return the best matches of a tail: whole names, else tails that begin after a separator, else any others."""
-    rows = reader.rows(_QUESTIONS[kind][1], tail=tail, limit=MAX_CANDIDATES + 1)
+    rows = reader.rows(f"find/{kind}_by_tail", tail=tail, limit=MAX_CANDIDATES + 1)
     best = min((_looseness(row["name"], tail) for row in rows), default=0)
     return [row for row in rows if _looseness(row["name"], tail) == best]
 

@@ -8,10 +8,9 @@ from functools import lru_cache
 from itertools import compress
 from typing import Any, TypeAlias
 
-from headwater_avro.times import format_time
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.values import present
+from headwater_graph.queries.values import present, time_text
 
 RUN_TIMEOUT = timedelta(hours=24)
 """The time without events after which a batch run counts as silent (specification 2.9)."""
@@ -30,10 +29,8 @@ UNKNOWN_STATUS: NodeStatus = ((), {})
 DROPPED = ("dropped",)
 
 
-@lru_cache(maxsize=16_384)
-def _time_text(micros: int | None) -> str | None:
-    """Return a time as text; cached, since all that a run wrote, and the version that began with it, have its time."""
-    return None if micros is None else format_time(micros)
+_time_text = lru_cache(maxsize=16_384)(time_text)
+"""Cached, since all that a run wrote, and the version that began with it, have its time."""
 
 
 def with_status(

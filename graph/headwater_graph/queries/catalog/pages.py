@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from headwater_graph.queries.keys import run_node_keys
+from headwater_graph.queries.keys import run_node_key
 from headwater_graph.queries.reader import GraphReader, Row
 
 Listed = Literal["job", "dataset"]
@@ -41,5 +41,5 @@ def details(reader: GraphReader, kind: Listed, keys: Sequence[str]) -> dict[str,
 
 def last_runs(reader: GraphReader, jobs: Sequence[Row]) -> dict[str, Row]:
     """Return the last run of each job's current version, by run id."""
-    keys = run_node_keys(row["lastRun"] for row in jobs if row["lastRun"])
+    keys = sorted({run_node_key(row["lastRun"]) for row in jobs if row["lastRun"]})
     return {row["id"]: row for row in reader.rows("runs/nodes", keys=keys)} if keys else {}

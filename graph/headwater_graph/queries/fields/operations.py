@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -223,14 +224,9 @@ def find_field(reader: GraphReader, terms: Sequence[str], columns: Sequence[str]
     try:
         return find(reader, terms, ("dataset",)), tuple(columns)
     except NotFound:
-        dataset, column = terms[:1], terms[1:]
-        if len(terms) == 1:
-            head, _, tail = terms[0].rpartition("#")
-            dataset, column = [head], [tail]
-        if columns or not (dataset[0] and column and column[0]):
+        dataset, column = terms if len(terms) == 2 else terms[0].rpartition("#")[::2]
+        if columns or not (dataset and column):
             raise
-        try:
-            return find(reader, dataset, ("dataset",)), tuple(column)
-        except NotFound:
-            pass
+        with suppress(NotFound):
+            return find(reader, [dataset], ("dataset",)), (column,)
         raise

@@ -112,8 +112,6 @@ def plain_value(value: Any) -> Any:
             return f"({len(value)} bytes)"
         case list() | tuple():
             return [plain_value(item) for item in value]
-        case Mapping():
-            return {str(name): plain_value(item) for name, item in value.items()}
         case _:
             return _graph_value(value)
 

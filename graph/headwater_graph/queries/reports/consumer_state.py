@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import asdict
 
-from headwater_avro.times import format_time
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.values import present, time_text
 from headwater_graph.store.writer_node import losses_in, offsets_in
@@ -63,7 +62,7 @@ def consumer_state(reader: GraphReader) -> ConsumerState:
         batch=row["batch"],
         offsets=offsets_in(row["offsets"]),
         losses=tuple(asdict(loss) for loss in losses_in(row["losses"])),
-        horizon=None if row["horizon"] is None else format_time(row["horizon"]),
+        horizon=time_text(row["horizon"]),
         deferred=row["deferred"],
         kinds={kind["kind"]: kind["count"] for kind in kinds},
     )

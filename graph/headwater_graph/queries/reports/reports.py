@@ -10,10 +10,10 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from headwater_avro.names import node_key
 from headwater_avro.times import format_time
 from headwater_graph.queries.catalog.activity import active_keys
 from headwater_graph.queries.catalog.node_status import RUN_TIMEOUT
-from headwater_graph.queries.keys import dataset_node_key, job_node_key
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.values import time_text
 
@@ -43,7 +43,6 @@ class Report:
 @dataclass(frozen=True, slots=True)
 class _ReportKind:
     title: str
-    question: str
     head: tuple[str, ...]
     read: Callable[[Iterable[Row]], Iterable[tuple[str, ...]]] | None = None
 
@@ -84,35 +83,23 @@ def usual_period(moments: list[int]) -> int | None:
 _KINDS: dict[str, _ReportKind] = {
     "silent": _ReportKind(
         "batch runs that have not ended and of which nothing is heard",
-        "reports/silent",
         ("namespace", "job", "run", "heard"),
     ),
     "conflicts": _ReportKind(
         "runs whose events name several jobs",
-        "reports/conflicts",
         ("namespace", "job", "run", "also named"),
         _conflicts,
     ),
-    "unknown": _ReportKind(
-        "jobs whose lineage is unknown", "reports/unknown", ("namespace", "job", "since", "last run")
-    ),
-    "no-outputs": _ReportKind(
-        "jobs that have inputs and no outputs", "reports/no_outputs", ("namespace", "job", "since", "last run")
-    ),
-    "unmade": _ReportKind(
-        "datasets that are read and that nothing ever made", "reports/unmade", ("namespace", "dataset")
-    ),
+    "unknown": _ReportKind("jobs whose lineage is unknown", ("namespace", "job", "since", "last run")),
+    "no-outputs": _ReportKind("jobs that have inputs and no outputs", ("namespace", "job", "since", "last run")),
+    "unmade": _ReportKind("datasets that are read and that nothing ever made", ("namespace", "dataset")),
     "orphaned": _ReportKind(
         "datasets that are read and that no job writes any more",
-        "reports/orphaned",
         ("namespace", "dataset", "written"),
     ),
-    "unread": _ReportKind(
-        "datasets that are written and that nobody reads", "reports/unread", ("namespace", "dataset", "written")
-    ),
+    "unread": _ReportKind("datasets that are written and that nobody reads", ("namespace", "dataset", "written")),
     "stale": _ReportKind(
         "datasets that are still read, and not written for long",
-        "reports/stale",
         ("namespace", "dataset", "written", "read", "usually every"),
         _stale,
     ),
@@ -146,7 +133,7 @@ def report(
         "silent": {"before": now - RUN_TIMEOUT, "limit": most},
         "stale": {"history": HISTORY, "least": timedelta(minutes=1) // timedelta(microseconds=1)},
     }
-    rows = reader.rows(kind.question, **given.get(name, {"limit": most}))
+    rows = reader.rows(f"reports/{name.replace('-', '_')}", **given.get(name, {"limit": most}))
     read = tuple((kind.read or _texts)(rows))
     found = (read if active_since is None else _of_active(reader, kind.head[1], read, active_since))[skip:]
     return Report(name, kind.title, kind.head, found[:limit], len(found) > limit)
@@ -156,7 +143,6 @@ def _of_active(
     reader: GraphReader, kind: str, rows: tuple[tuple[str, ...], ...], since: datetime
 ) -> tuple[tuple[str, ...], ...]:
     """Return the findings on active jobs or datasets, which are named by the first two columns."""
-    key_of = {"job": job_node_key, "dataset": dataset_node_key}[kind]
-    keys = [key_of(row[0], row[1]) for row in rows]
+    keys = [node_key(kind, row[0], row[1]) for row in rows]
     active = active_keys(reader, kind, keys, since)
     return tuple(row for row, key in zip(rows, keys, strict=True) if key in active)

@@ -10,7 +10,7 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 from headwater_avro.errors import ConfigError
-from headwater_avro.times import LATEST, format_time
+from headwater_avro.times import LATEST
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.reader import GraphReader, Row
@@ -67,7 +67,7 @@ def job_versions(reader: GraphReader, job: Node, limit: int = 50, below: int | N
     skip = len(numbers) - highest
     rows = reader.rows("versions/of_job", job=job.key, skip=skip, limit=limit + 1) if wanted else []
     lines = [_job_line(row, number) for row, number in zip(rows, wanted, strict=False)]
-    explained = [_with_reasons(newer, older) for newer, older in pairwise(lines)]
+    explained = [replace(newer, reasons=job_version_reasons(older, newer)) for newer, older in pairwise(lines)]
     if lines and lines[-1].number == numbers[0]:
         explained.append(_oldest(lines[-1]))
     return explained[:limit]
@@ -100,10 +100,6 @@ def _job_line(row: Row, number: int) -> JobVersionLine:
         runs=row["runs"] or 0,
         last_run=row["lastRun"],
     )
-
-
-def _with_reasons(line: JobVersionLine, before: JobVersionLine) -> JobVersionLine:
-    return replace(line, reasons=job_version_reasons(before, line))
 
 
 def _oldest(line: JobVersionLine) -> JobVersionLine:
@@ -229,10 +225,9 @@ def dataset_version(reader: GraphReader, dataset: Node, version: str) -> Dataset
 def _dataset_line(row: Row) -> DatasetVersionLine:
     job = None if row["namespace"] is None else (row["namespace"], row["name"])
     schema = json.loads(row["schema"]) if row["schema"] else None
-    at = None if row["moment"] is None else format_time(row["moment"])
     return DatasetVersionLine(
         id=row["id"],
-        at=at,
+        at=time_text(row["moment"]),
         made_by=row["madeBy"],
         job=job,
         state=row["state"],

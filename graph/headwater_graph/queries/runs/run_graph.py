@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headwater_graph.queries.answers import Answer, Direction, Edge, Node, nearest_first
-from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.lineage.lineage import in_order
 from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.lineage.traversal import Traversal
 from headwater_graph.queries.reader import GraphReader, Row
-from headwater_graph.queries.runs.runs import run_status
+from headwater_graph.queries.runs.runs import run_status, the_row
 from headwater_graph.queries.values import present, time_text
 
 
@@ -86,11 +85,9 @@ def run_graph(
 
     Raises NotFound where the graph has no such run.
     """
-    rows = reader.rows("runs/nodes", keys=[run.key])
-    if not rows:
-        raise NotFound(f"the graph has no run {run.name[0]!r}")
+    row = the_row(run, reader.rows("runs/nodes", keys=[run.key]))
     traversal = RunTraversal(limits or TraversalLimits(), reader, direction, now)
-    traversal.add(run_node(rows[0], 0, now))
+    traversal.add(run_node(row, 0, now))
     traversal.run([run.key])
     nodes = nearest_first(traversal.nodes.values())
     question = {"direction": direction, "start": list(run.name), "kind": "run", "depth": traversal.limits.depth}

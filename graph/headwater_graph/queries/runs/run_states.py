@@ -8,10 +8,9 @@ from datetime import datetime
 from hashlib import sha256
 
 from headwater_graph.queries.answers import Node
-from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.node_status import OPEN_STATES
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.runs.runs import Child, RunLine, child_runs, run_line
+from headwater_graph.queries.runs.runs import Child, RunLine, child_runs, run_line, the_row
 
 
 def run_states(reader: GraphReader, run: Node, now: datetime) -> list[RunLine]:
@@ -19,11 +18,9 @@ def run_states(reader: GraphReader, run: Node, now: datetime) -> list[RunLine]:
 
     Of a run with more than a thousand below it, these are the first ones.
     """
-    rows = reader.rows("runs/nodes", keys=[run.key])
-    if not rows:
-        raise NotFound(f"the graph has no run {run.name[0]!r}")
+    row = the_row(run, reader.rows("runs/nodes", keys=[run.key]))
     children, _ = child_runs(reader, run.key, now)
-    return [run_line(rows[0], now), *_flat(children)]
+    return [run_line(row, now), *_flat(children)]
 
 
 def changed_runs(before: Sequence[RunLine], after: Sequence[RunLine]) -> list[RunLine]:

@@ -196,15 +196,19 @@ class RunDetails:
         return self.run.value() | present(facts) | sides | children | {"facets": self.view.value()}
 
 
+def the_row(run: Node, rows: Sequence[Row]) -> Row:
+    """Return the row of a run; raises NotFound if there is none."""
+    if not rows:
+        raise NotFound(f"the graph has no run {run.name[0]!r}")
+    return rows[0]
+
+
 def show_run(reader: GraphReader, run: Node, now: datetime) -> RunDetails:
     """Return one run: the versions that it read and wrote, its children, conflicts and facets.
 
     Raises NotFound if the graph has no such run.
     """
-    rows = reader.rows("runs/details", key=run.key)
-    if not rows:
-        raise NotFound(f"the graph has no run {run.name[0]!r}")
-    row = rows[0]
+    row = the_row(run, reader.rows("runs/details", key=run.key))
     children, more = child_runs(reader, run.key, now)
     return RunDetails(
         run=run_line(row, now),
