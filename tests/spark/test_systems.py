@@ -138,7 +138,11 @@ def test_hudi_s_commands_write_tables_of_the_session_catalog() -> None:
         "provider": "hudi",
     }
     target = node("LogicalRelation", output=((5, "a"),), relation={"$": "files", "paths": []}, catalogTable=table)
-    fields: dict[str, Any] = {"logicalRelation": {"$plan": 1}, "partitionSpec": {"day": "x", "hour": None}, "overwrite": True}
+    fields: dict[str, Any] = {
+        "logicalRelation": {"$plan": 1},
+        "partitionSpec": {"day": "x", "hour": None},
+        "overwrite": True,
+    }
     command = node("InsertIntoHoodieTableCommand", (2,), **fields)
     (inserted,) = lineage_of(plan(command, target, files("/in/x", (1, "a")))).outputs
     assert inserted.key == ("s3://lake", "t")

@@ -75,7 +75,10 @@ _RULES: dict[str, _Rule] = {
         table_writes.altered,
     ),
     **dict.fromkeys(
-        ("ReplaceData", "WriteDelta", "AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"),
+        (
+            "ReplaceData", "WriteDelta", "AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic",
+            "DeltaDynamicPartitionOverwriteCommand",
+        ),
         catalog_writes.v2_write,
     ),
     **dict.fromkeys(
