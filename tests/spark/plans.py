@@ -56,7 +56,9 @@ class FakeCatalog:
         made = {at: commit for at, commit in self.commits.get(table.location, {}).items() if first <= at <= last}
         return made[max(made)] if made else None
 
-    def written_partitions(self, location: str, depth: int, first: int, last: int) -> tuple[str, ...]:
+    def written_partitions(
+        self, table: Address, file_format: str, depth: int, first: int, last: int
+    ) -> tuple[Mapping[str, str], ...]:
         return ()
 
     def parse(self, sql: str) -> Plan | None:

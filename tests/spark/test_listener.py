@@ -41,6 +41,9 @@ class Driver:
     def plan_and_nodes(self, logical: Any) -> tuple[Plan, Any]:
         return WRITE, None
 
+    def replaces_partitions(self, start: Any) -> bool:
+        return False
+
     def metrics(self, execution: Any) -> list[Any]:
         return []
 

@@ -16,7 +16,8 @@ from .versions import warnings
 pytestmark = pytest.mark.end_to_end
 
 PROGRAMS = Path(__file__).parent / "programs"
-NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "delta")
+_ALONE = {"delta", "hive", "iceberg"}
+NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem not in _ALONE)
 
 
 class Events:
@@ -54,16 +55,26 @@ def incomplete(event: dict[str, Any]) -> str:
     return str(event["run"]["facets"].get("headwater_incomplete", {}).get("reason", ""))
 
 
-@pytest.fixture(scope="session")
-def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with each program's events, from one driver."""
-    out = tmp_path_factory.mktemp("programs")
-    command = [sys.executable, "-m", "tests.spark.reference", "--jobs", str(PROGRAMS), "--out", str(out), *NAMES]
+def run(out: Path, *names: str) -> Path:
+    """Run programs in one driver; return the folder with each one's events."""
+    command = [sys.executable, "-m", "tests.spark.reference", "--jobs", str(PROGRAMS), "--out", str(out), *names]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr[-4000:]
     assert warnings(done.stderr) == []
     assert "Traceback" not in done.stderr, done.stderr[-4000:]
     return out
+
+
+@pytest.fixture(scope="session")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with each program's events, from one driver."""
+    return run(tmp_path_factory.mktemp("programs"), *NAMES)
+
+
+@pytest.fixture(scope="session")
+def hive(tmp_path_factory: pytest.TempPathFactory) -> Events:
+    """The events of the program on Hive, whose settings need a driver of its own."""
+    return Events(run(tmp_path_factory.mktemp("hive"), "hive"), "hive")
 
 
 def test_a_chain_of_two_hundred_projections_has_the_lineage_of_each_column(output: Path) -> None:
@@ -338,17 +349,24 @@ def test_a_query_without_text_does_not_have_that_of_a_view(output: Path) -> None
     assert "sql" not in Events(output, "rows").end("/no_text")["job"]["facets"]
 
 
+NEEDS_JARS = pytest.mark.skipif(
+    os.environ.get("HEADWATER_SPARK_REFERENCE") != "all", reason="HEADWATER_SPARK_REFERENCE=all"
+)
+
+
 @pytest.fixture(scope="session")
 def delta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the events of the program on Delta, which needs its jars."""
-    out = tmp_path_factory.mktemp("delta")
-    command = [sys.executable, "-m", "tests.spark.reference", "--jobs", str(PROGRAMS), "--out", str(out), "delta"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[2])
-    assert done.returncode == 0, done.stderr[-4000:]
-    return out
+    return run(tmp_path_factory.mktemp("delta"), "delta")
 
 
-@pytest.mark.skipif(os.environ.get("HEADWATER_SPARK_REFERENCE") != "all", reason="HEADWATER_SPARK_REFERENCE=all")
+@pytest.fixture(scope="session")
+def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the events of the program on Iceberg, which needs its jar."""
+    return run(tmp_path_factory.mktemp("iceberg"), "iceberg")
+
+
+@NEEDS_JARS
 def test_delta_s_copies_are_runs_with_lineage(delta: Path) -> None:
     events = Events(delta, "delta")
     clone = next(e for e in events.ends() if "create_delta_table" in e["job"]["name"])
@@ -363,7 +381,7 @@ def test_delta_s_copies_are_runs_with_lineage(delta: Path) -> None:
         assert [source["name"] for source in fields["amount"]["inputFields"]] == [f"$WORK/wh/{table}"]
 
 
-@pytest.mark.skipif(os.environ.get("HEADWATER_SPARK_REFERENCE") != "all", reason="HEADWATER_SPARK_REFERENCE=all")
+@NEEDS_JARS
 def test_replace_where_names_the_part_that_is_replaced(delta: Path) -> None:
     writes = [e for e in Events(delta, "delta").ends() if "save_into" in e["job"]["name"]]
     assert replaced(writes[0])["left"] == {
@@ -372,3 +390,65 @@ def test_replace_where_names_the_part_that_is_replaced(delta: Path) -> None:
         "right": {"type": "literal", "value": "2026-01-01"},
         "comparison": "EQUAL",
     }
+
+
+def partitions(event: dict[str, Any]) -> list[dict[str, str]] | None:
+    condition = replaced(event)
+    return None if condition is None else [partition["dimensions"] for partition in condition["partitions"]]
+
+
+def day(number: int) -> dict[str, str]:
+    return {"day": f"2026-01-0{number}"}
+
+
+@pytest.mark.parametrize("table", ["lines", "columns"])
+def test_an_overwrite_of_a_hive_table_names_the_partitions_that_it_replaces(hive: Events, table: str) -> None:
+    writes = [e for e in hive.ends() if keys(e["outputs"]) == [("file", f"$WORK/wh/{table}")]]
+    _, appended, dynamic, mixed, static = map(partitions, writes)
+    one, two = day(1) | {"hour": "1"}, day(2) | {"hour": "1"}
+    assert appended is None
+    assert (dynamic, mixed, static) == ([one, two], [two], [day(2) | {"hour": "3"}])
+
+
+@NEEDS_JARS
+def test_a_dynamic_overwrite_of_a_delta_table_names_the_partitions_of_its_commit(delta: Path) -> None:
+    ends = Events(delta, "delta").ends()
+    saved = [e for e in ends if keys(e["outputs"]) == [("file", "$WORK/out/parts")]]
+    assert [partitions(event) for event in saved] == [None, [day(1), day(2)], None]
+    table = [partitions(e) for e in ends if keys(e["outputs"]) == [("file", "$WORK/wh/t1")]][-2:]
+    assert table == [[day(1)], [day(2), day(3)]]
+
+
+@NEEDS_JARS
+def test_a_dynamic_overwrite_of_an_iceberg_table_names_the_partitions_of_its_snapshot(iceberg: Path) -> None:
+    events = Events(iceberg, "iceberg")
+    ends = {
+        name: [e for e in events.ends() if keys(e["outputs"]) == [("file", f"$WORK/ice/db/{name}")]]
+        for name in ("parts", "copied")
+    }
+    assert [partitions(event) for event in ends["parts"]] == [None, None, [day(1), day(2)]]
+    assert [partitions(event) for event in ends["copied"]] == [None, None, [day(2), day(3)]]
+
+
+@NEEDS_JARS
+@pytest.mark.parametrize("form", ["delta", "iceberg"])
+def test_conditions_of_merge_s_clauses_are_sources_of_deletes_and_of_constants(
+    form: str, request: pytest.FixtureRequest
+) -> None:
+    events = Events(request.getfixturevalue(form), form)
+    table = "$WORK/wh/t3" if form == "delta" else "$WORK/ice/db/merged"
+    merge = [e for e in events.ends() if keys(e["outputs"]) == [("file", table)]][-1]
+    facet = merge["outputs"][0]["facets"]["columnLineage"]
+
+    def sources(found: list[dict[str, Any]]) -> set[str]:
+        return {
+            f"{source['name'].rpartition('/')[2]} {source['field']} {how['type']} {how['subtype']}"
+            for source in found
+            for how in source["transformations"]
+        }
+
+    rows = sources(facet["dataset"])
+    assert "orders.parquet status INDIRECT FILTER" in rows
+    assert {f"{table.rpartition('/')[2]} order_id INDIRECT JOIN", "orders.parquet order_id INDIRECT JOIN"} <= rows
+    amount = sources(facet["fields"]["amount"]["inputFields"])
+    assert {"orders.parquet customer_id INDIRECT CONDITIONAL", "orders.parquet amount DIRECT IDENTITY"} <= amount

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from headwater.spark import LogicalPlan, QueryExecution
+from headwater.spark.datasets.names import folder_partition, partition_values
+from headwater.spark.datasets.subsets import with_written_partitions
+from headwater.spark.datasets.tables import Address
 from headwater.spark.extension.builtin import LARGEST_PLAN, BuiltInFactory, LogicalPlanFacetBuilder
 from headwater.spark.plan.model import Plan
 from headwater.spark.runs.settings import Settings
@@ -227,3 +232,59 @@ def test_a_write_that_replaces_a_part_names_it() -> None:
     assert overwritten(call("And", equal, call("LessThan", attribute("a", 1), literal("7")))) == both
     assert overwritten(call("And", equal, call("Like", attribute("a", 1), literal("7")))) is None
     assert overwritten(literal("true")) is None
+
+
+@dataclass(slots=True)
+class Written(FakeCatalog):
+    """A catalog in which each format has one partition that was written."""
+
+    def written_partitions(
+        self, table: Address, file_format: str, depth: int, first: int, last: int
+    ) -> tuple[Mapping[str, str], ...]:
+        return ({"written": f"{file_format} {depth} {first} {last}"},)
+
+
+def test_a_dynamic_overwrite_names_the_partitions_that_it_wrote() -> None:
+    source = files("/in/x", (1, "a"), (2, "day"))
+
+    def written(made: Plan) -> Any:
+        (output,) = lineage_of(made, readers(Iceberg())).outputs
+        found = with_written_partitions(output, Written(), 3, 4).run_facets
+        return found["subset"]["outputCondition"]["partitions"][0]["dimensions"]["written"] if found else None
+
+    def inserted(session: bool = False, **fields: Any) -> Any:
+        days = [attribute("day", 2)]
+        made = plan(insert(1, partitionColumns=days, fileFormat={"name": "parquet"}, **fields), source)
+        return written(msgspec.structs.replace(made, replaces_partitions=session))
+
+    assert inserted(session=True) == "parquet 1 3 4"
+    assert inserted(options={"partitionOverwriteMode": "DYNAMIC"}) == "parquet 1 3 4"
+    assert inserted(session=True, options={"partitionOverwriteMode": "static"}) is None
+    assert inserted() is None
+    assert inserted(session=True, mode="Append") is None
+
+    table = {"identifier": TABLE, "location": "file:/wh/big", "schema": {}, "partitions": ["day", "hour"]}
+    for overwrite, part, expected in (
+        (True, {"day": None, "hour": None}, "None 2 3 4"),
+        (True, {"day": "x", "hour": None}, "None 2 3 4"),
+        (False, {"day": None, "hour": None}, None),
+    ):
+        fields: dict[str, Any] = {"table": table, "partition": part, "overwrite": overwrite}
+        found = written(plan({**node("InsertIntoHiveTable", (1,), **fields), "command": True}, source))
+        assert found == expected
+
+    for kind in ("OverwritePartitionsDynamic", "DeltaDynamicPartitionOverwriteCommand", "OverwriteByExpression"):
+        held = {"properties": {"location": "/ice/db/t", "provider": "iceberg"}}
+        relation = node("DataSourceV2Relation", (), ((1, "a"),), table=held, catalog=ICEBERG, identifier=IDENTIFIER)
+        made = plan({**node(kind, (2,), table={"$plan": 1}), "command": True}, relation, source)
+        assert written(made) == (None if kind == "OverwriteByExpression" else "iceberg 0 3 4")
+
+    options = {"path": "/out/t", "partitionOverwriteMode": "dynamic"}
+    for mode, expected in (("Overwrite", "delta 0 3 4"), ("Append", None)):
+        saved: dict[str, Any] = {"options": options, "dataSource": {"name": "delta"}, "mode": mode}
+        assert written(plan(node("SaveIntoDataSourceCommand", (1,), **saved), source)) == expected
+
+
+def test_the_values_of_a_partition_are_those_of_its_folders_or_of_its_commit() -> None:
+    assert folder_partition("day=2026-01-01/name=a=b") == {"day": "2026-01-01", "name": "a=b"}
+    assert partition_values({"day": None, "hour": "1"}) == {"day": "__HIVE_DEFAULT_PARTITION__", "hour": "1"}

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from .extension.views import RDD, ActiveJob, Stage, StageInfo, View
 from .jvm.driver import Driver
 from .runs.application import Application
@@ -100,6 +102,8 @@ class Listener:
         stream = _STREAM_RUN.search(str(event.description()))
         logical = self.driver.analyzed(execution)
         plan, node = (None, None) if logical is None else self.driver.plan_and_nodes(logical)
+        if plan is not None and plan.commands():
+            plan = msgspec.structs.replace(plan, replaces_partitions=self.driver.replaces_partitions(event))
         self.application.execution_started(
             ExecutionStarted(
                 execution=number,

@@ -28,17 +28,23 @@ def _v2_target(at: PlanScope, node: PlanNode) -> Dataset | None:
 
 def v2_write(at: PlanScope, node: PlanNode) -> Written | None:
     """Return the table of an INSERT, UPDATE, MERGE or DELETE, as the analyser rewrites them."""
-    change = "OVERWRITE" if node.kind in {"OverwriteByExpression", "OverwritePartitionsDynamic"} else None
+    dynamic = node.kind in _DYNAMIC
+    change = "OVERWRITE" if dynamic or node.kind == "OverwriteByExpression" else None
     target = at.plan_of(node.fields.get("originalTable")) or at.plan_of(node.fields.get("table"))
     dataset = _v2_target(at, node)
     options = options_of(node.fields.get("writeOptions"))
     if dataset is not None and node.kind == "OverwriteByExpression":
         dataset = replaced_part(dataset, overwritten(at.catalog, node, options))
+    if dataset is not None and dynamic:
+        dataset = replace(dataset, dynamic=())
     written = into(at, node, dataset, change, _v2_suffix(target))
     if written is None or target is None:
         return written
     names = tuple(attribute.name for attribute in target.output if not attribute.hidden)
     return replace(written, columns=names)
+
+
+_DYNAMIC = frozenset({"OverwritePartitionsDynamic", "DeltaDynamicPartitionOverwriteCommand"})
 
 
 def v2_delete(at: PlanScope, node: PlanNode) -> Written | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import NamedTuple
 
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "abfs": "abfss"}
@@ -39,6 +40,17 @@ def partition_of(location: str) -> str | None:
     """Return the name with its partition folders; None where it has none."""
     whole = _named(location, trimmed=False).name
     return None if whole == from_location(location).name else whole
+
+
+def partition_values(values: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the values of a partition's columns with Hive's name of the partition of null."""
+    return {column: "__HIVE_DEFAULT_PARTITION__" if value is None else value for column, value in values.items()}
+
+
+def folder_partition(folder: str) -> dict[str, str]:
+    """Return the values of a partition's columns by the names of its folders, such as ``day=2026-01-01/hour=1``."""
+    pairs = (part.partition("=") for part in folder.split("/"))
+    return {column: value for column, equals, value in pairs if equals}
 
 
 def _named(location: str, trimmed: bool) -> DatasetName:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..plan.model import Expression, PlanNode, expression
 from . import facets
-from .tables import Catalog, Dataset
+from .tables import Catalog, Dataset, PlanScope
 
 Condition = dict[str, Any]
 
@@ -38,11 +38,17 @@ def partitions(values: Iterable[Mapping[str, str]]) -> Condition | None:
 
 def with_written_partitions(dataset: Dataset, catalog: Catalog, first: int, last: int) -> Dataset:
     """Return an output with the partitions that were written between two times, if it replaces only these."""
-    if not dataset.dynamic or dataset.address is None:
+    if dataset.dynamic is None or dataset.address is None:
         return dataset
-    folders = catalog.written_partitions(dataset.address.location, len(dataset.dynamic), first, last)
-    named = [dict(part.split("=", 1) for part in folder.split("/") if "=" in part) for folder in folders]
-    return replaced_part(dataset, partitions(named))
+    file_format = str(dataset.facets.get("storage", {}).get("fileFormat"))
+    found = catalog.written_partitions(dataset.address, file_format, len(dataset.dynamic), first, last)
+    return replaced_part(dataset, partitions(sorted(found, key=lambda values: tuple(values.items()))))
+
+
+def replaces_partitions(at: PlanScope, options: Mapping[str, str]) -> bool:
+    """Return whether an overwrite replaces only the partitions that it has rows for, by its options or the session."""
+    mode = options.get("partitionoverwritemode")
+    return at.plan.replaces_partitions if mode is None else mode.lower() == "dynamic"
 
 
 def static_partition(raw: object) -> Condition | None:

@@ -10,8 +10,8 @@ from . import facets
 from .catalog_tables import jdbc, kafka, options_of
 from .names import DatasetName
 from .reads import reads
-from .subsets import overwritten, replaced_part, static_partition
-from .systems import known_tables
+from .subsets import overwritten, replaced_part, replaces_partitions, static_partition
+from .systems import known_tables, texts
 from .tables import Dataset, PlanScope, at_location, of_table
 from .written import Written, changed, into, overwriting, written_fields
 
@@ -39,9 +39,11 @@ def insert_files(at: PlanScope, node: PlanNode) -> Written | None:
     static = node.fields.get("staticPartitions") or {}
     order = [*(name for name in partitions if name not in static), *_bucket(node.fields.get("bucketSpec"))]
     found = replaced_part(found, static_partition(static))
-    if node.fields.get("dynamicPartitionOverwrite") is True and len(static) < len(partitions):
+    change = overwriting(node.fields.get("mode"))
+    options = texts(node.fields.get("options"))
+    if change is not None and len(static) < len(partitions) and replaces_partitions(at, options):
         found = replace(found, dynamic=tuple(partitions))
-    return into(at, node, found, overwriting(node.fields.get("mode")), None, order)
+    return into(at, node, found, change, None, order)
 
 
 def _bucket(raw: object) -> list[str]:
@@ -64,7 +66,10 @@ def insert_hive(at: PlanScope, node: PlanNode) -> Written | None:
     table = _table(at, node.fields.get("table"), fields)
     dynamic = [name for name, value in (node.fields.get("partition") or {}).items() if value is None]
     table = None if table is None else replaced_part(table, static_partition(node.fields.get("partition")))
-    return into(at, node, table, overwriting(node.fields.get("overwrite")), None, dynamic)
+    change = overwriting(node.fields.get("overwrite"))
+    if table is not None and change is not None and dynamic:
+        table = replace(table, dynamic=tuple((node.fields.get("table") or {}).get("partitions") or dynamic))
+    return into(at, node, table, change, None, dynamic)
 
 
 def insert_folder(at: PlanScope, node: PlanNode) -> Written | None:
@@ -96,8 +101,8 @@ def save_into_source(at: PlanScope, node: PlanNode) -> Written | None:
     named = str(source.get("name") or source.get("class", "")).lower()
     change = overwriting(node.fields.get("mode"))
     if "kafka" in named:
-        found = kafka(options, fields)
-        return into(at, node, found[0] if found else None, None, "")
+        topics = kafka(options, fields)
+        return into(at, node, topics[0] if topics else None, None, "")
     if "jdbc" in named and "url" in options:
         table = options.get("dbtable", "")
         return into(at, node, jdbc(options["url"], table, fields), change, table)
@@ -107,7 +112,10 @@ def save_into_source(at: PlanScope, node: PlanNode) -> Written | None:
         return into(at, node, known[0], change, None)
     if "path" in options:
         part = overwritten(at.catalog, node, options) if change is not None else None
-        return into(at, node, replaced_part(at_location(options["path"], fields, named), part), change, None)
+        found = replaced_part(at_location(options["path"], fields, named), part)
+        if change is not None and part is None and named == "delta" and replaces_partitions(at, options):
+            found = replace(found, dynamic=())
+        return into(at, node, found, change, None)
     return None
 
 

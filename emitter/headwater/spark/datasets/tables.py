@@ -31,7 +31,8 @@ class Dataset:
     """A dataset with its facets; ``run_facets`` are its inputFacets or outputFacets.
 
     ``partitions`` names the folders that are read or written; empty where the whole dataset is. ``dynamic`` are the columns
-    that an output is partitioned by, if the write replaces only the partitions that it has rows for.
+    that an output is partitioned by, as far as they are known, if the write replaces only the partitions that it has rows
+    for; None for any other dataset.
     """
 
     namespace: str
@@ -40,7 +41,7 @@ class Dataset:
     run_facets: Mapping[str, Facet] = field(default_factory=dict)
     address: Address | None = field(default=None, compare=False)
     partitions: tuple[str, ...] = ()
-    dynamic: tuple[str, ...] = ()
+    dynamic: tuple[str, ...] | None = None
 
     @property
     def key(self) -> DatasetName:
@@ -104,8 +105,14 @@ class Catalog(Protocol):
     def committed(self, table: Address, file_format: str, first: int, last: int) -> Commit | None:
         """Return the newest version of a Delta or Iceberg table committed between two times (ms since 1970), or None."""
 
-    def written_partitions(self, location: str, depth: int, first: int, last: int) -> tuple[str, ...]:
-        """Return the partition folders with files from between two times, relative to a location; nothing if too many."""
+    def written_partitions(
+        self, table: Address, file_format: str, depth: int, first: int, last: int
+    ) -> tuple[Mapping[str, str], ...]:
+        """Return the partitions that were written between two times, by their columns; nothing if too many.
+
+        Of a Delta or Iceberg table they are those of the commit, else those of the folders, ``depth`` levels deep, with files
+        from that time.
+        """
 
     def parse(self, sql: str) -> Plan | None:
         """Return the unresolved plan of a query; None if Spark cannot parse it."""

@@ -72,7 +72,10 @@ _RULES: dict[str, WriteRule] = {
         table_writes.altered,
     ),
     **dict.fromkeys(
-        ("ReplaceData", "WriteDelta", "AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"),
+        (
+            "ReplaceData", "WriteDelta", "AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic",
+            "DeltaDynamicPartitionOverwriteCommand",
+        ),
         catalog_writes.v2_write,
     ),
     **dict.fromkeys(

@@ -3,8 +3,13 @@ package headwater.jvm;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.reflect.Method;
+import java.net.URLDecoder;
 import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -21,15 +26,36 @@ public class Commits {
   private static final int MOST_PARTITIONS = 1000;
   private static final int MOST_FILES = 20000;
   private static final int MOST_LINES = 10;
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   /** The newest snapshot of an Iceberg table committed in a span of time as {id, its summary}, or null. */
   public static Object[] iceberg(Object table, long first, long last) throws Exception {
+    Object snapshot = snapshot(call(table, "table"), first, last);
+    return snapshot == null ? null : new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary")};
+  }
+
+  /** The folders of the partitions that such a snapshot added files to, as Iceberg names them; null without a snapshot. */
+  public static List icebergPartitions(Object table, long first, long last) throws Exception {
     Object held = call(table, "table");
+    Object snapshot = snapshot(held, first, last);
+    if (snapshot == null) return null;
+    LinkedHashSet found = new LinkedHashSet();
+    Iterator files = ((Iterable) call(snapshot, "addedDataFiles", call(held, "io"))).iterator();
+    for (int seen = 0; files.hasNext(); seen++) {
+      if (seen == MOST_FILES || found.size() > MOST_PARTITIONS) return null;
+      Object file = files.next();
+      Object spec = ((Map) call(held, "specs")).get(call(file, "specId"));
+      found.add(URLDecoder.decode((String) call(spec, "partitionToPath", call(file, "partition")), "UTF-8"));
+    }
+    return new ArrayList(found);
+  }
+
+  private static Object snapshot(Object held, long first, long last) throws Exception {
     Object snapshot = call(held, "currentSnapshot");
     for (int later = 0; snapshot != null && later < MOST_LATER; later++) {
       long made = ((Long) call(snapshot, "timestampMillis")).longValue();
       if (made < first) return null;
-      if (made <= last) return new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary")};
+      if (made <= last) return snapshot;
       Object parent = call(snapshot, "parentId");
       if (parent == null) return null;
       Method before = held.getClass().getMethod("snapshot", new Class[] {Long.TYPE});
@@ -43,6 +69,35 @@ public class Commits {
    * null; the version is the log's file name.
    */
   public static Object[] delta(SparkContext context, String location, long first, long last) throws Exception {
+    Path commit = commit(context, location, first, last);
+    if (commit == null) return null;
+    String version = Long.toString(Long.parseLong(commit.getName().substring(0, 20)));
+    return new Object[] {version, info(commit.getFileSystem(context.hadoopConfiguration()), commit)};
+  }
+
+  /** The values of the partitions that such a commit added files to, by column; null without a commit or if too many. */
+  public static List deltaPartitions(SparkContext context, String location, long first, long last) throws Exception {
+    Path commit = commit(context, location, first, last);
+    if (commit == null) return null;
+    LinkedHashSet found = new LinkedHashSet();
+    BufferedReader lines = read(commit.getFileSystem(context.hadoopConfiguration()), commit);
+    try {
+      int seen = 0;
+      for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        if (++seen > MOST_FILES || found.size() > MOST_PARTITIONS) return null;
+        if (line.startsWith("{\"add\"")) found.add(((Map) ((Map) JSON.readValue(line, Map.class)).get("add")).get("partitionValues"));
+      }
+    } finally {
+      lines.close();
+    }
+    return new ArrayList(found);
+  }
+
+  private static BufferedReader read(FileSystem system, Path file) throws Exception {
+    return new BufferedReader(new InputStreamReader(system.open(file), "UTF-8"));
+  }
+
+  private static Path commit(SparkContext context, String location, long first, long last) throws Exception {
     Path folder = new Path(location, "_delta_log");
     FileSystem system = folder.getFileSystem(context.hadoopConfiguration());
     RemoteIterator files = system.listStatusIterator(folder);
@@ -52,18 +107,15 @@ public class Commits {
       FileStatus file = (FileStatus) files.next();
       String name = file.getPath().getName();
       long made = file.getModificationTime();
-      // A store with a resolution of one second rounds the time down.
-      long earliest = made % 1000 == 0 ? first / 1000 * 1000 : first;
-      boolean fits = made >= earliest && made <= last && name.matches("[0-9]{20}[.]json");
+      boolean fits = within(made, first, last) && name.matches("[0-9]{20}[.]json");
       if (fits && name.compareTo(newest) > 0) newest = name;
     }
-    if (newest.isEmpty()) return null;
-    return new Object[] {Long.toString(Long.parseLong(newest.substring(0, 20))), info(system, new Path(folder, newest))};
+    return newest.isEmpty() ? null : new Path(folder, newest);
   }
 
   /** The commitInfo line of a commit, which is one of the first lines; null where it is not. */
   private static String info(FileSystem system, Path commit) throws Exception {
-    BufferedReader lines = new BufferedReader(new InputStreamReader(system.open(commit), "UTF-8"));
+    BufferedReader lines = read(system, commit);
     try {
       for (int seen = 0; seen < MOST_LINES; seen++) {
         String line = lines.readLine();
@@ -75,13 +127,18 @@ public class Commits {
     }
   }
 
+  /** Whether a file is from a span of time; a store with a resolution of one second rounds its time down. */
+  private static boolean within(long made, long first, long last) {
+    return made >= (made % 1000 == 0 ? first / 1000 * 1000 : first) && made <= last;
+  }
+
   /** The partition folders, so many levels below a folder, with files from a span of time; nothing above the limits. */
   public static List partitions(SparkContext context, String location, int depth, long first, long last) throws Exception {
     Path root = new Path(location);
     FileSystem system = root.getFileSystem(context.hadoopConfiguration());
     ArrayList found = new ArrayList();
     int[] budget = new int[] {MOST_FILES};
-    partitions(system, root, "", depth, first / 1000 * 1000, last, found, budget);
+    partitions(system, root, "", depth, first, last, found, budget);
     if (budget[0] < 0 || found.size() > MOST_PARTITIONS) found.clear();
     return found;
   }
@@ -96,9 +153,21 @@ public class Commits {
       if (depth > 0 && entry.isDirectory()) {
         partitions(system, entry.getPath(), name.isEmpty() ? own : name + "/" + own, depth - 1, first, last, found, budget);
       }
-      written = depth == 0 && entry.isFile() && entry.getModificationTime() >= first && entry.getModificationTime() <= last;
+      written = depth == 0 && entry.isFile() && within(entry.getModificationTime(), first, last);
     }
     if (written) found.add(ExternalCatalogUtils.unescapePathName(name));
+  }
+
+  /** Call a method with a single parameter by its name. */
+  private static Object call(Object target, String name, Object argument) throws Exception {
+    Method[] methods = target.getClass().getMethods();
+    for (int i = 0; i < methods.length; i++) {
+      Class[] types = methods[i].getParameterTypes();
+      if (!methods[i].getName().equals(name) || types.length != 1 || !types[0].isInstance(argument)) continue;
+      methods[i].setAccessible(true);
+      return methods[i].invoke(target, new Object[] {argument});
+    }
+    throw new NoSuchMethodException(name);
   }
 
   private static Object call(Object target, String name) throws Exception {

@@ -20,7 +20,6 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.types.DataType;
 
 /** Writes values of a plan as JSON, within a limit of values and of time. */
@@ -105,9 +104,6 @@ public abstract class Values {
       out.append(':');
       if (listed && (names[i].equals("projectList") || names[i].equals("aggregateExpressions"))) columns(out, element, part);
       else any(out, element, depth + 1);
-    }
-    if (value instanceof InsertIntoHadoopFsRelationCommand) {
-      out.append(",\"dynamicPartitionOverwrite\":").append(((InsertIntoHadoopFsRelationCommand) value).dynamicPartitionOverwrite());
     }
     out.append('}');
   }

@@ -16,6 +16,7 @@ from typing import Any
 
 from ...producer import VERSION
 from ..datasets.commits import Commit, commit
+from ..datasets.names import folder_partition, partition_values
 from ..datasets.tables import Address
 from ..plan import model as plans
 from ..plan.model import Plan
@@ -192,6 +193,14 @@ class Driver:
         message = failure.getMessage()
         return str(failure if message is None else message), str(self._static("Facts", "stack", failure))
 
+    def replaces_partitions(self, start: JavaObject) -> bool:
+        """Return whether overwrites replace only partitions with new rows, as an execution's start has the setting."""
+        # The session's present setting may be a later one.
+        name = "spark.sql.sources.partitionOverwriteMode"
+        own = start.modifiedConfigs().get(name)
+        mode = own.get() if own.isDefined() else self.context.getConf().get(name, "static")
+        return str(mode).lower() == "dynamic"
+
     def stage(self, info: JavaObject) -> dict[str, Any]:
         """Return the task metrics of a finished stage."""
         return dict(self.value(self._static("Facts", "stage", info)))
@@ -280,12 +289,22 @@ class SessionCatalog:
             return None  # dropped since, or of a release with another form of versions
         return None if found is None else commit(str(found[0]), self.driver.value(found[1]))
 
-    def written_partitions(self, location: str, depth: int, first: int, last: int) -> tuple[str, ...]:
+    def written_partitions(
+        self, table: Address, file_format: str, depth: int, first: int, last: int
+    ) -> tuple[Mapping[str, str], ...]:
+        context, location = self.driver.context, table.location
         try:
-            found = self.driver._static("Commits", "partitions", self.driver.context, location, depth, first, last)
+            if file_format == "delta":
+                found = self.driver._static("Commits", "deltaPartitions", context, location, first, last)
+            elif file_format == "iceberg":
+                held = self._loaded(table.catalog, table.namespace, table.name or "")
+                found = None if held is None else self.driver._static("Commits", "icebergPartitions", held, first, last)
+            else:
+                found = self.driver._static("Commits", "partitions", context, location, depth, first, last)
         except _py4j_errors():
-            return ()  # the next write may remove folders meanwhile
-        return tuple(map(str, self.driver.value(found)))
+            return ()  # dropped since, or the next write removes folders meanwhile
+        listed = [] if found is None else self.driver.value(found)
+        return tuple(partition_values(part) if isinstance(part, dict) else folder_partition(part) for part in listed)
 
     def settings(self, start: str) -> Mapping[str, str]:
         found = self.driver.value(self.driver.session.conf().getAll())

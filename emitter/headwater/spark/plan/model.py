@@ -76,12 +76,14 @@ class Plan(msgspec.Struct, frozen=True):
 
     ``leaves`` are the indexes of a truncated plan's leaves, even where the nodes between them and the root are missing.
     ``limit`` is the limit because of which only the first columns were read, with all nodes; None for a complete plan.
+    ``replaces_partitions`` is whether the session's overwrites replaced only partitions with new rows, when it began.
     """
 
     nodes: tuple[PlanNode | None, ...]
     truncated: str | None = None
     leaves: tuple[int, ...] = ()
     limit: str | None = None
+    replaces_partitions: bool = False
 
     def __getitem__(self, index: int) -> PlanNode | None:
         return self.nodes[index]
