@@ -10,6 +10,7 @@ import sys
 
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.rebuild import rebuild
+from headwater_graph.settings import graph_settings
 from headwater_graph.store.neo4j_store import Neo4jStore
 
 from .packed_runs import write
@@ -17,8 +18,8 @@ from .shapes import SHAPES
 
 
 def main(what: str, size: int, rows: int) -> None:
-    address = os.environ["GRAPH_URI"], os.environ["GRAPH_USER"], os.environ["GRAPH_PASSWORD"]
-    with Neo4jStore.connect(*address) as store:
+    uri, user, password = (os.environ[f"GRAPH_{name}"] for name in ("URI", "USER", "PASSWORD"))
+    with Neo4jStore(graph_settings(uri=uri, user=user, password=password, database="neo4j")) as store:
         if what == "rebuild":
             rebuild(store, TransactionLimits(rows=rows))
         else:

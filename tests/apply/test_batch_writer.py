@@ -182,7 +182,7 @@ def test_a_coalescer_forgets_what_it_yielded() -> None:
     message = b'{"eventTime":"2026-01-01T00:00:00Z","run":{"runId":"%b"},"job":{"namespace":"n","name":"j"}}'
     coalescer.add(message % b"a", source=(0, 0))
     assert [row[1] for row in coalescer.rows()] == [b"a"]
-    assert (list(coalescer.rows()), coalescer.size, coalescer.events) == ([], 0, 0)
+    assert (list(coalescer.rows()), coalescer.size) == ([], 0)
     with pytest.raises(EventRejected):
         coalescer.add(message % b"late")
 

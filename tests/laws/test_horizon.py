@@ -14,8 +14,9 @@ from headwater_avro.errors import ConfigError
 from headwater_avro.times import parse_time
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.audit.check import check
-from headwater_graph.audit.rebuild import RebuildableStore, rebuild
+from headwater_graph.audit.rebuild import rebuild
 from headwater_graph.retention.retain import retain, would_remove
+from headwater_graph.store.port import ScannedStore
 
 from ..fake_graph.store import FakeStore
 from ..feeding import differences, dumped, feed
@@ -167,7 +168,7 @@ def run_event_line(run_id: str, second: int, **members: object) -> bytes:
     return json.dumps(event | members).encode()
 
 
-def check_a_run_id_that_is_used_again(store: RebuildableStore) -> None:
+def check_a_run_id_that_is_used_again(store: ScannedStore) -> None:
     """The last run of a retained version was removed, and an event begins another run of its id (10.5, 10.11)."""
     first = [run_event_line("r2", 1, eventType="COMPLETE"), run_event_line("r4", 1, eventType="FAIL")]
     again, other = run_event_line("r4", 2), run_event_line("r5", 2, eventType="COMPLETE", outputs=[OUTPUT])
