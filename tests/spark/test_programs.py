@@ -414,9 +414,9 @@ def test_an_overwrite_of_a_hive_table_names_the_partitions_that_it_replaces(hive
 def test_a_dynamic_overwrite_of_a_delta_table_names_the_partitions_of_its_commit(delta: Path) -> None:
     ends = Events(delta, "delta").ends()
     saved = [e for e in ends if keys(e["outputs"]) == [("file", "$WORK/out/parts")]]
-    assert [partitions(event) for event in saved] == [None, [day(1), day(2)], None]
-    table = [partitions(e) for e in ends if keys(e["outputs"]) == [("file", "$WORK/wh/t1")]][-2:]
-    assert table == [[day(1)], [day(2), day(3)]]
+    assert [partitions(event) for event in saved] == [None, [day(1)], None]
+    table = [e for e in ends if keys(e["outputs"]) == [("file", "$WORK/wh/t1")]]
+    assert [partitions(event) for event in table[-2:]] == [[day(1)], [day(2), day(3)]]
 
 
 @NEEDS_JARS
