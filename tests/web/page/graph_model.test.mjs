@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columnsOf, columnWay } from "../../../web/headwater_web/page/js/graph/columns.js";
+import { differenceOf, scenesOf } from "../../../web/headwater_web/page/js/graph/difference.js";
 import { addAnswer, addWay, beyond, collapse, emptyGraph, idOf, neighboursOf } from "../../../web/headwater_web/page/js/graph/model.js";
 import { choices, isTemporary, NO_FILTERS, shownOf } from "../../../web/headwater_web/page/js/graph/shown.js";
 
@@ -174,4 +175,18 @@ test("columns are those of the schema, nested ones by their path, and those that
   assert.deepEqual(columnsOf(facets, ["a", "z"]).map(({ name }) => name), ["a", "s", "s.x", "z"]);
   assert.deepEqual(columnsOf({ schema: { fields: "nonsense" } }), []);
   assert.deepEqual(columnsOf(undefined), []);
+});
+
+test("what differs between two graphs are nodes of one alone, and edges between nodes of both", () => {
+  const [before, after] = [orders(), orders()];
+  addAnswer(before, answer([node(dataset("old")), node(job("load"))], [feeds("old", "load")]), "upstream");
+  addAnswer(after, answer([node(dataset("raw")), node(job("report"))], [feeds("raw", "report")]), "downstream");
+  const { added, removed, addedEdges, removedEdges } = differenceOf(before, after);
+  assert.deepEqual([names(added.map((one) => ({ node: one }))), removed.map(({ name }) => name)], [[], ["old"]]);
+  assert.deepEqual(addedEdges.map(([from, to]) => [from.name, to.name]), [["raw", "report"]]);
+  assert.deepEqual(removedEdges, []);
+  const [first, second] = scenesOf(before, after, 0);
+  assert.equal(first.cards.get(idOf(dataset("old"))).content.change, "removed");
+  assert.equal(second.links.filter(({ className }) => className.includes("is-added")).length, 1);
+  for (const [id, { x, y }] of second.cards) assert.deepEqual([x, y], [first.cards.get(id).x, first.cards.get(id).y]);
 });

@@ -34,6 +34,7 @@ import { stateOf } from "./shown.js";
  * @property {string} selected the selected column of this card
  * @property {number} now
  * @property {boolean} isStored whether the card is in a file, in which nothing can be requested and nothing has a page
+ * @property {"added" | "removed"} [change] between two graphs that are compared
  *
  * @typedef {object} CardActions
  * @property {(id: string, side: import("./model.js").Direction) => void} expand
@@ -66,10 +67,11 @@ export function describedCard(content) {
   const { node } = card;
   if (!node) return `${counted(members.length, "job")} of ${frameName.join(" ")}, folded`;
   const parts = [`${node.kind === "version" ? "version of dataset" : node.kind} ${node.name} in ${node.namespace}`, ...appearancesOf(node).map(({ text }) => text), timeText(node, content.now)];
+  if (content.change) parts.unshift(`${content.change}:`);
   if (content.isStart) parts.unshift("start:");
   if (upstream) parts.push(`${upstream} more upstream`);
   if (downstream) parts.push(`${downstream} more downstream`);
-  return parts.filter(Boolean).join(", ").replace("start:,", "start:");
+  return parts.filter(Boolean).join(", ").replace(/\b(start|added|removed):,/g, "$1:");
 }
 
 /**
@@ -116,6 +118,7 @@ export function fillCard(element, content, actions) {
   element.classList.toggle("is-start", content.isStart);
   element.classList.toggle("is-faded", content.isFaded);
   element.classList.toggle("is-open", content.isOpen);
+  for (const change of ["added", "removed"]) element.classList.toggle(`is-${change}`, content.change === change);
   element.setAttribute("aria-label", describedCard(content));
   const focused = element.ownerDocument.activeElement;
   const filter = element.querySelector("input");
@@ -144,6 +147,7 @@ function head(node, content, actions) {
   const kindText = node.kind === "version" ? "dataset version" : node.kind;
   return [
     h("div", { class: "card-where", title: `${kindText} ${node.namespace} ${node.name}` },
+      content.change && h("span", { class: "card-change" }, content.change === "added" ? "+ added" : "− removed"),
       h("span", { class: "card-kind", "aria-hidden": "true" }, node.isData ? "▤" : "ƒ"),
       h("bdi", { class: "card-namespace" }, node.namespace), rest && h("bdi", { class: "card-rest" }, rest)),
     content.isStored ? h("span", { class: "card-name", title: node.name }, tail || node.name) : h("a", { class: "card-name", href: pageOf(node), tabindex: "-1", title: node.name }, tail || node.name),

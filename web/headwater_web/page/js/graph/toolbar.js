@@ -1,5 +1,6 @@
 // The controls above the graph. Each of them changes the state of the view, and so its address.
 
+import { pathTo } from "../address.js";
 import { fill, h } from "../dom.js";
 import { appearanceOfRun, counted } from "../format.js";
 
@@ -10,6 +11,7 @@ import { appearanceOfRun, counted } from "../format.js";
 /** How many days the slider goes back. */
 const DAYS = 90;
 const DAY = 86_400_000;
+const WEEK = 7 * DAY;
 
 /**
  * @typedef {object} ToolbarActions
@@ -47,6 +49,7 @@ export function fillToolbar(root, facts, actions) {
     modeSwitch(isRun, facts.canSwitch, actions),
     depthControl(state, actions),
     !isRun && timeControl(facts, actions),
+    !isRun && compareLink(facts),
     filterMenu(facts, actions),
     h("button", { type: "button", "aria-pressed": String(state.list), data: { control: "list", key: "l" }, onclick: () => actions.change({ list: !state.list }) }, "List"),
     saveMenu(actions),
@@ -98,6 +101,17 @@ function timeControl({ state, now }, { ask }) {
     h("input", { type: "range", min: -DAYS, max: 0, value: -daysAgo, "aria-label": `As of, days before now (${daysAgo})`, title: daysAgo ? `${counted(daysAgo, "day")} ago` : "now", data: { control: "days" },
       onchange: changed((value) => change(Number(value) ? `${new Date(now + Number(value) * DAY).toISOString().slice(0, 16)}:00Z` : "")) }),
     state.asOf && h("button", { type: "button", data: { control: "now" }, onclick: () => change("") }, "Now"));
+}
+
+/**
+ * Return the link to the difference between the time shown, or a week ago, and now.
+ * @param {ToolbarFacts} facts
+ */
+function compareLink({ state, now }) {
+  const [lineage, namespace, name] = state.start;
+  const from = state.asOf || `${new Date(now - WEEK).toISOString().slice(0, 16)}:00Z`;
+  const href = pathTo("diff", { lineage, namespace, name, from, depth: String(state.depth) });
+  return h("a", { class: "button", href, title: state.asOf ? "What differs between this time and now" : "What differs between a week ago and now" }, "Compare");
 }
 
 /**

@@ -1,6 +1,7 @@
-// What differs between two runs, or between two versions of a job.
+// What differs between two runs, between two versions of a job, or between the lineage at two times.
 
 import { pathTo } from "../address.js";
+import { ApiProblem } from "../api.js";
 import { h } from "../dom.js";
 import { formatDuration, formatTime, shortened } from "../format.js";
 import { copyButton, facts, heading, nameElement, nodeLink, quoted, runLink, runState, section, table, timeElement } from "../widgets.js";
@@ -20,10 +21,19 @@ export const title = ({ params }) => `Difference: ${params.name ?? params.run ??
  * @param {Address} address
  * @param {Context} context
  */
-export async function show(root, address, { api, signal }) {
+export async function show(root, address, context) {
+  const { api, signal } = context;
+  if (address.params.lineage !== undefined) return (await timesView()).show(root, address, context);
   const { run, before, namespace, name, from, to } = address.params;
   if (run !== undefined) root.append(runDiff(await api.get(`/runs/${encodeURIComponent(run)}/diff`, { before }, signal), before === undefined));
   else root.append(versionDiff(await api.get("/jobs/diff", { namespace, name: name ?? "", from, to }, signal), address));
+}
+
+/** Return the view of two times, which is as large as the graph and is loaded when it is needed. */
+function timesView() {
+  return import("./times.js").catch(() => {
+    throw new ApiProblem(0, "The server does not answer", "It may be restarting, or the network is cut.");
+  });
 }
 
 /**
