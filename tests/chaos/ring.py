@@ -87,7 +87,7 @@ def caught_up(room: Room) -> list[str]:
                 return []
         finally:
             kill(process)
-    return ["the consumer does not get through: " + (room.folder / "consume.log").read_text()[-1000:]]
+    return ["the consumer does not get through: " + room.log()[-2_000:]]
 
 
 def wrong(room: Room, messages: list[bytes]) -> list[str]:

@@ -58,10 +58,14 @@ class Room:
         with (self.folder / "consume.log").open("ab") as log:
             return subprocess.Popen(command, env=self.environment(**settings), stdout=log, stderr=log)
 
+    def log(self) -> str:
+        """Return what consumers have logged so far."""
+        return (self.folder / "consume.log").read_text()
+
     def consume(self, **settings: str) -> None:
         """Consume all that is there, and fail with the end of the log where that fails."""
         done = self.start("--available-now", **settings).wait(PATIENCE)
-        assert done == 0, (self.folder / "consume.log").read_text()[-3000:]
+        assert done == 0, self.log()[-3000:]
 
     def publish(self, messages: Iterable[bytes]) -> None:
         """Put messages on the topic with keys as stock clients choose them: not by run."""
