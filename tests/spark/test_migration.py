@@ -244,3 +244,29 @@ def test_job_names_are_without_what_the_patterns_match(outcome: Outcome) -> None
     assert (
         outcome.events("dated")[0]["run"]["facets"]["spark_applicationDetails"]["appName"] == "Load 2026-01-31 run-42"
     )
+
+
+def written(outcome: Outcome, name: str, output: str) -> list[Event]:
+    return [e for e in outcome.events(name) if any(d["name"].endswith(output) for d in e["outputs"])]
+
+
+def test_a_builder_of_file_scans_is_applied_in_sql_executions(outcome: Outcome) -> None:
+    end = written(outcome, "extended", "/extended/out")[-1]
+    source = f"{outcome.folder}/extended/in/batch-1"
+    found = [
+        (dataset["namespace"], dataset["name"].removeprefix("file:").replace("///", "/")) for dataset in end["inputs"]
+    ]
+    assert found == [("file", source), ("acme", source)]
+
+
+def test_a_facet_that_the_program_registers_is_on_the_run_that_follows(outcome: Outcome) -> None:
+    noted = [e for e in outcome.events("extended") if "acme_note" in e["run"]["facets"]]
+    assert len(noted) == 1
+    assert noted[0]["outputs"][0]["name"].endswith("/other")
+
+
+def test_a_run_has_the_group_description_and_call_site_of_its_job(outcome: Outcome) -> None:
+    for name, output in (("facets", "/facets/out"), ("extended", "/extended/text")):
+        facet = written(outcome, name, output)[-1]["run"]["facets"]["spark_jobDetails"]
+        assert (facet["jobGroup"], facet["jobDescription"]) == ("night", "two words")
+        assert " at " in facet["jobCallSite"]

@@ -26,4 +26,6 @@ spark.sql("""
     when matched and o.customer_id = 1 then update set amount = 0.0
     when not matched then insert (order_id, amount, day) values (o.order_id, o.amount, o.day)
 """)
+for _ in range(2):
+    spark.range(2).writeTo("replaced").using("delta").createOrReplace()
 spark.stop()

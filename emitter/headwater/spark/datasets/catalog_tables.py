@@ -102,7 +102,7 @@ def of_identifier(
     conf = catalog.catalog_conf(catalog_name)
     found = found.having(catalog=_catalog_facet(catalog_name, str(named.get("class", "")), conf))
     found = replace(found, address=Address(location, catalog_name, space, name))
-    return found.having(symlinks=_symlink(catalog, catalog_name, conf, location, ".".join((*space, name))))
+    return found.having(symlinks=_symlink(catalog, catalog_name, conf, ".".join((*space, name))))
 
 
 def _by_properties(table: Mapping[str, Any] | None, fields: Fields | None) -> Dataset | None:
@@ -130,9 +130,9 @@ def _location(catalog: Catalog, where: str, space: tuple[str, ...], name: str, k
     return None if warehouse is None else "/".join((warehouse.rstrip("/"), *space, name))
 
 
-def _symlink(catalog: Catalog, where: str, conf: Mapping[str, str], location: str, table: str) -> facets.Facet | None:
+def _symlink(catalog: Catalog, where: str, conf: Mapping[str, str], table: str) -> facets.Facet | None:
     if where in ("", "spark_catalog"):
-        return symlink(location, table, catalog)
+        return symlink(table, catalog)
     address = conf.get("uri") or conf.get("warehouse")
     if address is None:
         return None

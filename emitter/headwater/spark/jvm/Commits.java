@@ -22,14 +22,14 @@ public class Commits {
   private static final int MOST_FILES = 20000;
   private static final int MOST_LINES = 10;
 
-  /** The newest snapshot of an Iceberg table committed in a span of time as {id, its summary}, or null. */
+  /** The newest snapshot of an Iceberg table committed in a span of time as {id, its summary, false: whether it made the table is not known}, or null. */
   public static Object[] iceberg(Object table, long first, long last) throws Exception {
     Object held = call(table, "table");
     Object snapshot = call(held, "currentSnapshot");
     for (int later = 0; snapshot != null && later < MOST_LATER; later++) {
       long made = ((Long) call(snapshot, "timestampMillis")).longValue();
       if (made < first) return null;
-      if (made <= last) return new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary")};
+      if (made <= last) return new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary"), Boolean.FALSE};
       Object parent = call(snapshot, "parentId");
       if (parent == null) return null;
       Method before = held.getClass().getMethod("snapshot", new Class[] {Long.TYPE});
@@ -39,8 +39,8 @@ public class Commits {
   }
 
   /**
-   * The newest commit in a span of time of the Delta table at a location as {version, its commitInfo as JSON}, or
-   * null; the version is the log's file name.
+   * The newest commit in a span of time of the Delta table at a location as {version, its commitInfo as JSON,
+   * whether it made the table}, or null; the version is the log's file name.
    */
   public static Object[] delta(SparkContext context, String location, long first, long last) throws Exception {
     Path folder = new Path(location, "_delta_log");
@@ -58,7 +58,8 @@ public class Commits {
       if (fits && name.compareTo(newest) > 0) newest = name;
     }
     if (newest.isEmpty()) return null;
-    return new Object[] {Long.toString(Long.parseLong(newest.substring(0, 20))), info(system, new Path(folder, newest))};
+    long version = Long.parseLong(newest.substring(0, 20));
+    return new Object[] {Long.toString(version), info(system, new Path(folder, newest)), Boolean.valueOf(version == 0)};
   }
 
   /** The commitInfo line of a commit, which is one of the first lines; null where it is not. */
