@@ -80,7 +80,7 @@ def outcome(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Itera
     command = [sys.executable, "-m", "tests.spark.migrated", *arguments]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("OPENLINEAGE")}
     here = Path(__file__).parents[2]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=here, env=environ)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=here, env=environ)
     assert done.returncode == 0, done.stderr[-4000:]
     messages = [json.loads(value) for _, value in arrived(servers.kafka_bootstrap_servers, topic, 12)]
     yield Outcome(folder, done.stderr, requests, messages)
