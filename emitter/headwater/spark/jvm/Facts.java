@@ -146,17 +146,19 @@ public class Facts {
     map.put("job", Integer.valueOf(event.jobId()));
     ArrayList stages = new ArrayList();
     String site = "";
+    String call = null;
     scala.collection.Iterator infos = ((scala.collection.Iterable) (Object) event.stageInfos()).iterator();
     while (infos.hasNext()) {
       StageInfo info = (StageInfo) infos.next();
       stages.add(Integer.valueOf(info.stageId()));
       site = info.details();
+      call = info.name();
     }
     map.put("stages", stages);
     map.put("site", site);
     map.put("group", property(event, "spark.jobGroup.id"));
     map.put("description", property(event, "spark.job.description"));
-    map.put("call", property(event, "callSite.short"));
+    map.put("call", call);
     map.put("execution", property(event, "spark.sql.execution.id"));
     if (job == null) return map;
     Stage last = job.finalStage();
