@@ -17,6 +17,13 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import headwater.spark
+from headwater.spark import (
+    AbstractInputDatasetBuilder,
+    FacetRegistry,
+    FileScanRDD,
+    InputDatasetBuilder,
+    OpenLineageEventListenerFactory,
+)
 
 Conf = dict[str, str]
 _PREFIX = "spark.openlineage."
@@ -83,7 +90,23 @@ def applications(folder: str, http: str, kafka: str, topic: str) -> dict[str, Co
             "appName": "Load 2026-01-31 run-42",
             "spark.headwater.jobName.removePatterns": r"[\d{4}-\d{2}-\d{2};-?(?:run|batch)-\d+]",
         },
+        "extended": {},
     }
+
+
+class Folders(AbstractInputDatasetBuilder[FileScanRDD]):
+    """A builder of the folders of the files that an RDD reads."""
+
+    def apply(self, event: FileScanRDD) -> list[InputDatasetBuilder]:
+        paths = [file.file_path for part in event.file_partitions for file in part.files]
+        return [InputDatasetBuilder("acme", folder) for folder in sorted({path.rpartition("/")[0] for path in paths})]
+
+
+class Factory(OpenLineageEventListenerFactory):
+    """The factory of the application ``extended``."""
+
+    def create_input_dataset_builder(self) -> list[Any]:
+        return [Folders()]
 
 
 def _transport(entries: Conf) -> Conf:
@@ -97,10 +120,14 @@ def run(name: str, conf: Conf, folder: Path) -> None:
     for key, value in (conf if "transport.type" in conf else {**log, **conf}).items():
         builder = builder.config(key if key.startswith("spark.") else _PREFIX + key, value)
     spark = builder.getOrCreate()
+    os.environ["HEADWATER_SPARK_FACTORIES"] = "tests.spark.migrated:Factory" if name == "extended" else ""
+    spark.sparkContext.setJobGroup("night", "two words")
     instrumentation = headwater.spark.instrument(spark)
     source, out = f"{folder}/{name}/in/batch-1", f"{folder}/{name}/out"
     spark.range(3).selectExpr("id", "id * 2 as amount").write.parquet(source)
     spark.read.parquet(source).where("amount > 1").select("id").write.parquet(out)
+    if name == "extended":
+        FacetRegistry.register_run_facet("acme_note", {"about": "other"})
     other = spark.range(1).selectExpr("id + 1 as number")
     other.write.parquet(f"{folder}/{name}/other")
     with contextlib.suppress(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headwater.spark import FacetRegistry, HadoopRDD, Stage, StageInfo
+from headwater.spark import HadoopRDD, Stage, StageInfo
 from headwater.spark.datasets.commits import Commit, commit
 from headwater.spark.extension.views import ActiveJob
 from headwater.spark.plan.model import Plan
@@ -38,10 +38,11 @@ def application(
 
 def started(execution: int, made: Plan | None, root: int | None = None, **more: Any) -> ExecutionStarted:
     members = {
+        "at": 1000,
         "site": "org.apache.spark.sql.DataFrameWriter.parquet(x)",
         "command": "Execute InsertIntoHadoopFsRelationCommand",
     }
-    return ExecutionStarted(execution, execution if root is None else root, 1000, **{**members, "plan": made, **more})
+    return ExecutionStarted(execution, execution if root is None else root, **{**members, "plan": made, **more})
 
 
 def kinds(events: list[Any]) -> list[str]:
@@ -79,6 +80,18 @@ def test_a_write_has_the_version_that_it_committed() -> None:
     counted = [event["outputs"][0].get("outputFacets", {}).get("outputStatistics") for event in events]
     assert [statistics is not None for statistics in counted] == [False, True, False, False, False, False]
     assert (counted[1]["rowCount"], counted[1]["size"], counted[1]["fileCount"]) == (6, 785, 1)
+
+
+def test_a_table_that_is_replaced_by_its_first_commit_is_created() -> None:
+    catalog = FakeCatalog(commits={"file:/out/t": {1_500: Commit("0", is_first=True), 2_500: Commit("1")}})
+    events: list[Any] = []
+    app = Application.of(Settings.of({}, {}, "My App", "4.2.0"), readers(catalog), events.append)
+    write = plan(insert(1, fileFormat={"name": "delta"}), files("/in/t", (1, "a")))
+    for number, start in enumerate((1000, 2000)):
+        app.execution_started(started(number, write, at=start))
+        app.execution_ended(ExecutionEnded(number, start + 1000))
+    ends = [event["outputs"][0]["facets"] for event in events if event["eventType"] == "COMPLETE"]
+    assert [facets["lifecycleStateChange"]["lifecycleStateChange"] for facets in ends] == ["CREATE", "OVERWRITE"]
 
 
 @pytest.mark.parametrize(
@@ -291,15 +304,6 @@ def test_only_listed_properties_leave_the_process() -> None:
     )
     app.start(1)
     assert events[0]["run"]["facets"]["spark_properties"]["properties"] == {"spark.master": "local"}
-
-
-def test_registered_facets_are_on_the_next_run_event_only() -> None:
-    app, events = application()
-    FacetRegistry.register_run_facet("mine", {"x": 1})
-    app.execution_started(started(0, WRITE))
-    app.execution_ended(ExecutionEnded(0, 2))
-    assert events[0]["run"]["facets"]["mine"]["x"] == 1
-    assert "mine" not in events[1]["run"]["facets"]
 
 
 def test_a_scan_s_counters_are_its_input_s() -> None:

@@ -80,7 +80,7 @@ def outcome(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Itera
     command = [sys.executable, "-m", "tests.spark.migrated", *arguments]
     environ = {key: value for key, value in os.environ.items() if not key.startswith("OPENLINEAGE")}
     here = Path(__file__).parents[2]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=here, env=environ)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=here, env=environ)
     assert done.returncode == 0, done.stderr[-4000:]
     messages = [json.loads(value) for _, value in arrived(servers.kafka_bootstrap_servers, topic, 12)]
     yield Outcome(folder, done.stderr, requests, messages)
@@ -244,3 +244,29 @@ def test_job_names_are_without_what_the_patterns_match(outcome: Outcome) -> None
     assert (
         outcome.events("dated")[0]["run"]["facets"]["spark_applicationDetails"]["appName"] == "Load 2026-01-31 run-42"
     )
+
+
+def written(outcome: Outcome, name: str, output: str) -> list[Event]:
+    return [e for e in outcome.events(name) if any(d["name"].endswith(output) for d in e["outputs"])]
+
+
+def test_a_builder_of_file_scans_is_applied_in_sql_executions(outcome: Outcome) -> None:
+    end = written(outcome, "extended", "/extended/out")[-1]
+    source = f"{outcome.folder}/extended/in/batch-1"
+    found = [
+        (dataset["namespace"], dataset["name"].removeprefix("file:").replace("///", "/")) for dataset in end["inputs"]
+    ]
+    assert found == [("file", source), ("acme", source)]
+
+
+def test_a_facet_that_the_program_registers_is_on_the_run_that_follows(outcome: Outcome) -> None:
+    noted = [e for e in outcome.events("extended") if "acme_note" in e["run"]["facets"]]
+    assert len(noted) == 1
+    assert noted[0]["outputs"][0]["name"].endswith("/other")
+
+
+def test_a_run_has_the_group_description_and_call_site_of_its_job(outcome: Outcome) -> None:
+    for name, output in (("facets", "/facets/out"), ("extended", "/extended/text")):
+        facet = written(outcome, name, output)[-1]["run"]["facets"]["spark_jobDetails"]
+        assert (facet["jobGroup"], facet["jobDescription"]) == ("night", "two words")
+        assert " at " in facet["jobCallSite"]

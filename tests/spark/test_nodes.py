@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +22,7 @@ from headwater.spark import (
     LogicalPlan,
     OlExprId,
     OutputDatasetField,
+    OutputDatasetFieldFromDelegate,
     OutputDatasetWithDelegate,
     OutputLineageNode,
 )
@@ -179,5 +181,47 @@ def test_a_failing_node_class_is_logged_once_and_the_other_inputs_stay(caplog: p
 def test_registered_facets_go_out_once() -> None:
     FacetRegistry.register_run_facet("r", {"x": 1})
     FacetRegistry.register_job_facet("j", {"y": 2})
-    assert FacetRegistry.take() == ({"r": {"x": 1}}, {"j": {"y": 2}})
-    assert FacetRegistry.take() == ({}, {})
+    later = time.time() * 1000 + 1
+    assert FacetRegistry.take(later - 60_000) == ({}, {})
+    assert FacetRegistry.take(later) == ({"r": {"x": 1}}, {"j": {"y": 2}})
+    assert FacetRegistry.take(later) == ({}, {})
+
+
+def test_field_delegates_may_be_any_node_of_the_plan() -> None:
+    class Delegating:
+        """A node whose columns are those of a plan in a field, under the names of that plan."""
+
+        def __init__(self, view: LogicalPlan) -> None:
+            self.view = view
+
+        def column_level_lineage_inputs(self, context: Any) -> list[Any]:
+            return [InputDatasetFieldFromDelegate(self.view.field("query"))]
+
+        def column_level_lineage_outputs(self, context: Any) -> list[Any]:
+            return [OutputDatasetFieldFromDelegate(self.view.field("query"))]
+
+        def column_level_lineage_dependencies(self, context: Any) -> list[Any]:
+            return []
+
+    held = node("AcmeDelegating", (), ((9, "x"),), query={"$plan": 2})
+    result = lineage_of(plan(insert(1), held, SOURCE), readers(nodes={"AcmeDelegating": Delegating}))
+    assert edges(result) == {"a": {"a IDENTITY"}, "b": {"b IDENTITY"}, "*": set()}
+
+
+def test_an_output_field_may_be_delegated_to_an_expression() -> None:
+    class Expressed:
+        def __init__(self, view: LogicalPlan) -> None:
+            self.view = view
+
+        def column_level_lineage_inputs(self, context: Any) -> list[Any]:
+            return [InputDatasetFieldFromDelegate(self.view.children[0])]
+
+        def column_level_lineage_outputs(self, context: Any) -> list[Any]:
+            return [OutputDatasetFieldFromDelegate(self.view.fields["key"])]
+
+        def column_level_lineage_dependencies(self, context: Any) -> list[Any]:
+            return []
+
+    held = node("AcmeExpressed", (2,), ((1, "a"),), key=attribute("b", 2))
+    result = lineage_of(plan(insert(1), held, SOURCE), readers(nodes={"AcmeExpressed": Expressed}))
+    assert edges(result) == {"b": {"b IDENTITY"}, "*": set()}

@@ -349,6 +349,69 @@ def test_a_query_without_text_does_not_have_that_of_a_view(output: Path) -> None
     assert "sql" not in Events(output, "rows").end("/no_text")["job"]["facets"]
 
 
+def statement(event: dict[str, Any]) -> Any:
+    return event["job"]["facets"].get("sql", {}).get("query")
+
+
+def test_a_run_has_the_text_of_its_own_statement_only(output: Path) -> None:
+    events = Events(output, "identity")
+    texts = {
+        name: statement(events.end(f"/{name}"))
+        for name in ("through_view", "temp_view", "more", "joined", "text", "outer", "cte")
+    }
+    assert texts == {
+        "through_view": None,
+        "temp_view": None,
+        "more": None,
+        "joined": None,
+        "text": "select amount from t where amount > 1",
+        "outer": "select amount + 1 as a from tv",
+        "cte": "with c as (select amount from t) select * from c",
+    }
+
+
+def tables(dataset: dict[str, Any]) -> list[str]:
+    return [known["name"] for known in dataset["facets"].get("symlinks", {}).get("identifiers", ())]
+
+
+def test_a_table_outside_the_warehouse_has_its_name_wherever_it_is_used(output: Path) -> None:
+    events = Events(output, "identity")
+    for table, read in (("saved", "from_saved"), ("external", "from_external")):
+        used = [d for e in events.ends() for d in e["outputs"] if d["name"].endswith(f"/ext/{table}")]
+        assert used
+        assert {tuple(tables(dataset)) for dataset in used} == {(f"default.{table}",)}
+        assert tables(events.end(f"/{read}")["inputs"][0]) == [f"default.{table}"]
+
+
+def test_the_table_that_a_stream_writes_into_has_its_name(output: Path) -> None:
+    streams = [e for e in Events(output, "identity").ends() if "streaming_query" in e["job"]["name"]]
+    assert [(e["outputs"][0]["name"], tables(e["outputs"][0])) for e in streams] == [
+        ("$WORK/wh/streamed", ["default.streamed"]),
+        ("$WORK/ext/streamed_out", ["default.streamed_out"]),
+    ]
+
+
+def test_a_table_made_for_one_of_a_database_is_that_one(output: Path) -> None:
+    events = Events(output, "identity")
+    (created,) = [e for e in events.ends() if e["job"]["name"].endswith("default_represented")]
+    (made,) = created["outputs"]
+    (read,) = events.end("/from_database")["inputs"]
+    assert keys([made]) == keys([read]) == [("file:$WORK/db", "orders_j")]
+    assert tables(made) == ["default.represented"]
+    assert "hunter2" not in json.dumps(created)
+
+
+def test_files_are_named_alike_whether_one_or_several_are_read(output: Path) -> None:
+    events = Events(output, "identity")
+    names = {name: [d["name"] for d in events.end(f"/{name}")["inputs"]] for name in ("one", "two", "many", "folders")}
+    assert names == {
+        "one": ["$WORK/files/a.txt"],
+        "two": ["$WORK/files/a.txt", "$WORK/files/b.txt"],
+        "many": ["$WORK/many"],
+        "folders": ["$WORK/files", "$WORK/many"],
+    }
+
+
 NEEDS_JARS = pytest.mark.skipif(
     os.environ.get("HEADWATER_SPARK_REFERENCE") != "all", reason="HEADWATER_SPARK_REFERENCE=all"
 )
@@ -373,6 +436,13 @@ def test_delta_s_copies_are_runs_with_lineage(delta: Path) -> None:
     for copy, table in ((clone, "t1"), (restore, "t1")):
         fields = copy["outputs"][0]["facets"]["columnLineage"]["fields"]
         assert [source["name"] for source in fields["amount"]["inputFields"]] == [f"$WORK/wh/{table}"]
+
+
+@NEEDS_JARS
+def test_the_first_create_or_replace_creates_the_table(delta: Path) -> None:
+    writes = [d for e in Events(delta, "delta").ends() for d in e["outputs"] if d["name"].endswith("/wh/replaced")]
+    changes = [write["facets"]["lifecycleStateChange"]["lifecycleStateChange"] for write in writes]
+    assert changes == ["CREATE", "OVERWRITE"]
 
 
 @NEEDS_JARS

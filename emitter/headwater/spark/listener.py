@@ -137,14 +137,12 @@ class Listener:
         return (str(message.get()), None) if message.isDefined() and message.get() else None
 
     def job_start(self, clock: int, event: Any, active: Any) -> None:
-        """Process the start of a job; only builders of libraries and streaming queries need the jobs of SQL executions."""
-        application = self.application
-        if active is None and application.readers.extensions.own_only and not application.streams.any():
-            return
+        """Process the start of a job."""
         job = self.driver.job(event, active)
         execution = job.get("execution")
         number = None if execution is None else int(execution)
-        application.job_started(JobStarted(int(event.time()), _active_job(job), number, str(job.get("group") or "")))
+        said = (str(job.get("group") or ""), job.get("description"), job.get("call"))
+        self.application.job_started(JobStarted(int(event.time()), _active_job(job), number, *said))
 
     def job_end(self, clock: int, event: Any, failure: Any) -> None:
         """Process the end of a job."""
@@ -160,11 +158,11 @@ class Listener:
 
     def stream_start(self, clock: int, event: Any, query: Any) -> None:
         """Process the start of a streaming query."""
-        plan, sink, options = (None, {}, {}) if query is None else self.driver.stream(query)
+        plan, sink, options, table = (None, {}, {}, {}) if query is None else self.driver.stream(query)
         name = event.name()
         self.application.streams.started(
             StreamStarted(
-                str(event.runId().toString()), clock, None if name is None else str(name), plan, sink, options
+                str(event.runId().toString()), clock, None if name is None else str(name), plan, sink, options, table
             )
         )
 

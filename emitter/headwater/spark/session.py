@@ -129,11 +129,12 @@ def _transport(settings: Settings) -> Transport:
 def _attach(
     context: Any, session: Any, transport: Transport, settings: Settings, conf: Mapping[str, str]
 ) -> Instrumentation:
-    driver = Driver.attach(context, session)
+    found = found_factories(os.environ)
+    driver = Driver.attach(context, session, all_jobs=bool(found))
     catalog = SessionCatalog.of(driver)
     requested = settings.facet_rules.requested
     debug = debug_facts(context, conf) if "debug" in requested else None
-    factories = [*found_factories(os.environ), built_in(catalog, "spark.logicalPlan" in requested, debug)]
+    factories = [*found, built_in(catalog, "spark.logicalPlan" in requested, debug)]
     extensions = Extensions.load(factories, own=1, spark_context=context)
     readers = PlanReaders(catalog, extensions, AttachedNodes(found_nodes(os.environ), extensions.context))
     application = Application.of(settings, readers, transport.emit, debug)

@@ -37,4 +37,6 @@ spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
 spark.sql("insert overwrite t1 select order_id, amount, day from o where day > '2026-01-01'")
 spark.conf.set("spark.sql.sources.partitionOverwriteMode", "static")
 some.write.format("delta").mode("overwrite").save(path)
+for _ in range(2):
+    spark.range(2).writeTo("replaced").using("delta").createOrReplace()
 spark.stop()

@@ -113,7 +113,7 @@ def of_identifier(
     conf = catalog.catalog_conf(catalog_name)
     found = found.having(catalog=_catalog_facet(catalog_name, str(named.get("class", "")), conf))
     found = replace(found, address=Address(location, catalog_name, space, name))
-    return found.having(symlinks=_symlink(catalog, named, conf, location, (*space, name)))
+    return found.having(symlinks=_symlink(catalog, named, conf, (*space, name)))
 
 
 def _by_properties(table: Mapping[str, Any] | None, fields: Fields | None) -> Dataset | None:
@@ -142,14 +142,14 @@ def _location(catalog: Catalog, where: str, space: tuple[str, ...], name: str, k
 
 
 def _symlink(
-    catalog: Catalog, where: Mapping[str, Any], conf: Mapping[str, str], location: str, parts: tuple[str, ...]
+    catalog: Catalog, where: Mapping[str, Any], conf: Mapping[str, str], parts: tuple[str, ...]
 ) -> facets.Facet | None:
     catalog_name, table = str(where.get("name", "")), ".".join(parts)
     unity = _unity_table(catalog, where, (catalog_name, *parts))
     if unity is not None:
         return facets.table_symlink(*unity)
     if catalog_name in ("", "spark_catalog"):
-        return symlink(location, table, catalog)
+        return symlink(table, catalog)
     if _is_glue(conf):
         glue = _glue_catalog(catalog, conf)
         return None if glue is None else facets.table_symlink(*glue_table(glue, table))

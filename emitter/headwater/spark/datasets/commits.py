@@ -10,12 +10,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A new version of a table, with the rows, bytes and files written, where the format counts them."""
+    """A new version of a table, with the rows, bytes and files written, where the format counts them.
+
+    ``is_first`` is whether the table did not exist before.
+    """
 
     version: str
     rows: int | None = None
     size: int | None = None
     files: int | None = None
+    is_first: bool = False
 
 
 # Names of counters in Delta's operationMetrics, by kind of write, and in Iceberg's snapshot summaries.
@@ -25,7 +29,7 @@ _SIZE = ("numOutputBytes", "numTargetBytesAdded", "numAddedBytes", "added-files-
 _FILES = ("numFiles", "numTargetFilesAdded", "numAddedFiles", "added-data-files")
 
 
-def commit(version: str, info: str | Mapping[str, Any] | None) -> Commit:
+def commit(version: str, info: str | Mapping[str, Any] | None, is_first: bool = False) -> Commit:
     """Return the commit described by Delta's ``commitInfo`` as JSON, or by an Iceberg snapshot's summary."""
     metrics = json.loads(info)["commitInfo"].get("operationMetrics") if isinstance(info, str) else info
     counters = {name: int(value) for name, value in (metrics or {}).items() if str(value).isdecimal()}
@@ -33,7 +37,7 @@ def commit(version: str, info: str | Mapping[str, Any] | None) -> Commit:
     rows = _first(counters, _ROWS)
     if rows is None and rewritten:
         rows = sum(rewritten)
-    return Commit(version, rows, _first(counters, _SIZE), _first(counters, _FILES))
+    return Commit(version, rows, _first(counters, _SIZE), _first(counters, _FILES), is_first)
 
 
 def _first(counters: Mapping[str, int], names: tuple[str, ...]) -> int | None:

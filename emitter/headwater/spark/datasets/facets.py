@@ -24,6 +24,12 @@ def custom(**members: Any) -> Facet:
     return facet("run", "", **members)
 
 
+def job_details(number: int, group: str | None, description: str | None, call: str | None) -> dict[str, Facet]:
+    """Return the run facet with Spark's number of a job, its group, description and call site, under its name."""
+    members = {"jobId": number, "jobGroup": group or None, "jobDescription": description, "jobCallSite": call}
+    return {"spark_jobDetails": custom(**members)}
+
+
 def schema(fields: list[dict[str, Any]] | None) -> Facet | None:
     """Return the schema facet: columns, nested ones in ``fields``; None where no column is known."""
     return None if not fields else facet("dataset", "schema", fields=fields)

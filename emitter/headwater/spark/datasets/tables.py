@@ -13,6 +13,7 @@ from ..plan.model import Fields, Plan, PlanNode, plan_index, struct_fields
 from . import facets
 from .commits import Commit
 from .facets import Facet
+from .jdbc_names import from_jdbc
 from .names import DatasetName, from_location, partition_of
 
 
@@ -155,14 +156,24 @@ def of_table(table: Mapping[str, Any], catalog: Catalog, fields: Fields | None =
     identifier = table["identifier"]
     database = identifier["database"] or catalog.current_database()
     name = f"{database}.{identifier['table']}"
+    columns = struct_fields(table["schema"]) or fields or []
+    if is_jdbc(table):
+        key = from_jdbc(str(table["options"]["url"]), str(table["options"]["dbtable"]))
+        found = Dataset(*key, facets.data_source(key.namespace)).having(schema=facets.schema(columns))
+        return found.having(symlinks=symlink(name if catalog.case_sensitive else name.lower(), catalog))
     location = table["location"] or catalog.default_location(database, identifier["table"])
     if location is None:
         return None
-    columns = struct_fields(table["schema"]) or fields or []
     return at_location(location, columns, table.get("provider")).having(
-        symlinks=symlink(location, name if catalog.case_sensitive else name.lower(), catalog),
+        symlinks=symlink(name if catalog.case_sensitive else name.lower(), catalog),
         catalog=_catalog_facet(catalog, table.get("provider")),
     )
+
+
+def is_jdbc(table: Mapping[str, Any]) -> bool:
+    """Return whether a table of the session catalog only represents a table of a database."""
+    options = table.get("options") or {}
+    return bool(options.get("url") and options.get("dbtable"))
 
 
 def _catalog_facet(catalog: Catalog, provider: object) -> Facet | None:
@@ -175,13 +186,15 @@ def _catalog_facet(catalog: Catalog, provider: object) -> Facet | None:
     return facets.catalog("hive", kind, "default", catalog.warehouse, catalog.metastore)
 
 
-def symlink(location: str, table: str, catalog: Catalog) -> Facet | None:
-    """Return the symlinks facet with the table's name in the metastore, else in the warehouse; None outside both."""
+def symlink(table: str, catalog: Catalog) -> Facet | None:
+    """Return the symlinks facet with the table's name in the metastore, else in the warehouse; None without both."""
     if catalog.glue is not None and _is_glue(catalog):
         return facets.table_symlink(*glue_table(catalog.glue, table))
     namespace = catalog.metastore
-    if namespace is None and catalog.warehouse is not None:
-        namespace = _inside(location, catalog.warehouse)
+    if (
+        namespace is None and catalog.warehouse is not None and "/" not in table
+    ):  # delta.`/folder` is not a table's name
+        namespace = _folder_of_tables(catalog.warehouse)
     return None if namespace is None else facets.table_symlink(namespace, table)
 
 
@@ -197,17 +210,15 @@ def glue_table(catalog: str, table: str) -> tuple[str, str]:
     return catalog, f"table/{table.replace('.', '/')}"
 
 
-def _inside(location: str, warehouse: str) -> str | None:
-    root, table = from_location(warehouse), from_location(location)
-    if table.namespace != root.namespace or not table.name.startswith(root.name.rstrip("/") + "/"):
-        return None
+def _folder_of_tables(warehouse: str) -> str:
+    root = from_location(warehouse)
     return f"{root.namespace}:{root.name}" if "://" not in root.namespace else f"{root.namespace}/{root.name}"
 
 
 def with_commit(dataset: Dataset, catalog: Catalog, first: int, last: int) -> Dataset:
     """Return the dataset with the version that was committed between two times (ms since 1970), if its format has versions.
 
-    The counters of that commit are the output's statistics.
+    The counters of that commit are the output's statistics. A table that is replaced by its first commit is created.
     """
     file_format = dataset.facets.get("storage", {}).get("fileFormat")
     if dataset.address is None or file_format not in _VERSIONED:
@@ -216,6 +227,8 @@ def with_commit(dataset: Dataset, catalog: Catalog, first: int, last: int) -> Da
     if commit is None:
         return dataset
     dataset = dataset.having(version=facets.dataset_version(commit.version))
+    if commit.is_first and dataset.facets.get("lifecycleStateChange", {}).get("lifecycleStateChange") == "OVERWRITE":
+        dataset = dataset.having(lifecycleStateChange=facets.lifecycle("CREATE"))
     if commit.rows is None and commit.size is None and commit.files is None:
         return dataset
     statistics = facets.output_statistics(commit.rows, commit.size, commit.files)

@@ -73,8 +73,8 @@ class AttachedNodes:
         if not isinstance(node, ColumnLevelLineageNode):
             return None
         below = together(columns.flow(child) for child in view.node.children)
-        known = dict(below.columns)
-        known |= _input_fields(self._called(view, lambda: list(node.column_level_lineage_inputs(self.context))) or ())
+        fields = self._called(view, lambda: list(node.column_level_lineage_inputs(self.context))) or ()
+        known = {**below.columns, **_delegated(columns, view, fields), **_input_fields(fields)}
         made: dict[int, list[Lineage]] = {}
         for entry in self._called(view, lambda: list(node.column_level_lineage_dependencies(self.context))) or ():
             made.setdefault(_id(entry.output_expr_id), []).append(_dependency(columns, known, entry))
@@ -87,15 +87,36 @@ class AttachedNodes:
         if not isinstance(node, ColumnLevelLineageNode):
             return None
         fields = self._called(view, lambda: list(node.column_level_lineage_outputs(self.context))) or ()
-        return [(str(field.field), _id(field.expr_id)) for field in fields if hasattr(field, "expr_id")]
+        return [found for field in fields for found in self._named(field, view)]
+
+    def _named(self, field: Any, view: LogicalPlan) -> list[tuple[str, int]]:
+        """Return the name and ExprId of an output field; of a delegate those of its own output fields, or of its columns."""
+        if hasattr(field, "expr_id"):
+            return [(str(field.field), _id(field.expr_id))]
+        delegate = getattr(field, "delegate", None)
+        named = expression(delegate) if isinstance(delegate, Mapping) and "e" in delegate else None
+        if named is not None:
+            return [] if named.id is None else [(str(named.name), named.id)]
+        held = _view(delegate, view)
+        if held is None or held.node.index == view.node.index:
+            return []
+        attached = self.output_fields(held)
+        return attached or [(attribute.name, attribute.id) for attribute in held.output if not attribute.hidden]
 
 
 def _id(held: Any) -> int:
     return int(getattr(held, "expr_id", held))
 
 
+def _delegated(columns: Columns, view: LogicalPlan, fields: Iterable[Any]) -> dict[int, Lineage]:
+    """Return the lineage of the columns of the nodes that fields are delegated to, wherever these are in the plan."""
+    nodes = (_view(getattr(field, "delegate", None), view) for field in fields)
+    found = [node for node in nodes if node is not None and node.node.index != view.node.index]
+    return {key: value for node in found for key, value in columns.flow(node.node.index).columns.items()}
+
+
 def _input_fields(fields: Iterable[Any]) -> dict[int, Lineage]:
-    """Return the lineage of named fields; that of a delegate follows from the child nodes already."""
+    """Return the lineage of named fields."""
     named = [(field, field.identifier) for field in fields if hasattr(field, "identifier")]
     return {
         _id(field.expr_id): Lineage(frozenset({Source(key.namespace, key.name, str(field.field))}))

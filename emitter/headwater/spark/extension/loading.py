@@ -14,6 +14,7 @@ from ..datasets.facets import Facet
 from ..datasets.tables import Dataset, merged
 from .api import OpenLineageContext, OpenLineageEventListenerFactory
 from .conversion import as_dataset, as_facet
+from .views import RDD, ActiveJob, QueryExecution, Stage
 
 logger = logging.getLogger("headwater.spark")
 
@@ -52,6 +53,7 @@ class Extensions:
 
     context: OpenLineageContext
     own_only: bool = True
+    _own: set[int] = field(default_factory=set)
     _failed: set[int] = field(default_factory=set)
 
     @classmethod
@@ -61,11 +63,11 @@ class Extensions:
         """Load each factory once; ``own`` is the number of headwater's own factories among them."""
         listed = list(factories)
         extensions = cls(OpenLineageContext(spark_context=spark_context), own_only=len(listed) <= own)
-        for factory in listed:
-            extensions._load(factory)
+        for number, factory in enumerate(listed):
+            extensions._load(factory, is_own=number >= len(listed) - own)
         return extensions
 
-    def _load(self, make: Callable[[], OpenLineageEventListenerFactory]) -> None:
+    def _load(self, make: Callable[[], OpenLineageEventListenerFactory], is_own: bool) -> None:
         """Add all that a factory creates, or nothing if one of its methods fails."""
         try:
             factory = make()
@@ -76,6 +78,7 @@ class Extensions:
             return
         for name, builders in created:
             getattr(self.context, name).extend(builders)
+            self._own |= {id(builder) for builder in builders if is_own}
 
     def datasets(self, visitors: Sequence[Any], view: Any) -> list[Any]:
         """Return the results of the visitors that are defined at ``view``, as they return them."""
@@ -98,7 +101,8 @@ class Extensions:
     ) -> EventParts:
         """Return the parts of the RunEvent for some Spark events.
 
-        ``inputs`` and ``outputs`` are the datasets that the visitors of the plan returned.
+        ``inputs`` and ``outputs`` are the datasets that the visitors of the plan returned. Headwater's own builders do not
+        receive the jobs of an execution whose plan is known.
         """
         context = self.context
         run = self._facets(context.run_facet_builders, events)
@@ -121,10 +125,16 @@ class Extensions:
         own, shared = (self._facets(b, events) for b in (own_builders, self.context.dataset_facet_builders))
         return merged(replace(d, facets={**d.facets, **shared}, run_facets={**d.run_facets, **own}) for d in datasets)
 
+    def _for(self, builder: Any, events: Sequence[Any]) -> Sequence[Any]:
+        is_planned = any(isinstance(event, QueryExecution) for event in events)
+        if not is_planned or id(builder) not in self._own:
+            return events
+        return [event for event in events if not isinstance(event, ActiveJob | Stage | RDD)]
+
     def _built(self, builders: Collection[Any], events: Sequence[Any]) -> list[Dataset]:
         found: list[Dataset] = []
         for builder in builders:
-            for event in events:
+            for event in self._for(builder, events):
                 try:
                     found.extend(map(as_dataset, self._applied(builder, event)))
                 except TypeError as fault:
@@ -134,7 +144,7 @@ class Extensions:
     def _facets(self, builders: Collection[Any], events: Sequence[Any]) -> dict[str, Facet]:
         found: dict[str, Facet] = {}
         for builder in builders:
-            for event in events:
+            for event in self._for(builder, events):
                 try:
                     if builder.is_defined_at(event):
                         builder.accept(event, lambda name, facet: found.update({str(name): as_facet(facet)}))

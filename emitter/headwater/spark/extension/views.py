@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ..plan.model import Attribute, Plan, PlanNode, plan_index
 
@@ -122,8 +122,25 @@ class NewHadoopRDD(RDD, jvm_class="org.apache.spark.rdd.NewHadoopRDD"):
     """An RDD of Hadoop files, of the newer Hadoop API."""
 
 
+class PartitionedFile(NamedTuple):
+    """A file, or a part of one, that a partition reads."""
+
+    file_path: str
+
+
+class FilePartition(NamedTuple):
+    """The files of a partition."""
+
+    files: tuple[PartitionedFile, ...]
+
+
 class FileScanRDD(RDD, jvm_class="org.apache.spark.sql.execution.datasources.FileScanRDD"):
     """An RDD of the files of a file source; ``columns`` are those that it reads."""
+
+    @property
+    def file_partitions(self) -> tuple[FilePartition, ...]:
+        """Return the files in a single partition, as which partition reads which file is not known here."""
+        return (FilePartition(tuple(map(PartitionedFile, self.files))),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,10 +28,14 @@ public class Commits {
   private static final int MOST_LINES = 10;
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** The newest snapshot of an Iceberg table committed in a span of time as {id, its summary}, or null. */
+  /**
+   * The newest snapshot of an Iceberg table committed in a span of time as {id, its summary, false: whether it made
+   * the table is not known}, or null.
+   */
   public static Object[] iceberg(Object table, long first, long last) throws Exception {
     Object snapshot = snapshot(call(table, "table"), first, last);
-    return snapshot == null ? null : new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary")};
+    if (snapshot == null) return null;
+    return new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary"), Boolean.FALSE};
   }
 
   /** The folders of the partitions that such a snapshot added files to, as Iceberg names them; null without a snapshot. */
@@ -65,14 +69,15 @@ public class Commits {
   }
 
   /**
-   * The newest commit in a span of time of the Delta table at a location as {version, its commitInfo as JSON}, or
-   * null; the version is the log's file name.
+   * The newest commit in a span of time of the Delta table at a location as {version, its commitInfo as JSON,
+   * whether it made the table}, or null; the version is the log's file name.
    */
   public static Object[] delta(SparkContext context, String location, long first, long last) throws Exception {
     Path commit = commit(context, location, first, last);
     if (commit == null) return null;
-    String version = Long.toString(Long.parseLong(commit.getName().substring(0, 20)));
-    return new Object[] {version, info(commit.getFileSystem(context.hadoopConfiguration()), commit)};
+    long version = Long.parseLong(commit.getName().substring(0, 20));
+    String info = info(commit.getFileSystem(context.hadoopConfiguration()), commit);
+    return new Object[] {Long.toString(version), info, Boolean.valueOf(version == 0)};
   }
 
   /** The values of the partitions that such a commit added files to, by column; null without a commit or if too many. */

@@ -17,6 +17,7 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.streaming.WriteToStream;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.*;
@@ -78,18 +79,34 @@ public class Facts {
     return found;
   }
 
-  /** A streaming query's execution: {analysed plan, sink, options}; null for a query of another kind. */
+  /** A streaming query's execution: {analysed plan, sink, options, table}; null for a query of another kind. */
   public static Object[] stream(StreamingQuery query) {
     if (!(query instanceof StreamingQueryWrapper)) return null;
     StreamExecution execution = ((StreamingQueryWrapper) query).streamingQuery();
-    return new Object[] {execution.analyzedPlan(), execution.sink(), options(execution)};
+    return new Object[] {execution.analyzedPlan(), execution.sink(), held(execution, "extraOptions"), table(execution)};
   }
 
-  private static Object options(Object execution) {
+  /** The table that a query writes into, in the session catalog or as {catalog, identifier}; nothing for a sink without one. */
+  private static Map table(Object execution) {
+    LinkedHashMap found = new LinkedHashMap();
+    Object plan = held(execution, "plan");
+    if (!(plan instanceof WriteToStream)) return found;
+    WriteToStream write = (WriteToStream) plan;
+    if (write.catalogTable().isDefined()) found.put("table", write.catalogTable().get());
+    else if (write.catalogAndIdent().isDefined()) {
+      scala.Tuple2 named = (scala.Tuple2) write.catalogAndIdent().get();
+      found.put("catalog", named._1());
+      found.put("identifier", named._2());
+    }
+    return found;
+  }
+
+  /** The value of an execution's field by the end of its name, which Scala may extend; null without such a field. */
+  private static Object held(Object execution, String name) {
     for (Class owner = execution.getClass(); owner != null; owner = owner.getSuperclass()) {
       Field[] fields = owner.getDeclaredFields();
       for (int i = 0; i < fields.length; i++) {
-        if (!fields[i].getName().endsWith("extraOptions")) continue;
+        if (!fields[i].getName().endsWith(name)) continue;
         try {
           fields[i].setAccessible(true);
           return fields[i].get(execution);
@@ -129,16 +146,20 @@ public class Facts {
     map.put("job", Integer.valueOf(event.jobId()));
     ArrayList stages = new ArrayList();
     String site = "";
+    String call = null;
     scala.collection.Iterator infos = ((scala.collection.Iterable) (Object) event.stageInfos()).iterator();
     while (infos.hasNext()) {
       StageInfo info = (StageInfo) infos.next();
       stages.add(Integer.valueOf(info.stageId()));
       site = info.details();
+      call = info.name();
     }
     map.put("stages", stages);
     map.put("site", site);
-    map.put("group", event.properties() == null ? null : event.properties().getProperty("spark.jobGroup.id"));
-    map.put("execution", event.properties() == null ? null : event.properties().getProperty("spark.sql.execution.id"));
+    map.put("group", property(event, "spark.jobGroup.id"));
+    map.put("description", property(event, "spark.job.description"));
+    map.put("call", call);
+    map.put("execution", property(event, "spark.sql.execution.id"));
     if (job == null) return map;
     Stage last = job.finalStage();
     ArrayList rdds = new ArrayList();
@@ -149,6 +170,10 @@ public class Facts {
     map.put("stage", Integer.valueOf(last.id()));
     map.put("writes", last instanceof ResultStage ? output(((ResultStage) last).func(), 8, new int[] {500}) : null);
     return map;
+  }
+
+  private static String property(SparkListenerJobStart event, String name) {
+    return event.properties() == null ? null : event.properties().getProperty(name);
   }
 
   /** The output folder of the Hadoop configuration in the closure of a job's function, or null. */

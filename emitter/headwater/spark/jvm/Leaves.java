@@ -38,6 +38,7 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 public class Leaves {
   private static final int MOST_RDDS = 10000;
   private static final int MOST_PATHS = 10000;
+  private static final int MOST_FILES = 20;
   private static final int MOST_PREDICATES = 100;
   private static final int MOST_OPTIONS = 1000;
   private static final String CLONE_SOURCE = "org.apache.spark.sql.delta.commands.Clone";
@@ -156,10 +157,10 @@ public class Leaves {
     return map;
   }
 
-  /** The paths of a read; for several files their folders, as a pattern expands to files. */
+  /** The paths of a read: files and folders as they are; for many files their folders, as a pattern expands to files. */
   private static Object places(HadoopFsRelation relation) {
     scala.collection.Iterable roots = (scala.collection.Iterable) (Object) relation.location().rootPaths();
-    if (roots.size() < 2 || !(relation.location() instanceof PartitioningAwareFileIndex)) return roots;
+    if (roots.size() <= MOST_FILES || !(relation.location() instanceof PartitioningAwareFileIndex)) return roots;
     HashSet files = new HashSet();
     scala.collection.Iterator all = ((scala.collection.Iterable) (Object) ((PartitioningAwareFileIndex) relation.location()).allFiles()).iterator();
     while (all.hasNext()) files.add(((FileStatus) all.next()).getPath());

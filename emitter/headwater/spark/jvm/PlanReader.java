@@ -1,12 +1,14 @@
 package headwater.jvm;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.View;
 
 /**
  * Writes a query plan as JSON in one call: every node with its output, its constructor fields and its expressions.
@@ -19,6 +21,8 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
  * part fits, nodes above the limit are left out and "truncated" names it.
  */
 public class PlanReader extends Values {
+  /** Nodes above a statement's own plan that leave its rows and columns as they are. */
+  private static final HashSet AS_IT_IS = new HashSet(Arrays.asList(new String[] {"WithCTE", "SubqueryAlias", "Repartition", "RepartitionByExpression", "RebalancePartitions", "GlobalLimit", "LocalLimit", "ResolvedHint", "Union"}));
   private static final int LEAVES_VALUES = 20000;
   private static final int LEAVES_MILLIS = 500;
 
@@ -81,6 +85,7 @@ public class PlanReader extends Values {
   }
 
   private void attempt(QueryPlan plan) {
+    hasText = false;
     try {
       node(plan, true);
     } catch (StackOverflowError error) {
@@ -121,6 +126,18 @@ public class PlanReader extends Values {
     truncated = reached;
   }
 
+  /** The text of the statement that a node is the plan of, or null; after a text, or a step that is not a statement's, there is none. */
+  private String statement(QueryPlan plan, boolean inner, boolean leaf) {
+    // A table that the catalog caches has the text of the statement that it was read for first, a view that of its query.
+    boolean cached = inner && (leaf || plan instanceof SubqueryAlias || plan instanceof View);
+    if (!cached && plan.origin().sqlText().isDefined()) {
+      hasText = true;
+      return (String) plan.origin().sqlText().get();
+    }
+    hasText = !leaf && !(plan instanceof Command) && !AS_IT_IS.contains(plan.getClass().getSimpleName());
+    return null;
+  }
+
   /** Write a node unless it is written; {@code whole} is whether its parent needs its complete columns. */
   int node(QueryPlan plan, boolean whole) {
     boolean passes = Demand.passes(plan);
@@ -140,6 +157,7 @@ public class PlanReader extends Values {
     string(out, plan.getClass().getName());
     scala.collection.Iterator children = ((scala.collection.Iterable) (Object) plan.children()).iterator();
     boolean leaf = !children.hasNext();
+    String text = hasText ? null : statement(plan, index > 0, leaf);
     // A command's target and columns come first, so that they are written even if its query is above the limits.
     out.append(",\"output\":");
     if (part) out.append("[]");
@@ -154,12 +172,9 @@ public class PlanReader extends Values {
     out.append(']');
     if (plan instanceof Command) out.append(",\"command\":true");
     if (part) out.append(",\"partial\":true");
-    // A table that the catalog caches has the text of the statement that it was read for first.
-    boolean cached = index > 0 && (leaf || plan instanceof SubqueryAlias);
-    if (!hasText && !cached && plan.origin().sqlText().isDefined()) {
-      hasText = true;
+    if (text != null) {
       out.append(",\"sql\":");
-      string(out, (String) plan.origin().sqlText().get());
+      string(out, text);
     }
     out.append(",\"fields\":");
     if (fields.length() > 0) out.append(fields);

@@ -24,9 +24,12 @@ public class Tap extends SparkListener {
   private final LinkedBlockingQueue queue;
   private final SparkContext context;
   private final AtomicLong dropped = new AtomicLong();
+  private final boolean all;
 
-  public Tap(SparkContext context, int capacity) {
+  /** {@code all} is whether the jobs of SQL executions are wanted with their RDDs, too. */
+  public Tap(SparkContext context, int capacity, boolean all) {
     this.context = context;
+    this.all = all;
     this.queue = new LinkedBlockingQueue(capacity);
   }
 
@@ -67,7 +70,7 @@ public class Tap extends SparkListener {
     Properties properties = event.properties();
     boolean sql = properties != null && properties.getProperty("spark.sql.execution.id") != null;
     Object job = null;
-    if (!sql) {
+    if (all || !sql) {
       scala.Option found = context.dagScheduler().jobIdToActiveJob().get(Integer.valueOf(event.jobId()));
       if (found.isDefined()) job = (ActiveJob) found.get();
     }

@@ -186,7 +186,24 @@ public abstract class Values {
     any(out, value.partitionColumnNames(), depth);
     out.append(",\"bucket\":");
     any(out, value.bucketSpec(), depth);
-    out.append(",\"schema\":").append(value.schema().json()).append('}');
+    // Of the options only these two, as others may be secrets.
+    out.append(",\"options\":{\"url\":");
+    string(out, option(value, "url"));
+    out.append(",\"dbtable\":");
+    string(out, option(value, "dbtable"));
+    out.append("},\"schema\":").append(value.schema().json()).append('}');
+  }
+
+  /** An option of a table of JDBC; null for any other table. */
+  private static String option(CatalogTable table, String name) {
+    String provider = table.provider().isDefined() ? ((String) table.provider().get()).toLowerCase() : "";
+    if (!provider.equals("jdbc") && !provider.startsWith("org.apache.spark.sql.jdbc") && !provider.contains(".jdbc.")) return null;
+    scala.collection.Iterator entries = ((scala.collection.Iterable) (Object) table.storage().properties()).iterator();
+    while (entries.hasNext()) {
+      scala.Tuple2 entry = (scala.Tuple2) entries.next();
+      if (((String) entry._1()).equalsIgnoreCase(name)) return (String) entry._2();
+    }
+    return null;
   }
 
   private void scalaMap(StringBuilder out, scala.collection.Map map, int depth) {

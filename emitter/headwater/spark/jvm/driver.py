@@ -95,13 +95,17 @@ class Driver:
     _session: JavaObject | None = None
 
     @classmethod
-    def attach(cls, context: Any, session: JavaObject | None = None) -> Driver:
-        """Compile the classes and register the tap on its own listener queue, so that it does not delay other listeners."""
+    def attach(cls, context: Any, session: JavaObject | None = None, all_jobs: bool = False) -> Driver:
+        """Compile the classes and register the tap on its own listener queue, so that it does not delay other listeners.
+
+        ``all_jobs`` is whether the jobs of SQL executions are wanted with their RDDs, too.
+        """
         gateway = context._gateway
         loader = _compiled(gateway)
         java = context._jsc.sc()
         driver = cls(java, gateway, None, loader, _session=session)
-        driver.tap = driver._new("Tap", ("org.apache.spark.SparkContext", "int"), (java, _CAPACITY))
+        kinds = ("org.apache.spark.SparkContext", "int", "boolean")
+        driver.tap = driver._new("Tap", kinds, (java, _CAPACITY, all_jobs))
         java.listenerBus().addToQueue(driver.tap, _QUEUE)
         return driver
 
@@ -118,7 +122,7 @@ class Driver:
 
     def _new(self, name: str, types: tuple[str, ...], values: tuple[Any, ...]) -> JavaObject:
         jvm = self.gateway.jvm
-        primitive = {"int": jvm.java.lang.Integer, "long": jvm.java.lang.Long}
+        primitive = {"int": jvm.java.lang.Integer, "long": jvm.java.lang.Long, "boolean": jvm.java.lang.Boolean}
         kinds = self.gateway.new_array(jvm.Class, len(types))
         for i, kind in enumerate(types):
             kinds[i] = primitive[kind].TYPE if kind in primitive else jvm.Class.forName(kind)
@@ -181,12 +185,13 @@ class Driver:
         """Return the RDDs, stages and output folder of a job, as ``Facts.java`` describes them."""
         return dict(self.value(self._static("Facts", "job", event, active)))
 
-    def stream(self, query: JavaObject) -> tuple[Plan | None, dict[str, Any], dict[str, str]]:
-        """Return a streaming query's analysed plan, its sink and its options."""
+    def stream(self, query: JavaObject) -> tuple[Plan | None, dict[str, Any], dict[str, str], dict[str, Any]]:
+        """Return a streaming query's analysed plan, its sink, its options, and the table that it writes into."""
         held = self._static("Facts", "stream", query)
         if held is None:
-            return None, {}, {}
-        return self.plan(held[0]), dict(self.value(held[1]) or {}), dict(self.value(held[2]) or {})
+            return None, {}, {}, {}
+        sink, options, table = (dict(self.value(part) or {}) for part in (held[1], held[2], held[3]))
+        return self.plan(held[0]), sink, options, table
 
     def error(self, failure: JavaObject) -> tuple[str, str]:
         """Return the message and stack trace of a Java exception."""
@@ -287,7 +292,7 @@ class SessionCatalog:
                 found = None if held is None else self.driver._static("Commits", "iceberg", held, first, last)
         except _py4j_errors():
             return None  # dropped since, or of a release with another form of versions
-        return None if found is None else commit(str(found[0]), self.driver.value(found[1]))
+        return None if found is None else commit(str(found[0]), self.driver.value(found[1]), bool(found[2]))
 
     def written_partitions(
         self, table: Address, file_format: str, depth: int, first: int, last: int

@@ -17,13 +17,15 @@ from ..datasets import facets
 from ..datasets.names import snake_case
 from ..datasets.subsets import with_written_partitions
 from ..datasets.tables import merged, with_commit
+from ..extension.loading import EventParts
+from ..extension.nodes import FacetRegistry, Registered
 from ..extension.views import QueryExecution, StageInfo
 from ..plan.model import Plan
 from .events import Event, EventFactory, Subject
 from .extraction import Extraction, Frame, PlanLineage
 from .listener_events import Error, ExecutionEnded, ExecutionStarted, JobStarted, Metrics
 from .plan_context import PlanReaders
-from .rdd_jobs import RddJobs
+from .rdd_jobs import RddJobs, details_of
 from .settings import Settings
 from .statistics import with_statistics
 from .streams import Streams
@@ -36,7 +38,10 @@ MOST_FRAMES = 100
 
 @dataclass(slots=True)
 class ExecutionRun:
-    """The state of a SQL execution; ``events`` are the arguments of builders, ``nested`` the executions that it started."""
+    """The state of a SQL execution; ``events`` are the arguments of builders, ``nested`` the executions that it started.
+
+    ``details`` is the facet of its first job.
+    """
 
     subject: Subject
     command: str
@@ -49,6 +54,7 @@ class ExecutionRun:
     stages: set[int] = field(default_factory=set)
     nested: dict[int, PlanLineage] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=list)
+    details: dict[str, facets.Facet] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -98,8 +104,8 @@ class Application:
     def _aborted(self, run: ExecutionRun, at: int, error: Error | None) -> None:
         lineage = _all(run)
         if run.started:
-            parts = self.readers.extensions.parts(run.events, lineage.inputs, lineage.outputs)
-            extra = {**lineage.incomplete(), **facets.error_message(error, language="PYTHON")}
+            parts = self._parts(run, lineage)
+            extra = {**run.details, **lineage.incomplete(), **facets.error_message(error, language="PYTHON")}
             self.emit(self.factory.run(run.subject, "ABORT", at, parts, extra))
 
     def execution_started(self, signal: ExecutionStarted) -> None:
@@ -112,11 +118,13 @@ class Application:
         if root is not None:
             self._add_nested(signal, signal.plan, root)
             return
+        registered = Registered()
         extraction = self._extraction(signal.plan, signal.node)
-        lineage = extraction.lineage()
+        with FacetRegistry.of(registered):
+            lineage = extraction.lineage()
         self._store_checkpoint(signal, extraction)
-        command = _command(signal.command)
-        subject = Subject(str(generate_new_uuid()), self._job(command, lineage), sql=signal.plan.sql())
+        command, run_id = _command(signal.command), str(generate_new_uuid())
+        subject = Subject(run_id, self._job(command, lineage), sql=signal.plan.sql(), registered=registered)
         run = ExecutionRun(subject, command, signal.at, signal.plan, lineage, signal.node)
         if signal.plan.root is not None:
             run.events.append(QueryExecution(signal.execution, extraction.context.view(signal.plan.root)))
@@ -139,16 +147,19 @@ class Application:
         run = self._runs.get(root)
         if run is None or run.lineage.outputs:
             return
-        run.nested[signal.execution] = self._extraction(plan, signal.node).lineage()
+        with FacetRegistry.of(run.subject.registered):
+            run.nested[signal.execution] = self._extraction(plan, signal.node).lineage()
         if not run.started:
             run.subject = replace(run.subject, job=self._job(run.command, _all(run)))
         self._start(run)
 
     def _start(self, run: ExecutionRun, always: bool = False) -> None:
         lineage = _all(run)
-        if not run.started and (lineage or always):
+        if run.started or not (lineage or always or not self.readers.extensions.own_only):
+            return
+        parts = self._parts(run, lineage)
+        if lineage or always or parts.inputs or parts.outputs:
             run.started = True
-            parts = self.readers.extensions.parts(run.events, lineage.inputs, lineage.outputs)
             self.emit(self.factory.run(run.subject, "START", run.started_at, parts, lineage.incomplete()))
 
     def job_started(self, signal: JobStarted) -> None:
@@ -159,8 +170,11 @@ class Application:
                 self.rdd_jobs.started(signal)
             return
         run = self._runs.get(self._roots.get(signal.execution, -1))
+        if run is not None and not run.details:
+            run.details = details_of(signal)
         if run is not None and not self.readers.extensions.own_only:
             run.stages |= set(signal.job.stage_ids)
+            run.events.extend((signal.job, signal.job.final_stage, *signal.job.final_stage.rdds))
 
     def stage_ended(self, info: StageInfo) -> None:
         """Add a stage's metrics to the run that it belongs to."""
@@ -184,23 +198,28 @@ class Application:
 
     def _finish(self, run: ExecutionRun, signal: ExecutionEnded) -> None:
         lineage = _all(run)
-        if not lineage and signal.error is None:
+        self._start(run, always=signal.error is not None)
+        if not run.started:
             return
-        self._start(run, always=True)
         if signal.error is None:
             lineage = self._refreshed(run) if run.lineage.outputs else lineage
             lineage = self._with_commits(lineage, run.started_at, signal.at)
-        parts = self.readers.extensions.parts(run.events, lineage.inputs, lineage.outputs)
+        parts = self._parts(run, lineage)
         parts = with_statistics(parts, lineage.scans, run.metrics)
-        extra = {**lineage.incomplete(), **facets.error_message(signal.error)}
+        extra = {**run.details, **lineage.incomplete(), **facets.error_message(signal.error)}
         kind = "COMPLETE" if signal.error is None else "FAIL"
         self.emit(self.factory.run(run.subject, kind, signal.at, parts, extra))
+
+    def _parts(self, run: ExecutionRun, lineage: PlanLineage) -> EventParts:
+        with FacetRegistry.of(run.subject.registered):
+            return self.readers.extensions.parts(run.events, lineage.inputs, lineage.outputs)
 
     def _refreshed(self, run: ExecutionRun) -> PlanLineage:
         """Return the run's lineage with facets that are only known at its end: a table's schema after ALTER."""
         outputs = run.lineage.outputs
         known = {dataset.key for dataset in outputs}
-        later = self._extraction(run.plan, run.node).lineage().outputs
+        with FacetRegistry.of(run.subject.registered):
+            later = self._extraction(run.plan, run.node).lineage().outputs
         return replace(run.lineage, outputs=merged((*outputs, *(d for d in later if d.key in known))))
 
     def _with_commits(self, lineage: PlanLineage, first: int, last: int) -> PlanLineage:

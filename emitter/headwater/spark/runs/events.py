@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from ..datasets.facets import Facet
 from ..datasets.tables import Dataset
 from ..extension.conversion import as_facets
 from ..extension.loading import EventParts
-from ..extension.nodes import FacetRegistry
+from ..extension.nodes import FacetRegistry, Registered
 from .settings import Settings
 
 Event = dict[str, Any]
@@ -21,13 +21,14 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The run and job of an event; ``kind`` is SQL_JOB or RDD_JOB."""
+    """The run and job of an event; ``kind`` is SQL_JOB or RDD_JOB, ``registered`` has facets for its next event."""
 
     run: str
     job: str
     kind: str = "SQL_JOB"
     processing: str = "BATCH"
     sql: str | None = None
+    registered: Registered = field(default_factory=Registered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class EventFactory:
         job |= self.settings.descriptions.job
         if subject.sql is not None:
             job["sql"] = facets.sql(subject.sql)
-        registered_run, registered_job = FacetRegistry.take()
+        registered_run, registered_job = _registered(subject, at)
         run = {**self._common(), **parent, **parts.run, **as_facets(registered_run), **extra}
         job |= {**parts.job, **as_facets(registered_job)}
         event = self._event(kind, at, subject.run, run, subject.job, job)
@@ -71,7 +72,7 @@ class EventFactory:
         An error that the program may handle, and the statement of one part, are not the application's.
         """
         datasets = self._datasets(parts)
-        registered_run, registered_job = FacetRegistry.take()
+        registered_run, registered_job = _registered(subject, at)
         about = {name: facet for name, facet in extra.items() if name != "errorMessage"}
         run = {
             **self._common(),
@@ -119,6 +120,12 @@ class EventFactory:
             "producer": facets.PRODUCER,
             "schemaURL": base_schema("RunEvent"),
         }
+
+
+def _registered(subject: Subject, at: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the run and job facets that libraries registered for a run."""
+    (run, job), (own_run, own_job) = FacetRegistry.take(at), subject.registered.take()
+    return {**run, **own_run}, {**job, **own_job}
 
 
 def _entry(dataset: Dataset, side: Literal["input", "output"]) -> dict[str, Any]:

@@ -47,13 +47,16 @@ class ExecutionEnded:
 class JobStarted:
     """The start of a job; ``execution`` is the SQL execution that it is part of, None for an RDD action.
 
-    ``group`` is its job group, which for a streaming query is the id of its start.
+    ``group`` is its job group, which for a streaming query is the id of its start; ``description`` is the program's,
+    ``call`` the call that started it.
     """
 
     at: int
     job: ActiveJob
     execution: int | None = None
     group: str = ""
+    description: str | None = None
+    call: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,10 @@ class JobEnded:
 
 @dataclass(frozen=True, slots=True)
 class StreamStarted:
-    """The start of a streaming query; ``run`` is Spark's own id of this start."""
+    """The start of a streaming query; ``run`` is Spark's own id of this start.
+
+    ``table`` has the ``table`` of the session catalog that it writes into, or the ``catalog`` and ``identifier`` of another.
+    """
 
     run: str
     at: int
@@ -75,6 +81,7 @@ class StreamStarted:
     plan: Plan | None
     sink: Mapping[str, Any]
     options: Mapping[str, str]
+    table: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from openlineage.client.uuid import generate_new_uuid
 
 from ..datasets import facets
 from ..datasets.names import snake_case
-from ..extension.loading import Extensions
+from ..extension.loading import EventParts, Extensions
+from ..extension.nodes import FacetRegistry
 from ..extension.views import ActiveJob, StageInfo
 from .events import Event, EventFactory, Subject
 from .listener_events import Error, JobEnded, JobStarted
@@ -29,6 +30,7 @@ class RddRun:
     subject: Subject
     events: list[Any]
     at: int
+    details: dict[str, facets.Facet] = field(default_factory=dict)
     started: bool = False
 
 
@@ -44,19 +46,24 @@ class RddJobs:
     def started(self, signal: JobStarted) -> None:
         """Emit START of a job that reads or writes files; schema inference by Spark itself is ignored."""
         job = signal.job
-        events: list[Any] = [job, job.final_stage, *job.final_stage.rdds]
-        parts = self.extensions.parts(events)
         if _is_inference(job.call_site):
             return
+        events: list[Any] = [job, job.final_stage, *job.final_stage.rdds]
         subject = Subject(str(generate_new_uuid()), self.factory.job_name(_name(job)), kind="RDD_JOB")
-        self._running[job.job_id] = RddRun(subject, events, signal.at)
+        run = RddRun(subject, events, signal.at, details_of(signal))
+        self._running[job.job_id] = run
+        parts = self._parts(run)
         if parts.inputs or parts.outputs:
-            self._start(self._running[job.job_id])
+            self._start(run)
+
+    def _parts(self, run: RddRun) -> EventParts:
+        with FacetRegistry.of(run.subject.registered):
+            return self.extensions.parts(run.events)
 
     def _start(self, run: RddRun) -> None:
         if not run.started:
             run.started = True
-            self.emit(self.factory.run(run.subject, "START", run.at, self.extensions.parts(run.events), {}))
+            self.emit(self.factory.run(run.subject, "START", run.at, self._parts(run), run.details))
 
     def any(self) -> bool:
         """Return whether any RDD action runs."""
@@ -74,16 +81,21 @@ class RddJobs:
         if run is None or not (run.started or signal.error is not None):
             return
         self._start(run)
-        extra = facets.error_message(signal.error)
+        extra = {**run.details, **facets.error_message(signal.error)}
         kind = "COMPLETE" if signal.error is None else "FAIL"
-        self.emit(self.factory.run(run.subject, kind, signal.at, self.extensions.parts(run.events), extra))
+        self.emit(self.factory.run(run.subject, kind, signal.at, self._parts(run), extra))
 
     def abort(self, at: int, error: Error | None) -> None:
         """Emit ABORT of the actions without an end."""
         extra = facets.error_message(error, language="PYTHON")
         for run in self._running.values():
             if run.started:
-                self.emit(self.factory.run(run.subject, "ABORT", at, self.extensions.parts(run.events), extra))
+                self.emit(self.factory.run(run.subject, "ABORT", at, self._parts(run), {**run.details, **extra}))
+
+
+def details_of(signal: JobStarted) -> dict[str, facets.Facet]:
+    """Return the facet with what the program and Spark say of a job."""
+    return facets.job_details(signal.job.job_id, signal.group, signal.description, signal.call)
 
 
 def _name(job: ActiveJob) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ..datasets import facets
-from ..datasets.catalog_tables import kafka, options_of
+from ..datasets.catalog_tables import kafka, of_identifier, options_of
 from ..datasets.connectors import unknown_sink
 from ..datasets.names import DatasetName, job_suffix
 from ..datasets.systems import known_tables, texts
-from ..datasets.tables import Catalog, Dataset, at_location, merged
+from ..datasets.tables import Catalog, Dataset, at_location, merged, of_table
+from ..extension.nodes import FacetRegistry, Registered
 from ..extension.views import StageInfo
 from ..plan.model import Fields, schema_fields
 from .events import Event, EventFactory, Subject
@@ -58,12 +59,13 @@ class Streams:
 
     def started(self, signal: StreamStarted) -> None:
         """Emit a query's START."""
-        lineage, frame = PlanLineage(), None
+        lineage, frame, registered = PlanLineage(), None, Registered()
         if signal.plan is not None:
             extraction = Extraction(signal.plan, self.readers.of(signal.plan))
-            lineage, frame = _lineage(extraction, signal), extraction.frame()
+            with FacetRegistry.of(registered):
+                lineage, frame = _lineage(extraction, signal), extraction.frame()
         name = self.factory.job_name(signal.name or "streaming_query", "" if signal.name else lineage.suffix)
-        subject = Subject(signal.run, name, processing="STREAMING")
+        subject = Subject(signal.run, name, processing="STREAMING", registered=registered)
         self._running[signal.run] = Stream(subject, lineage, frame, signal.at)
         self._emit(self._running[signal.run], "START", signal.at, {})
 
@@ -75,7 +77,8 @@ class Streams:
         if signal.plan is None or signal.plan.root is None or not signal.plan.root.command:
             return True  # the micro-batch itself, whose lineage is that of its query
         frames = [] if stream.frame is None else [stream.frame]
-        batch = Extraction(signal.plan, self.readers.of(signal.plan, signal.node), frames).lineage()
+        with FacetRegistry.of(stream.subject.registered):
+            batch = Extraction(signal.plan, self.readers.of(signal.plan, signal.node), frames).lineage()
         if len(batch.outputs) == 1:
             stream.batches[signal.execution] = batch.outputs[0].key
         known = stream.lineage
@@ -131,7 +134,8 @@ class Streams:
 
     def _emit(self, stream: Stream, kind: str, at: int, extra: dict[str, facets.Facet]) -> None:
         stream.last_event_at = at
-        parts = self.readers.extensions.parts((), stream.lineage.inputs, stream.lineage.outputs)
+        with FacetRegistry.of(stream.subject.registered):
+            parts = self.readers.extensions.parts((), stream.lineage.inputs, stream.lineage.outputs)
         parts = stream.totals.added_to(parts) if kind != "START" else parts
         self.emit(self.factory.run(stream.subject, kind, at, parts, {**stream.lineage.incomplete(), **extra}))
 
@@ -140,7 +144,8 @@ def _lineage(extraction: Extraction, signal: StreamStarted) -> PlanLineage:
     read = extraction.lineage()
     root = extraction.plan.root
     fields = [] if root is None else schema_fields(root.output)
-    found, sink = _sink(extraction.catalog, signal, fields), None
+    table = _table(extraction.catalog, signal, fields)
+    found, sink = _sink(extraction.catalog, signal, fields) if table is None else [table], None
     if not found:
         sink = unknown_sink(signal.sink, signal.options, fields)
         found = [] if sink is None else list(sink.datasets)
@@ -149,6 +154,14 @@ def _lineage(extraction: Extraction, signal: StreamStarted) -> PlanLineage:
     reasons = [read.missing, None if sink is None else sink.reason]
     missing = "; ".join(dict.fromkeys(reason for reason in reasons if reason is not None)) or None
     return replace(read, outputs=tuple(outputs), suffix=suffix, missing=missing)
+
+
+def _table(catalog: Catalog, signal: StreamStarted, fields: Fields) -> Dataset | None:
+    """Return the table that a query writes into (``toTable``), or None."""
+    held = signal.table
+    if "table" in held:
+        return of_table(held["table"], catalog, fields)
+    return of_identifier(catalog, held.get("catalog"), held["identifier"], fields) if "identifier" in held else None
 
 
 def _sink(catalog: Catalog, signal: StreamStarted, fields: Fields) -> list[Dataset]:
