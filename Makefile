@@ -32,7 +32,7 @@ demo: $(VENV)/.ready ## real Kafka, Spark and Neo4j, real jobs, and the lineage 
 	@$(BIN)/headwater demo
 
 test: $(VENV)/.ready check ## all tests, with the end-to-end ones on real servers, in two processes (WORKERS=2)
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.ready ## style, types and layers; the types of the page where node is
 	@$(BIN)/ruff check .

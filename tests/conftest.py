@@ -37,6 +37,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the files with end-to-end tests first: if one that takes minutes begins last, the other process waits for it."""
+    slow = {item.path for item in items if item.get_closest_marker("end_to_end")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 _DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
