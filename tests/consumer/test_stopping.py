@@ -18,6 +18,7 @@ import pytest
 
 from headwater_consumer.monitoring.watchdog import ABANDONED
 
+from ..transport.events import eventually
 from .kafka_room import Room, run_event
 
 pytestmark = pytest.mark.end_to_end
@@ -121,7 +122,7 @@ def test_a_consumer_whose_batch_does_not_end_stops_within_its_time_and_says_what
     assert process.popen.returncode == ABANDONED, stderr
     lines = [json.loads(line) for line in stderr.splitlines() if line.startswith("{")]
     assert (lines[-1]["abandoned"], lines[-1]["reason"]) == ("writing batch 0", "asked to stop")
-    assert not is_running(java)
+    assert eventually(lambda: not is_running(java), 60)
     assert "Traceback" not in stderr
     room.consume()
     assert room.writer.runs == {"one"}

@@ -244,6 +244,16 @@ def test_names_are_found_by_key_by_hash_sign_and_by_tail(
         find(reader, (f"{unique}nothing",))
 
 
+def test_a_tail_that_a_dataset_and_its_alias_share_finds_the_dataset(
+    reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker
+) -> None:
+    unique = maker.namespace
+    maker.alias(f"/lake/{unique}t", f"default.{unique}t")
+    maker.store(driver)
+    assert find(reader, (f"{unique}t",)).name[1] == f"/lake/{unique}t"
+    assert find(reader, (f"default.{unique}t",)).name[1] == f"default.{unique}t"
+
+
 def test_inactive_jobs_can_be_left_out(reader: Neo4jReader, driver: neo4j.Driver, maker: GraphMaker) -> None:
     maker.run("old", ["a"], ["b"], hour=1)
     maker.run("young", ["c"], ["b"], hour=9)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from headwater_consumer.kafka.redrive import Redriven
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_web import MemorySink, WebSettings, create_app
@@ -30,11 +31,14 @@ ADDRESSES = sorted(
 )
 
 
+NOTHING_SENT = Redriven(frozenset(), frozenset())
+
+
 @pytest.fixture(scope="module")
 def api(reader: Neo4jReader) -> Any:
     cypher = FreeCypher(reader, 5.0, 100, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True)
     known = WebSettings(allowed_hosts=("testserver",))
-    app = create_app(reader, MemorySink(), known, lambda: NOW, cypher=cypher)
+    app = create_app(reader, MemorySink(), known, lambda: NOW, cypher=cypher, redrive=lambda _: NOTHING_SENT)
     return schemathesis.openapi.from_asgi(DESCRIBED, app)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from .client import ClientTransport, client_settings
+from .composite import CompositeTransport
 from .counters import Counters
 from .memory import SilentTransport
 from .openlineage import HeadwaterTransport
@@ -125,6 +126,8 @@ def _made(choice: Choice) -> DefaultTransport:
     match choice.kind:
         case "off":
             return SilentTransport()
+        case "other" if choice.name == "composite" and choice.settings.get("continue_on_failure"):
+            return CompositeTransport([_made(_choice(member)) for member in choice.settings["transports"].values()])
         case "other":
             return ClientTransport(choice.settings)
         case "own":

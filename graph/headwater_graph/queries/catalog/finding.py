@@ -51,10 +51,15 @@ def _pairs(terms: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _tail(reader: GraphReader, kind: Wanted, tail: str) -> list[Row]:
-    """Return the best matches of a tail: whole names, else tails that begin after a separator, else any others."""
+    """Return the best matches of a tail: whole names, else tails that begin after a separator, else any others.
+
+    A match that is an alias of another match is left out: both are the same dataset.
+    """
     rows = reader.rows(f"find/{kind}_by_tail", tail=tail, limit=MAX_CANDIDATES + 1)
     best = min((_looseness(row["name"], tail) for row in rows), default=0)
-    return [row for row in rows if _looseness(row["name"], tail) == best]
+    found = [row for row in rows if _looseness(row["name"], tail) == best]
+    aliases = {key for row in found for key in row.get("aliases", ())}
+    return [row for row in found if row["key"] not in aliases] or found
 
 
 def _looseness(name: str, tail: str) -> int:
