@@ -12,7 +12,7 @@ from . import facets
 from .catalog_tables import of_identifier, options_of
 from .reads import reads
 from .subsets import overwritten, replaced_part
-from .tables import Dataset, PlanScope, is_jdbc
+from .tables import Dataset, PlanScope
 from .written import WriteRule, Written, changed, into
 
 
@@ -110,21 +110,10 @@ def v2_change(change: str) -> WriteRule:
         catalog, identifier = _v2_named(at, node)
         if not identifier:
             return changed(_resolved_table(at, node), change)
-        if change == "DROP" and _is_of_a_database(at, catalog, identifier):
-            return None
         dataset = of_identifier(at.catalog, catalog, identifier, None, _located(node))
         return changed(dataset, change, _qualified(identifier) if change in {"CREATE", "ALTER"} else "")
 
     return rule
-
-
-def _is_of_a_database(at: PlanScope, catalog: dict[str, Any], identifier: dict[str, Any]) -> bool:
-    """Return whether an identifier is that of a table that only represents a table of a database, which has to stay."""
-    if catalog.get("name") != "spark_catalog":
-        return False
-    space = identifier.get("namespace") or [None]
-    known = at.catalog.table(space[-1], str(identifier.get("name")))
-    return known is not None and is_jdbc(known)
 
 
 def v2_renamed(at: PlanScope, node: PlanNode) -> Written | None:

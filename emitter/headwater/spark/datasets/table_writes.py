@@ -12,7 +12,7 @@ from .names import DatasetName
 from .reads import reads
 from .subsets import overwritten, replaced_part, replaces_partitions, static_partition
 from .systems import known_tables, texts
-from .tables import Dataset, PlanScope, at_location, is_jdbc, of_table
+from .tables import Dataset, PlanScope, at_location, of_table
 from .written import Written, changed, into, overwriting, written_fields
 
 
@@ -169,12 +169,8 @@ def truncated(at: PlanScope, node: PlanNode) -> Written | None:
 
 
 def dropped(at: PlanScope, node: PlanNode) -> Written | None:
-    """Return the table or view of a DROP; one that represents a table of a database leaves that as it is."""
-    named = node.fields.get("tableName")
-    known = (
-        at.catalog.table(named["database"], named["table"]) if isinstance(named, dict) and "table" in named else None
-    )
-    return None if known is not None and is_jdbc(known) else changed(_target_table(at, node), "DROP")
+    """Return the table or view of a DROP."""
+    return changed(_target_table(at, node), "DROP")
 
 
 def renamed(at: PlanScope, node: PlanNode) -> Written | None:
