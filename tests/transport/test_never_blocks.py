@@ -279,7 +279,7 @@ def test_a_fault_of_the_emitter_itself_is_counted(
 
 
 def test_avro_without_its_extra(make_transport: MakeTransport, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "headwater_avro.codec", None)
+    monkeypatch.setitem(sys.modules, "fastavro", None)
     broker = MemoryBroker()
     # The id belongs to the Avro schema: JSON must not be framed with it.
     transport = make_transport(lambda _: broker, format="avro", schema_id=1)

@@ -63,6 +63,7 @@ def encoder(form: str, schema_id: int = 0) -> Callable[[bytes], bytes]:
     frame = b"\x00" + schema_id.to_bytes(4, "big") if schema_id else b""
     if form == "json":
         return (lambda text: frame + text) if frame else bytes
+    importlib.import_module("fastavro")  # the codec imports it with the first event, which would be lost without it
     encode_avro: Callable[[bytes], bytes] = importlib.import_module("headwater_avro.codec").encode_avro
 
     def encode(text: bytes) -> bytes:
