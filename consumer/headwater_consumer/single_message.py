@@ -30,7 +30,7 @@ class FirstMessage:
         self._registry = registry
 
     def toArrow(self) -> pa.Table:
-        """Return the tagged rows, none if there is no message; raise what finding the message raises."""
+        """Return the tagged rows, none if the message does not exist. Raises ServerUnavailable."""
         message = self._find()
         schemas = schemas_of(self._registry) if self._registry is not None else None
         found = [] if message is None else [message]

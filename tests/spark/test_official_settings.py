@@ -177,7 +177,7 @@ def test_own_settings_come_from_the_configuration_else_from_the_environment() ->
 
 
 def _documented() -> list[tuple[str, bool]]:
-    """The settings of the page's table that are no transport's, and whether the page says that they are obeyed."""
+    """The settings of the page's table that do not belong to a transport, and whether the page says that they are obeyed."""
     page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text()
     table = page[page.index("### Settings of the official integration") : page.index("## How it works")]
     rows = [line.removeprefix("| ").split(" | ", 1) for line in table.splitlines() if line.startswith("| `")]

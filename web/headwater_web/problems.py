@@ -21,7 +21,7 @@ MEDIA_TYPE = "application/problem+json"
 FAULTS = {
     400: "an invalid parameter, or an ambiguous name",
     401: "no token, or an unknown token",
-    403: "a page of another origin, or, without tokens, another host name; or the caller is no operator",
+    403: "a page of another origin, or, without tokens, another host name; or the caller is not an operator",
     404: "not in the graph",
     405: "the method is not allowed",
     408: "the body did not arrive in time",
