@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,3 +106,12 @@ def test_an_execution_with_a_plan_at_its_start_is_reported_once() -> None:
     listener.sql_start(0, started(7), "the execution")
     listener.sql_end(0, ended(7), "the execution")
     assert [event["eventType"] for event in events] == ["START", "COMPLETE"]
+
+
+def test_each_static_method_that_python_calls_has_one_public_form() -> None:
+    sources = Path(driver.__file__).parent
+    called = set(re.findall(r"_static\(\s*\"(\w+)\", \"(\w+)\"", Path(driver.__file__).read_text()))
+    assert ("Commits", "partitions") in called
+    for name, method in called:
+        forms = re.findall(rf"public static [^(]*\b{method}\(", (sources / f"{name}.java").read_text())
+        assert len(forms) == 1, (name, method)

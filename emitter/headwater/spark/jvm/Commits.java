@@ -143,12 +143,12 @@ public class Commits {
     FileSystem system = root.getFileSystem(context.hadoopConfiguration());
     ArrayList found = new ArrayList();
     int[] budget = new int[] {MOST_FILES};
-    partitions(system, root, "", depth, first, last, found, budget);
+    addPartitions(system, root, "", depth, first, last, found, budget);
     if (budget[0] < 0 || found.size() > MOST_PARTITIONS) found.clear();
     return found;
   }
 
-  private static void partitions(FileSystem system, Path folder, String name, int depth, long first, long last, List found, int[] budget) throws Exception {
+  private static void addPartitions(FileSystem system, Path folder, String name, int depth, long first, long last, List found, int[] budget) throws Exception {
     RemoteIterator entries = system.listStatusIterator(folder);
     boolean written = false;
     while (entries.hasNext() && !written && --budget[0] >= 0) {
@@ -156,7 +156,7 @@ public class Commits {
       String own = entry.getPath().getName();
       if (own.startsWith("_") || own.startsWith(".")) continue;
       if (depth > 0 && entry.isDirectory()) {
-        partitions(system, entry.getPath(), name.isEmpty() ? own : name + "/" + own, depth - 1, first, last, found, budget);
+        addPartitions(system, entry.getPath(), name.isEmpty() ? own : name + "/" + own, depth - 1, first, last, found, budget);
       }
       written = depth == 0 && entry.isFile() && within(entry.getModificationTime(), first, last);
     }

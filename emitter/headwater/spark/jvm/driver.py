@@ -130,7 +130,8 @@ class Driver:
         return self._class(name).getDeclaredConstructor(kinds).newInstance(self._array(jvm.Object, longs))
 
     def _static(self, name: str, method: str, *values: Any) -> Any:
-        found = next(m for m in self._class(name).getDeclaredMethods() if m.getName() == method)
+        # Only public methods: a private one may have the same name, and Java lists methods in any order.
+        found = next(m for m in self._class(name).getMethods() if m.getName() == method)
         return found.invoke(None, self._array(self.gateway.jvm.Object, values))
 
     def _array(self, kind: JavaObject, values: Sequence[Any]) -> JavaObject:
