@@ -372,7 +372,7 @@ class BatchProcessor:
             dead=dict(dead),
             late_runs=report.late_runs,
             refolded_versions=report.refolded_versions,
-            deferred=report.deferred_left,
+            deferred_transactions=report.deferred_transactions,
             seconds=seconds,
         )
         self._status.batch_written(summary)

@@ -79,7 +79,7 @@ def report(**given: Any) -> BatchReport:
     nothing: dict[str, Any] = {
         "late_runs": 0,
         "refolded_versions": 0,
-        "deferred_left": 0,
+        "deferred_transactions": 0,
         "phase_seconds": {},
         "refused": [],
     }

@@ -37,7 +37,7 @@ class SlowWriter:
                 self._write(f"run {key.decode()}")
         self._write(f"end {position.batch_id}")
         return BatchReport(
-            late_runs=0, refolded_versions=0, deferred_left=0, phase_seconds={}, refused=[], committed=True
+            late_runs=0, refolded_versions=0, deferred_transactions=0, phase_seconds={}, refused=[], committed=True
         )
 
     def commit_offsets(self, position: BatchPosition) -> None:

@@ -48,7 +48,7 @@ def server(status: Status, metrics: Metrics) -> Iterator[HealthServer]:
 def batch(**raised: Any) -> BatchSummary:
     nothing: dict[str, Any] = {
         "query_id": "q", "batch_id": 3, "offsets": {"t": {0: 12}}, "messages": 10, "bytes": 1_000,
-        "dead": {"not_decodable": 2}, "late_runs": 1, "refolded_versions": 4, "deferred": 0, "seconds": {"total": 0.3},
+        "dead": {"not_decodable": 2}, "late_runs": 1, "refolded_versions": 4, "deferred_transactions": 0, "seconds": {"total": 0.3},
     }  # fmt: skip
     return BatchSummary(**nothing | raised)
 
@@ -94,13 +94,6 @@ def test_a_waiting_consumer_is_healthy_but_not_ready_and_reports_the_reason(
         "consumer-1@host",
     )
     assert get(server, "/healthz")[0] == 200
-
-
-def test_a_consumer_with_deferred_work_is_not_ready(server: HealthServer, status: Status) -> None:
-    status.batch_written(batch(deferred=2))
-    assert get(server, "/readyz")[0] == 503
-    status.batch_written(batch(deferred=0))
-    assert get(server, "/readyz")[0] == 200
 
 
 def test_a_stream_without_a_sign_of_life_is_not_healthy(server: HealthServer, status: Status, clock: Clock) -> None:

@@ -14,7 +14,12 @@ from .strategies import deliveries, event_sets
 
 PLENTY = TransactionLimits()
 # So little that nearly everything that a late event changes is deferred.
-SCARCE = (TransactionLimits(rows=1), TransactionLimits(rows=2), TransactionLimits(runs=1, rows=3))
+SCARCE = (
+    TransactionLimits(rows=1),
+    TransactionLimits(rows=2),
+    TransactionLimits(runs=1, rows=3),
+    TransactionLimits(rows=4),  # two deferred folds together
+)
 
 
 @settings(max_examples=1000)

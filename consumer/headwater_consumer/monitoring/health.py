@@ -42,7 +42,6 @@ class State:
     batch: int | None = None
     written_at: float | None = None
     offsets: dict[str, dict[int, int]] | None = None
-    deferred_work: int = 0
     lost: int = 0
 
 
@@ -163,9 +162,7 @@ class Status:
         at = self._clock()
         self._metrics.batch_written(batch, at)
         with self._lock:
-            self._state = replace(
-                self._state, batch=batch.batch_id, written_at=at, offsets=batch.offsets, deferred_work=batch.deferred
-            )
+            self._state = replace(self._state, batch=batch.batch_id, written_at=at, offsets=batch.offsets)
         self.enter("running")
         self._update_lag()
 
@@ -173,7 +170,7 @@ class Status:
         return self._state.phase != "failed" and self.silence() < STALLED
 
     def is_ready(self) -> bool:
-        return self.state.phase == "running" and self._state.deferred_work == 0
+        return self.state.phase == "running"
 
 
 class HealthServer:

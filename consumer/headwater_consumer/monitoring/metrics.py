@@ -9,12 +9,12 @@ headwater_dead_letters_refused_total          messages that the dead-letter topi
 headwater_lost_messages                       offsets that Kafka had deleted before they were in the graph, ever since
 headwater_late_runs_total                     runs that came after a later run of their job
 headwater_refolded_versions_total             job versions folded again because of late runs
+headwater_deferred_transactions_total         transactions of work that others had deferred
 headwater_batches_total                       batches written
 headwater_batch_seconds{phase}                histogram: ``read`` (Kafka, decoding, joining by task) and ``join`` (over all tasks)
                                               go on while the batch before is written; ``dead_letters``, the writer's own
                                               phases, and ``total`` of writing
 headwater_lag_messages{partition}             messages that are in Kafka and not yet in the graph
-headwater_deferred_work                       pieces of work that transactions left for the next ones
 headwater_last_batch_timestamp_seconds        when a batch was last written, Unix time
 headwater_waiting                             1 while a server is waited for
 ============================================  ==========================================================================
@@ -47,7 +47,7 @@ class BatchSummary:
     dead: Mapping[str, int]
     late_runs: int
     refolded_versions: int
-    deferred: int
+    deferred_transactions: int
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -63,7 +63,7 @@ class BatchSummary:
             "dead": sum(self.dead.values()),
             "late_runs": self.late_runs,
             "refolded_versions": self.refolded_versions,
-            "deferred_work": self.deferred,
+            "deferred_transactions": self.deferred_transactions,
             "seconds": {phase: round(seconds, 3) for phase, seconds in self.seconds.items()},
         }
 
@@ -82,12 +82,12 @@ class Metrics:
         self.lost = gauge("headwater_lost_messages", "Offsets deleted by Kafka before they were in the graph")
         self.late = counter("headwater_late_runs", "Runs that came after a later one")
         self.refolded = counter("headwater_refolded_versions", "Job versions folded again")
+        self.deferred = counter("headwater_deferred_transactions", "Transactions of deferred work")
         self.batches = counter("headwater_batches", "Batches written")
         self.seconds = Histogram(
             "headwater_batch_seconds", "Duration of a batch", ["phase"], registry=registry, buckets=BUCKETS
         )
         self.lag = gauge("headwater_lag_messages", "Messages not yet in the graph", ["partition"])
-        self.deferred = gauge("headwater_deferred_work", "Work left for later transactions")
         self.last = gauge("headwater_last_batch_timestamp_seconds", "When a batch was written")
         self.waiting = gauge("headwater_waiting", "1 while a server is waited for")
         for code in REJECTION_CODES:
@@ -102,10 +102,10 @@ class Metrics:
             self.dead.labels(code).inc(count)
         self.late.inc(batch.late_runs)
         self.refolded.inc(batch.refolded_versions)
+        self.deferred.inc(batch.deferred_transactions)
         self.batches.inc()
         for phase, seconds in batch.seconds.items():
             self.seconds.labels(phase).observe(seconds)
-        self.deferred.set(batch.deferred)
         self.last.set(at)
 
     def dead_letter_refused(self, _letter: object, _reason: str) -> None:

@@ -103,7 +103,7 @@ class BatchReport:
 
     late_runs: int
     refolded_versions: int
-    deferred_left: int
+    deferred_transactions: int
     phase_seconds: dict[str, float]
     refused: list[Refused]
     runs: int = 0
@@ -117,7 +117,7 @@ class BatchReport:
         return BatchReport(
             self.late_runs + other.late_runs,
             self.refolded_versions + other.refolded_versions,
-            other.deferred_left,
+            self.deferred_transactions + other.deferred_transactions,
             seconds,
             self.refused + other.refused,
             self.runs + other.runs,
@@ -129,6 +129,7 @@ class BatchReport:
 @dataclass(slots=True)
 class _Progress:
     applied: ApplyResult = field(default_factory=ApplyResult)
+    deferred_transactions: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
     split_runs: list[SplitRun] = field(default_factory=list)
@@ -146,7 +147,10 @@ class _Progress:
 
     def report(self) -> BatchReport:
         late, refolded, runs = self.applied.late, self.applied.refolded, self.applied.runs
-        return BatchReport(late, refolded, 0, self.seconds, self.refused, runs, self.split_runs, self.committed)
+        transactions = self.deferred_transactions
+        return BatchReport(
+            late, refolded, transactions, self.seconds, self.refused, runs, self.split_runs, self.committed
+        )
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -214,23 +218,22 @@ class GraphWriter:
             tx.write(position.commit)
 
     def run_all_deferred(self, progress: _Progress | None = None) -> None:
-        """Do all work that earlier transactions deferred, each piece in transactions of its own."""
+        """Do all work that earlier transactions deferred."""
         progress = progress or _Progress()
-        transactions = 0
         with progress.phase("drain"):
             while self._repeated(self._run_next_deferred, progress):
-                transactions += 1
-                if transactions % 20 == 0:
-                    logger.info("doing deferred work", extra={"transactions": transactions})
+                progress.deferred_transactions += 1
+                if progress.deferred_transactions % 20 == 0:
+                    logger.info("doing deferred work", extra={"transactions": progress.deferred_transactions})
 
     def _run_next_deferred(self, progress: _Progress) -> bool:
-        """Do a piece of deferred work; return whether there was any."""
+        """Do the next deferred work; return whether there was any."""
         while True:
             try:
                 with self.store.transaction() as tx:
-                    deferred = tx.deferred(1)
+                    deferred = tx.deferred(self._now.folds)
                     if deferred:
-                        progress.applied += run_deferred(tx, deferred[0], self._now)
+                        progress.applied += run_deferred(tx, deferred, self._now)
                 return bool(deferred)
             except StoreExhausted:
                 if not self._shrink():

@@ -7,7 +7,7 @@ were last written. So a run that states the same as the run before it writes no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias, cast
@@ -79,10 +79,13 @@ class JobNow:
     retained: tuple[LineageSource, ...] = ()
 
 
-def job_now(tx: Transaction, key: Key) -> JobNow:
-    """Return a job as it is stored now, without new lineage sources."""
-    job = tx.jobs([key])[key]
-    return JobNow(key, job.fold, state_of(job.fold), job.current, retained=retained_sources_of(job.retained_sources))
+def jobs_now(tx: Transaction, keys: Sequence[Key]) -> list[JobNow]:
+    """Return jobs as they are stored now, without new lineage sources."""
+    stored = tx.jobs(keys)
+    return [
+        JobNow(key, job.fold, state_of(job.fold), job.current, retained=retained_sources_of(job.retained_sources))
+        for key, job in ((key, stored[key]) for key in keys)
+    ]
 
 
 # ---- sources of the current edges ----------------------------------------------------------------------------------

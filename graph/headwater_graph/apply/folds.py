@@ -15,7 +15,7 @@ Three things make this more than a loop:
 - A run that moved to an earlier moment has made a version there under the same id, so the version is not stored where
   it was any more. ``displaced`` holds it at its former moment, where it is still valid for what is stored further on.
 - A retained version starts the fold anew at its moment (specification 10.5), so the fold takes it as it is.
-- A fold that reaches the limit is deferred: ``FoldBody`` holds ``valid`` and the rest of its state, and ``continue_fold``
+- A fold that reaches the limit is deferred: ``FoldBody`` holds ``valid`` and the rest of its state, and ``continue_folds``
   goes on from there. The version ``valid`` stays until the runs that are still in it have moved, even if the fold does not
   yield it any more (it is *obsolete*).
 
@@ -25,7 +25,7 @@ Items that come after everything that is stored are folded onto the current vers
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from headwater_avro.names import Key
@@ -170,16 +170,19 @@ def refold(tx: Transaction, changes: dict[Key, JobChange], limits: TransactionLi
     return folds
 
 
-def continue_fold(tx: Transaction, deferred: FoldBody, limits: TransactionLimits) -> Fold:
-    """Continue a fold that an earlier transaction deferred."""
-    (base,) = tx.versions_before([(deferred.job, deferred.first)])
-    fold = Fold(deferred.job, appended=False, base=base, valid=deferred.valid, current=base, last=deferred.last)
-    fold.displaced = _by_start(deferred.displaced)
-    fold.left = set(deferred.left)
-    if deferred.obsolete and deferred.valid is not None:
-        fold.dropped.add(deferred.valid.id)
-    _fold_on(tx, [(fold, deferred.first)], limits)
-    return fold
+def continue_folds(tx: Transaction, deferred: Sequence[FoldBody], limits: TransactionLimits) -> list[Fold]:
+    """Continue folds that earlier transactions deferred; they are of different jobs."""
+    bases = tx.versions_before([(body.job, body.first) for body in deferred])
+    folds = []
+    for body, base in zip(deferred, bases, strict=True):
+        fold = Fold(body.job, appended=False, base=base, valid=body.valid, current=base, last=body.last)
+        fold.displaced = _by_start(body.displaced)
+        fold.left = set(body.left)
+        if body.obsolete and body.valid is not None:
+            fold.dropped.add(body.valid.id)
+        folds.append(fold)
+    _fold_on(tx, [(fold, body.first) for fold, body in zip(folds, deferred, strict=True)], limits)
+    return folds
 
 
 def _by_start(versions: Iterable[JobVersion]) -> dict[Moment, JobVersion]:

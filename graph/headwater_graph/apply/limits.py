@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,11 @@ class TransactionLimits:
     runs: int = 12_000
     bytes: int = 64 * 1024 * 1024
     rows: int = 10_000
+
+    @property
+    def folds(self) -> int:
+        """How many deferred folds a transaction continues: as many as each of them may have runs."""
+        return isqrt(self.rows)
 
     def halved(self) -> TransactionLimits:
         """Return smaller bounds, for a store that ran out of memory or time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from headwater_avro.names import Key
@@ -14,14 +14,14 @@ from headwater_graph.apply.current_graph import (
     column_rows,
     field_rows,
     fields_of,
-    job_now,
+    jobs_now,
     owner_of,
     reported_columns,
     state_of,
 )
 from headwater_graph.apply.entities import Entities, apply_entities
 from headwater_graph.apply.fold_writes import write_folds
-from headwater_graph.apply.folds import Fold, JobChange, append, continue_fold, event_rows, job_changes, leave, refold
+from headwater_graph.apply.folds import Fold, JobChange, append, continue_folds, event_rows, job_changes, leave, refold
 from headwater_graph.apply.limits import TransactionLimits
 from headwater_graph.apply.lineage_sources import LineageSource, lineage_sources, retained_sources_of
 from headwater_graph.apply.merged import MergedRows
@@ -142,18 +142,21 @@ def _changed_sources(
 # ---- work that earlier transactions deferred -----------------------------------------------------------------------
 
 
-def run_deferred(tx: Transaction, deferred: DeferredWork, limits: TransactionLimits) -> ApplyResult:
-    """Do a piece of deferred work as far as the limits allow; the rest of it is deferred again.
+def run_deferred(tx: Transaction, deferred: Sequence[DeferredWork], limits: TransactionLimits) -> ApplyResult:
+    """Do the first piece of deferred work as far as the limits allow; the rest of it is deferred again.
+
+    If it is a fold, the folds that follow it are continued with it: they are of other jobs, and share the limits.
 
     Raises RebuildUnfinished if the piece is a rebuild, ValueError if a newer headwater stored it.
     """
-    if deferred.kind == work.REBUILD["kind"]:
+    first = deferred[0]
+    if first.kind == work.REBUILD["kind"]:
         raise work.RebuildUnfinished
-    body = work.body_of(deferred)
-    tx.write({"delete_deferred_work": [{"key": deferred.key}]})
+    body = work.body_of(first)
+    if isinstance(body, work.FoldBody):
+        return _resume_folds(tx, [piece for piece in deferred if piece.kind == first.kind], limits)
+    tx.write({"delete_deferred_work": [{"key": first.key}]})
     match body:
-        case work.FoldBody():
-            return _resume_fold(tx, body, limits)
         case work.ReadsBody():
             _resolve_again(tx, body, tx.readers_between([body], limits.rows + 1), limits)
         case work.ExactBody():
@@ -165,11 +168,13 @@ def run_deferred(tx: Transaction, deferred: DeferredWork, limits: TransactionLim
     return ApplyResult()
 
 
-def _resume_fold(tx: Transaction, body: work.FoldBody, limits: TransactionLimits) -> ApplyResult:
-    fold = continue_fold(tx, body, limits)
-    write_folds(tx, [fold])
-    apply_current_graph(tx, [job_now(tx, body.job)], limits)
-    return ApplyResult(refolded=fold.refolded)
+def _resume_folds(tx: Transaction, deferred: Sequence[DeferredWork], limits: TransactionLimits) -> ApplyResult:
+    tx.write({"delete_deferred_work": [{"key": piece.key} for piece in deferred]})
+    bodies = [body for body in map(work.body_of, deferred) if isinstance(body, work.FoldBody)]
+    folds = continue_folds(tx, bodies, limits)
+    write_folds(tx, folds)
+    apply_current_graph(tx, jobs_now(tx, [body.job for body in bodies]), limits)
+    return ApplyResult(refolded=sum(fold.refolded for fold in folds))
 
 
 def _resolve_again(
@@ -189,7 +194,7 @@ def _resume_columns(tx: Transaction, body: work.ColumnsBody, limits: Transaction
         rest = work.ColumnsBody(body.job, body.output, max(0, body.to_unlink - limits.rows), 0)
         tx.write({"upsert_deferred_work": [work.defer(rest)]})
         return
-    job = job_now(tx, body.job)
+    (job,) = jobs_now(tx, [body.job])
     current = job.version is not None and body.output in job.version.outputs
     reported = reported_columns(tx, job, body.output) if current else None
     edges = reported.edges() if reported else {}

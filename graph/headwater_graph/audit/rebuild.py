@@ -96,7 +96,7 @@ def _begin(store: Store, limits: TransactionLimits) -> bool:
     with store.transaction() as tx:
         deferred = [work for work in tx.deferred(1) if work.kind == RETAIN]
         if deferred:
-            run_deferred(tx, deferred[0], limits)
+            run_deferred(tx, deferred, limits)
         else:
             tx.write({"upsert_deferred_work": [REBUILD]})
     return not deferred

@@ -33,7 +33,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from headwater_avro.names import Key, initial_version_id
-from headwater_graph.apply.current_graph import apply_current_graph, job_now, state_of
+from headwater_graph.apply.current_graph import apply_current_graph, jobs_now, state_of
 from headwater_graph.apply.deferred import RetainBody, defer
 from headwater_graph.apply.fold_writes import write_folds
 from headwater_graph.apply.folds import JobChange, refold
@@ -352,7 +352,7 @@ def _fold_again(tx: Transaction, horizon: int, after: str, limits: TransactionLi
             changes.setdefault(job, JobChange()).left[moment] = (moment[1], None)
     if changes:
         write_folds(tx, refold(tx, changes, limits))
-        apply_current_graph(tx, [job_now(tx, job) for job in changes], limits)
+        apply_current_graph(tx, jobs_now(tx, list(changes)), limits)
     return max(jobs, default=None)
 
 
