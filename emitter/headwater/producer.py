@@ -71,7 +71,8 @@ def producer(emitter: Emitter) -> str:
 
 
 @cache
-def _generated_classes() -> dict[str, Any]:
+def generated_classes() -> dict[str, Any]:
+    """Return openlineage-python's classes of facets, and of their parts, by name."""
     modules = vars(importlib.import_module("openlineage.client.facet_v2")).values()
     return {
         name: member for module in modules if isinstance(module, ModuleType) for name, member in vars(module).items()
@@ -81,7 +82,7 @@ def _generated_classes() -> dict[str, Any]:
 @cache
 def facet_class(container: Container, name: str) -> Any:
     """Return openlineage-python's class of a facet; None if the installed release has no such class."""
-    return _generated_classes().get(CLASSES.get((container, name), ""))
+    return generated_classes().get(CLASSES.get((container, name), ""))
 
 
 @cache

@@ -349,3 +349,41 @@ def test_a_streaming_query_counts_its_batches_and_stages() -> None:
     read = events[-1]["inputs"][0]["inputFacets"]["inputStatistics"]
     written = events[-1]["outputs"][0]["outputFacets"]["outputStatistics"]
     assert (read["rowCount"], read["size"], written["rowCount"], written["size"]) == (10, 100, 8, 80)
+
+
+def save_as_table(mode: str, database: str | None = "default") -> Plan:
+    table = {"identifier": {"$": "table", "database": database, "table": "T"}, "location": "file:/wh/t", "schema": {}}
+    return plan(node("SaveAsV1TableCommand", (1,), tableDesc=table, mode=mode), files("file:/in/t", (1, "a")))
+
+
+def change_of(app: Application, events: list[Any], execution: int) -> Any:
+    app.execution_ended(ExecutionEnded(execution, 2000))
+    return events[-1]["outputs"][0]["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange")
+
+
+@pytest.mark.parametrize("drops", ["before", "during", "never"])
+@pytest.mark.parametrize("database", ["default", None])
+def test_a_table_dropped_by_its_overwrite_is_replaced(drops: str, database: str | None) -> None:
+    app, events = application()
+    if drops == "before":
+        app.table_dropped("default", "t")
+    app.execution_started(started(0, save_as_table("Overwrite", database)))
+    if drops == "during":
+        app.table_dropped("default", "t")
+    assert change_of(app, events, 0) == ("CREATE" if drops == "never" else "OVERWRITE")
+
+
+def test_a_table_dropped_by_a_statement_or_another_table_is_not_replaced() -> None:
+    app, events = application()
+    app.execution_started(started(0, WRITE))
+    app.table_dropped("default", "t")
+    app.execution_ended(ExecutionEnded(0, 2000))
+    app.execution_started(started(1, save_as_table("Overwrite")))
+    app.table_dropped("other", "t")
+    app.table_dropped("default", "u")
+    assert change_of(app, events, 1) == "CREATE"
+    app.table_dropped("default", "t")
+    app.execution_started(started(2, save_as_table("Append")))
+    assert change_of(app, events, 2) is None
+    app.execution_started(started(3, save_as_table("Overwrite")))
+    assert change_of(app, events, 3) == "CREATE"

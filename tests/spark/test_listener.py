@@ -59,6 +59,7 @@ def started(number: int) -> Any:
         time=lambda: 1000,
         details=lambda: "",
         sparkPlanInfo=lambda: info,
+        jobTags=lambda: SimpleNamespace(mkString=lambda separator: ""),
     )
 
 

@@ -383,12 +383,60 @@ def test_a_table_outside_the_warehouse_has_its_name_wherever_it_is_used(output: 
         assert tables(events.end(f"/{read}")["inputs"][0]) == [f"default.{table}"]
 
 
+def test_a_table_that_save_as_table_replaces_is_overwritten(output: Path) -> None:
+    ends = [e for e in Events(output, "identity").ends() if any(d["name"].endswith("/again") for d in e["outputs"])]
+    changes = [e["outputs"][0]["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange") for e in ends]
+    assert changes == ["CREATE", "OVERWRITE", "DROP", "CREATE", None]
+
+
 def test_the_table_that_a_stream_writes_into_has_its_name(output: Path) -> None:
     streams = [e for e in Events(output, "identity").ends() if "streaming_query" in e["job"]["name"]]
     assert [(e["outputs"][0]["name"], tables(e["outputs"][0])) for e in streams] == [
         ("$WORK/wh/streamed", ["default.streamed"]),
         ("$WORK/ext/streamed_out", ["default.streamed_out"]),
     ]
+
+
+def facets_of(event: dict[str, Any], kind: str = "run") -> dict[str, Any]:
+    """The numbers in the facets that the program's threads registered."""
+    return {name: f["number"] for name, f in event[kind]["facets"].items() if name.startswith("note")}
+
+
+def test_a_registered_facet_is_in_the_run_that_its_own_thread_starts(output: Path) -> None:
+    events = Events(output, "registered")
+    found: dict[str, dict[str, int]] = {f"{place}-{n}": {} for place in ("left", "right", "plain") for n in range(6)}
+    for event in events.all[1:-1]:
+        if event["job"]["name"].rpartition("-")[0].endswith(("left", "right", "plain")):
+            found[event["outputs"][0]["name"].rpartition("/")[2]] |= facets_of(event)
+    assert found == {
+        f"{place}-{n}": {} if place == "plain" else {f"note_{place}": n}
+        for place in ("left", "right", "plain")
+        for n in range(6)
+    }
+
+
+def test_a_facet_registered_before_a_stream_or_an_rdd_action_is_in_its_run(output: Path) -> None:
+    events = Events(output, "registered").all[1:-1]
+    found = {}
+    for job in ("streaming_query", "map_partitions_python_parallel_collection"):
+        runs = [event for event in events if event["job"]["name"] == f"registered.{job}"]
+        found[job] = [{**facets_of(event), **facets_of(event, "job")} for event in runs]
+    assert found == {
+        "streaming_query": [{"note_stream": 1}, {"note_batch": 2}, {}],
+        "map_partitions_python_parallel_collection": [{"note_text": 3, "note_job": 4}, {}],
+    }
+
+
+def test_a_facet_for_which_there_is_no_run_is_in_the_application_s_last_event(output: Path) -> None:
+    first, *_, last = Events(output, "registered").all
+    assert [facets_of(first), facets_of(last)] == [{}, {"note_last": 5}]
+
+
+def test_a_node_class_builds_its_facets_by_the_context(output: Path) -> None:
+    (written,) = Events(output, "registered").end("/plain-0")["outputs"]
+    assert written["facets"]["version"]["datasetVersion"] == "7"
+    assert written["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "ALTER"
+    assert written["outputFacets"]["acme"]["rows"] == 99
 
 
 def test_a_table_made_for_one_of_a_database_is_that_one(output: Path) -> None:

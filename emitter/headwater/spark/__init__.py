@@ -19,6 +19,7 @@ from .extension.api import (
     OutputDatasetBuilder,
     QueryPlanVisitor,
 )
+from .extension.builders import OpenLineage
 from .extension.nodes import (
     ColumnLevelLineageNode,
     DatasetFieldLineage,
@@ -26,7 +27,6 @@ from .extension.nodes import (
     ExpressionDependency,
     ExpressionDependencyWithDelegate,
     ExpressionDependencyWithIdentifier,
-    FacetRegistry,
     InputDatasetField,
     InputDatasetFieldFromDelegate,
     InputDatasetWithDelegate,
@@ -41,6 +41,7 @@ from .extension.nodes import (
     OutputDatasetWithIdentifier,
     OutputLineageNode,
 )
+from .extension.registry import FacetRegistry
 from .extension.views import (
     RDD,
     ActiveJob,
@@ -86,6 +87,7 @@ __all__ = [
     "LogicalPlan",
     "NewHadoopRDD",
     "OlExprId",
+    "OpenLineage",
     "OpenLineageContext",
     "OpenLineageEventListenerFactory",
     "OutputDatasetBuilder",

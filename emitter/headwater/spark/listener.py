@@ -114,6 +114,7 @@ class Listener:
                 plan=plan,
                 stream=None if stream is None else stream[1],
                 node=node,
+                tags=str(event.jobTags().mkString(",")),
             )
         )
 
@@ -136,12 +137,16 @@ class Listener:
         message = event.errorMessage()
         return (str(message.get()), None) if message.isDefined() and message.get() else None
 
+    def table_dropped(self, clock: int, event: Any, extra: Any) -> None:
+        """Process the removal of a table from the session catalog."""
+        self.application.table_dropped(str(event.database()), str(event.name()))
+
     def job_start(self, clock: int, event: Any, active: Any) -> None:
         """Process the start of a job."""
         job = self.driver.job(event, active)
         execution = job.get("execution")
         number = None if execution is None else int(execution)
-        said = (str(job.get("group") or ""), job.get("description"), job.get("call"))
+        said = (str(job.get("group") or ""), job.get("description"), job.get("call"), str(job.get("tags") or ""))
         self.application.job_started(JobStarted(int(event.time()), _active_job(job), number, *said))
 
     def job_end(self, clock: int, event: Any, failure: Any) -> None:
@@ -159,12 +164,9 @@ class Listener:
     def stream_start(self, clock: int, event: Any, query: Any) -> None:
         """Process the start of a streaming query."""
         plan, sink, options, table = (None, {}, {}, {}) if query is None else self.driver.stream(query)
-        name = event.name()
-        self.application.streams.started(
-            StreamStarted(
-                str(event.runId().toString()), clock, None if name is None else str(name), plan, sink, options, table
-            )
-        )
+        name = None if event.name() is None else str(event.name())
+        run, tags = str(event.runId().toString()), self.driver.stream_tags(event)
+        self.application.streams.started(StreamStarted(run, clock, name, plan, sink, options, table, tags))
 
     def stream_progress(self, clock: int, event: Any, extra: Any) -> None:
         """Process the end of a micro-batch."""
@@ -201,6 +203,7 @@ def _stage_info(stage: dict[str, Any]) -> StageInfo:
 _HANDLERS: dict[str, Callable[[Listener, int, Any, Any], None]] = {
     "sqlStart": Listener.sql_start,
     "sqlEnd": Listener.sql_end,
+    "tableDropped": Listener.table_dropped,
     "jobStart": Listener.job_start,
     "jobEnd": Listener.job_end,
     "stageEnd": Listener.stage_end,

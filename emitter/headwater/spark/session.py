@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from .extension.attached import AttachedNodes
 from .extension.builtin import built_in
 from .extension.loading import Extensions, found_factories, found_nodes
+from .extension.registry import FacetRegistry
 from .jvm.driver import Driver, SessionCatalog, debug_facts
 from .listener import Listener
 from .runs.application import Application
@@ -96,7 +97,8 @@ def _instrument(spark: Any, transport: Transport | None) -> Instrumentation | No
         if settings.not_obeyed:
             logger.warning("these settings have no effect on lineage: %s", ", ".join(settings.not_obeyed))
         transport = transport or _transport(settings)
-        instrumentation = _attach(context, session, transport, settings, conf)
+        is_classic = session is not None or context is spark
+        instrumentation = _attach(context, session, transport, settings, conf, is_classic)
         _active[context.applicationId] = instrumentation
     atexit.register(instrumentation.close)
     return instrumentation
@@ -127,7 +129,7 @@ def _transport(settings: Settings) -> Transport:
 
 
 def _attach(
-    context: Any, session: Any, transport: Transport, settings: Settings, conf: Mapping[str, str]
+    context: Any, session: Any, transport: Transport, settings: Settings, conf: Mapping[str, str], is_classic: bool
 ) -> Instrumentation:
     found = found_factories(os.environ)
     driver = Driver.attach(context, session, all_jobs=bool(found))
@@ -138,6 +140,7 @@ def _attach(
     extensions = Extensions.load(factories, own=1, spark_context=context)
     readers = PlanReaders(catalog, extensions, AttachedNodes(found_nodes(os.environ), extensions.context))
     application = Application.of(settings, readers, transport.emit, debug)
+    FacetRegistry.attach(extensions.context, is_classic=is_classic)
     listener = Listener(driver, application)
     application.start(int(context.startTime))
     listener.start()

@@ -22,6 +22,12 @@ stated.join(spark.sql("select amount from o"), "amount").write.parquet(f"{out}/j
 spark.sql("select amount + 1 as a from tv").write.parquet(f"{out}/outer")
 spark.sql("with c as (select amount from t) select * from c").write.parquet(f"{out}/cte")
 
+for _ in range(2):
+    o.write.mode("overwrite").saveAsTable("again")
+spark.sql("drop table again")
+o.write.mode("overwrite").saveAsTable("again")
+o.write.mode("append").saveAsTable("again")
+
 o.write.option("path", f"{work()}/ext/saved").saveAsTable("saved")
 spark.table("saved").write.parquet(f"{out}/from_saved")
 spark.sql(f"create table external (amount double) using parquet location '{work()}/ext/external'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..plan.model import Fields, PlanNode, expressions
+from ..plan.model import Fields, Plan, PlanNode, expressions
 from . import facets
 from .catalog_tables import jdbc, kafka, options_of
 from .names import DatasetName
@@ -14,6 +14,15 @@ from .subsets import overwritten, replaced_part, replaces_partitions, static_par
 from .systems import known_tables, texts
 from .tables import Dataset, PlanScope, at_location, of_table
 from .written import Written, changed, into, overwriting, written_fields
+
+CREATES_AS_SELECT = (
+    "CreateDataSourceTableAsSelectCommand",
+    "SaveAsV1TableCommand",
+    "CreateHiveTableAsSelectCommand",
+    "OptimizedCreateHiveTableAsSelectCommand",
+    "CreateHoodieTableAsSelectCommand",
+)
+"""The commands that create a table with a query's result."""
 
 
 def _table(at: PlanScope, raw: object, fields: Fields) -> Dataset | None:
@@ -58,6 +67,15 @@ def create_as_select(at: PlanScope, node: PlanNode) -> Written | None:
     change = None if node.fields.get("mode") == "Append" else "CREATE"
     order = [*table.get("partitions", ()), *_bucket(table.get("bucket"))]
     return into(at, node, _table(at, table, fields), change, _full_name(at, table), order)
+
+
+def overwritten_table(plan: Plan) -> tuple[str | None, str] | None:
+    """Return database and name of the table that ``saveAsTable`` in mode overwrite writes; Spark drops one that exists."""
+    command = plan.root
+    if command is None or command.kind not in CREATES_AS_SELECT or overwriting(command.fields.get("mode")) is None:
+        return None
+    identifier = (command.fields.get("tableDesc") or command.fields.get("table") or {}).get("identifier") or {}
+    return identifier.get("database"), str(identifier.get("table"))
 
 
 def insert_hive(at: PlanScope, node: PlanNode) -> Written | None:

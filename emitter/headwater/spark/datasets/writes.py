@@ -56,13 +56,7 @@ _RULES: dict[str, WriteRule] = {
     "DropView": catalog_writes.v2_change("DROP"),
     "TruncateTable": catalog_writes.v2_change("TRUNCATE"),
     "RenameTable": catalog_writes.v2_renamed,
-    **dict.fromkeys(
-        (
-            "CreateDataSourceTableAsSelectCommand", "SaveAsV1TableCommand", "CreateHiveTableAsSelectCommand",
-            "OptimizedCreateHiveTableAsSelectCommand", "CreateHoodieTableAsSelectCommand",
-        ),
-        table_writes.create_as_select,
-    ),
+    **dict.fromkeys(table_writes.CREATES_AS_SELECT, table_writes.create_as_select),
     **dict.fromkeys(
         (
             "AlterTableAddColumnsCommand", "AlterTableSetPropertiesCommand", "AlterTableUnsetPropertiesCommand",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar, get_args, get_origin
 
 from ..datasets.tables import Dataset
+from .builders import OpenLineage
 from .views import LogicalPlan
 
 T = TypeVar("T")
@@ -142,9 +143,13 @@ class AbstractJobFacetBuilder(_FacetBuilder[T]):
 
 @dataclass(slots=True)
 class OpenLineageContext:
-    """The context of builders: live collections, to be read at use, because they fill while factories are loaded."""
+    """The context of builders: live collections, to be read at use, because they fill while factories are loaded.
+
+    ``open_lineage`` creates facets.
+    """
 
     spark_context: Any = None
+    open_lineage: OpenLineage = field(default_factory=OpenLineage)
     input_dataset_query_plan_visitors: list[Any] = field(default_factory=list)
     output_dataset_query_plan_visitors: list[Any] = field(default_factory=list)
     input_dataset_builders: list[DatasetBuilder] = field(default_factory=list)

@@ -10,12 +10,9 @@ The protocols are structural: any object with the right attributes is accepted, 
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 Facets = Mapping[str, Any]
 
@@ -166,70 +163,3 @@ class ExpressionDependencyWithDelegate(ExpressionDependency):
 
     output_expr_id: OlExprId
     expression: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """The run and job facets that were registered for one run, and are not in an event yet."""
-
-    run: dict[str, Any] = field(default_factory=dict)
-    job: dict[str, Any] = field(default_factory=dict)
-
-    def take(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return and clear the facets."""
-        taken = dict(self.run), dict(self.job)
-        self.run.clear()
-        self.job.clear()
-        return taken
-
-
-class FacetRegistry:
-    """Run and job facets of the run that they are registered in.
-
-    A call by a builder, visitor or node class belongs to the run that it is called for. Any other call belongs to the run of
-    the first event whose time is not before the call: the run that goes on then, else the next one.
-    """
-
-    _lock: ClassVar[threading.Lock] = threading.Lock()
-    _waiting: ClassVar[list[tuple[float, str, str, Any]]] = []
-    _asked: ClassVar[threading.local] = threading.local()
-
-    @classmethod
-    def register_run_facet(cls, name: str, facet: Any) -> None:
-        """Add a facet to the run."""
-        cls._register("run", name, facet)
-
-    @classmethod
-    def register_job_facet(cls, name: str, facet: Any) -> None:
-        """Add a facet to the run's job."""
-        cls._register("job", name, facet)
-
-    @classmethod
-    def _register(cls, container: str, name: str, facet: Any) -> None:
-        registered: Registered | None = getattr(cls._asked, "run", None)
-        if registered is not None:
-            getattr(registered, container)[name] = facet
-            return
-        with cls._lock:
-            cls._waiting.append((time.time() * 1000, container, name, facet))
-
-    @classmethod
-    @contextmanager
-    def of(cls, registered: Registered) -> Iterator[None]:
-        """Collect what this thread registers inside the block."""
-        before = getattr(cls._asked, "run", None)
-        cls._asked.run = registered
-        try:
-            yield
-        finally:
-            cls._asked.run = before
-
-    @classmethod
-    def take(cls, at: float) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return and clear the run and job facets that other code registered up to a time (ms since 1970)."""
-        taken = Registered()
-        with cls._lock:
-            for _, container, name, facet in (entry for entry in cls._waiting if entry[0] <= at):
-                getattr(taken, container)[name] = facet
-            cls._waiting[:] = [entry for entry in cls._waiting if entry[0] > at]
-        return taken.run, taken.job

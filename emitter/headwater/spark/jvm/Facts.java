@@ -158,6 +158,7 @@ public class Facts {
     map.put("site", site);
     map.put("group", property(event, "spark.jobGroup.id"));
     map.put("description", property(event, "spark.job.description"));
+    map.put("tags", property(event, "spark.job.tags"));
     map.put("call", call);
     map.put("execution", property(event, "spark.sql.execution.id"));
     if (job == null) return map;
@@ -170,6 +171,16 @@ public class Facts {
     map.put("stage", Integer.valueOf(last.id()));
     map.put("writes", last instanceof ResultStage ? output(((ResultStage) last).func(), 8, new int[] {500}) : null);
     return map;
+  }
+
+  /** The job tags of the start of a streaming query, which Spark 3.5 does not have. */
+  public static String tags(Object event) throws Exception {
+    try {
+      Object tags = event.getClass().getMethod("jobTags", new Class[0]).invoke(event, new Object[0]);
+      return ((scala.collection.Iterable) tags).mkString(",");
+    } catch (NoSuchMethodException absent) {
+      return "";
+    }
   }
 
   private static String property(SparkListenerJobStart event, String name) {

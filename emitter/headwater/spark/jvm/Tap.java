@@ -14,6 +14,7 @@ import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.DropTableEvent;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
@@ -63,6 +64,8 @@ public class Tap extends SparkListener {
       add("streamProgress", event, null);
     } else if (event instanceof StreamingQueryListener.QueryTerminatedEvent) {
       add("streamEnd", event, null);
+    } else if (event instanceof DropTableEvent) {
+      add("tableDropped", event, null);
     }
   }
 

@@ -194,6 +194,10 @@ class Driver:
         sink, options, table = (dict(self.value(part) or {}) for part in (held[1], held[2], held[3]))
         return self.plan(held[0]), sink, options, table
 
+    def stream_tags(self, event: JavaObject) -> str:
+        """Return the job tags of a streaming query's start, joined by commas; PySpark 3.5 has none."""
+        return str(self._static("Facts", "tags", event))
+
     def error(self, failure: JavaObject) -> tuple[str, str]:
         """Return the message and stack trace of a Java exception."""
         message = failure.getMessage()

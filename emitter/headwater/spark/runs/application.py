@@ -16,9 +16,10 @@ from openlineage.client.uuid import generate_new_uuid
 from ..datasets import facets
 from ..datasets.names import snake_case
 from ..datasets.subsets import with_written_partitions
+from ..datasets.table_writes import overwritten_table
 from ..datasets.tables import merged, with_commit
 from ..extension.loading import EventParts
-from ..extension.nodes import FacetRegistry, Registered
+from ..extension.registry import FacetRegistry, Registered
 from ..extension.views import QueryExecution, StageInfo
 from ..plan.model import Plan
 from .events import Event, EventFactory, Subject
@@ -40,7 +41,7 @@ MOST_FRAMES = 100
 class ExecutionRun:
     """The state of a SQL execution; ``events`` are the arguments of builders, ``nested`` the executions that it started.
 
-    ``details`` is the facet of its first job.
+    ``details`` is the facet of its first job; ``is_replacing`` is whether the table that it creates replaces another.
     """
 
     subject: Subject
@@ -55,6 +56,7 @@ class ExecutionRun:
     nested: dict[int, PlanLineage] = field(default_factory=dict)
     metrics: Metrics = field(default_factory=list)
     details: dict[str, facets.Facet] = field(default_factory=dict)
+    is_replacing: bool = False
 
 
 @dataclass(slots=True)
@@ -70,6 +72,7 @@ class Application:
     _runs: dict[int, ExecutionRun] = field(default_factory=dict)
     _roots: dict[int, int] = field(default_factory=dict)
     _frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=MOST_FRAMES))
+    _dropped: tuple[str, str] | None = None
 
     @classmethod
     def of(
@@ -118,7 +121,7 @@ class Application:
         if root is not None:
             self._add_nested(signal, signal.plan, root)
             return
-        registered = Registered()
+        registered = Registered.of(signal.tags)
         extraction = self._extraction(signal.plan, signal.node)
         with FacetRegistry.of(registered):
             lineage = extraction.lineage()
@@ -128,6 +131,8 @@ class Application:
         run = ExecutionRun(subject, command, signal.at, signal.plan, lineage, signal.node)
         if signal.plan.root is not None:
             run.events.append(QueryExecution(signal.execution, extraction.context.view(signal.plan.root)))
+        run.is_replacing = self._dropped is not None and _overwrites(run, *self._dropped)
+        self._dropped = None
         self._runs[signal.execution] = run
         self._roots[signal.execution] = signal.execution
         self._start(run)
@@ -161,6 +166,15 @@ class Application:
         if lineage or always or parts.inputs or parts.outputs:
             run.started = True
             self.emit(self.factory.run(run.subject, "START", run.started_at, parts, lineage.incomplete()))
+
+    def table_dropped(self, database: str, table: str) -> None:
+        """Process the removal of a table: ``saveAsTable`` in mode overwrite drops the table before it creates it again.
+
+        Before Spark 4.1 it does so before its execution starts.
+        """
+        self._dropped = None if self._roots else (database, table)
+        for run in self._runs.values():
+            run.is_replacing = run.is_replacing or _overwrites(run, database, table)
 
     def job_started(self, signal: JobStarted) -> None:
         """Process the start of a job: an RDD action, or a part of a SQL execution whose stages builders receive."""
@@ -203,6 +217,7 @@ class Application:
             return
         if signal.error is None:
             lineage = self._refreshed(run) if run.lineage.outputs else lineage
+            lineage = _replacing(lineage) if run.is_replacing else lineage
             lineage = self._with_commits(lineage, run.started_at, signal.at)
         parts = self._parts(run, lineage)
         parts = with_statistics(parts, lineage.scans, run.metrics)
@@ -232,6 +247,18 @@ class Application:
     def _job(self, command: str, lineage: PlanLineage) -> str:
         suffix = "" if command in _WITHOUT_SUFFIX else lineage.suffix
         return self.factory.job_name(command, suffix)
+
+
+def _overwrites(run: ExecutionRun, database: str, table: str) -> bool:
+    found = overwritten_table(run.plan)
+    if found is None or (found[0] is not None and found[0].lower() != database.lower()):
+        return False
+    return found[1].lower() == table.lower()
+
+
+def _replacing(lineage: PlanLineage) -> PlanLineage:
+    change = facets.lifecycle("OVERWRITE")
+    return replace(lineage, outputs=tuple(dataset.having(lifecycleStateChange=change) for dataset in lineage.outputs))
 
 
 def _all(run: ExecutionRun) -> PlanLineage:

@@ -13,7 +13,7 @@ from ..datasets.facets import Facet
 from ..datasets.tables import Dataset
 from ..extension.conversion import as_facets
 from ..extension.loading import EventParts
-from ..extension.nodes import FacetRegistry, Registered
+from ..extension.registry import FacetRegistry, Registered
 from .settings import Settings
 
 Event = dict[str, Any]
@@ -45,9 +45,12 @@ class EventFactory:
         return self.settings.job_names.name(self.name, command, dataset)
 
     def application(self, kind: str, at: int, extra: dict[str, Facet]) -> Event:
-        """Return an event of the application's own run."""
-        run = {**self._common(), **self.settings.application_facets(), **self.settings.parent_facet(), **extra}
+        """Return an event of the application's own run; its end has what was registered for runs that did not come."""
+        registered_run, registered_job = ({}, {}) if kind == "START" else FacetRegistry.take_all()
+        run = {**self._common(), **self.settings.application_facets(), **self.settings.parent_facet()}
+        run |= {**as_facets(registered_run), **extra}
         job = {"jobType": facets.job_type("NONE", "APPLICATION"), **self.settings.descriptions.job}
+        job |= as_facets(registered_job)
         return self._event(kind, at, self.run_id, run, self.name, job)
 
     def run(self, subject: Subject, kind: str, at: int, parts: EventParts, extra: dict[str, Facet]) -> Event:
@@ -124,7 +127,8 @@ class EventFactory:
 
 def _registered(subject: Subject, at: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the run and job facets that libraries registered for a run."""
-    (run, job), (own_run, own_job) = FacetRegistry.take(at), subject.registered.take()
+    registered = subject.registered
+    (run, job), (own_run, own_job) = FacetRegistry.take(at, registered.threads), registered.take()
     return {**run, **own_run}, {**job, **own_job}
 
 

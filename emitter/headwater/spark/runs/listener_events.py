@@ -20,7 +20,7 @@ class ExecutionStarted:
 
     ``root`` is the execution that it is part of, ``site`` the program's call of Spark, ``stream`` the run of the streaming
     query whose micro-batch it belongs to; ``node`` returns the py4j reference of a plan node by its index. Times are
-    milliseconds since 1970.
+    milliseconds since 1970. ``tags`` are the job tags of the thread that started it, joined by commas.
     """
 
     execution: int
@@ -31,6 +31,7 @@ class ExecutionStarted:
     plan: Plan | None
     stream: str | None = None
     node: Callable[[int], Any] | None = None
+    tags: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class JobStarted:
     """The start of a job; ``execution`` is the SQL execution that it is part of, None for an RDD action.
 
     ``group`` is its job group, which for a streaming query is the id of its start; ``description`` is the program's,
-    ``call`` the call that started it.
+    ``call`` the call that started it; ``tags`` as of an execution.
     """
 
     at: int
@@ -57,6 +58,7 @@ class JobStarted:
     group: str = ""
     description: str | None = None
     call: str | None = None
+    tags: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class StreamStarted:
     """The start of a streaming query; ``run`` is Spark's own id of this start.
 
     ``table`` has the ``table`` of the session catalog that it writes into, or the ``catalog`` and ``identifier`` of another.
+    ``tags`` are those of an execution; PySpark 3.5 has them in executions only.
     """
 
     run: str
@@ -82,6 +85,7 @@ class StreamStarted:
     sink: Mapping[str, Any]
     options: Mapping[str, str]
     table: Mapping[str, Any] = field(default_factory=dict)
+    tags: str = ""
 
 
 @dataclass(frozen=True, slots=True)

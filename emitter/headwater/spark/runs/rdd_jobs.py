@@ -11,7 +11,7 @@ from openlineage.client.uuid import generate_new_uuid
 from ..datasets import facets
 from ..datasets.names import snake_case
 from ..extension.loading import EventParts, Extensions
-from ..extension.nodes import FacetRegistry
+from ..extension.registry import FacetRegistry, Registered
 from ..extension.views import ActiveJob, StageInfo
 from .events import Event, EventFactory, Subject
 from .listener_events import Error, JobEnded, JobStarted
@@ -49,7 +49,8 @@ class RddJobs:
         if _is_inference(job.call_site):
             return
         events: list[Any] = [job, job.final_stage, *job.final_stage.rdds]
-        subject = Subject(str(generate_new_uuid()), self.factory.job_name(_name(job)), kind="RDD_JOB")
+        name, registered = self.factory.job_name(_name(job)), Registered.of(signal.tags)
+        subject = Subject(str(generate_new_uuid()), name, kind="RDD_JOB", registered=registered)
         run = RddRun(subject, events, signal.at, details_of(signal))
         self._running[job.job_id] = run
         parts = self._parts(run)

@@ -11,7 +11,7 @@ from ..datasets.connectors import unknown_sink
 from ..datasets.names import DatasetName, job_suffix
 from ..datasets.systems import known_tables, texts
 from ..datasets.tables import Catalog, Dataset, at_location, merged, of_table
-from ..extension.nodes import FacetRegistry, Registered
+from ..extension.registry import FacetRegistry, Registered
 from ..extension.views import StageInfo
 from ..plan.model import Fields, schema_fields
 from .events import Event, EventFactory, Subject
@@ -59,7 +59,7 @@ class Streams:
 
     def started(self, signal: StreamStarted) -> None:
         """Emit a query's START."""
-        lineage, frame, registered = PlanLineage(), None, Registered()
+        lineage, frame, registered = PlanLineage(), None, Registered.of(signal.tags)
         if signal.plan is not None:
             extraction = Extraction(signal.plan, self.readers.of(signal.plan))
             with FacetRegistry.of(registered):
@@ -74,6 +74,7 @@ class Streams:
         stream = self._running.get(signal.stream or "")
         if stream is None:
             return False
+        stream.subject.registered.add_tags(signal.tags)
         if signal.plan is None or signal.plan.root is None or not signal.plan.root.command:
             return True  # the micro-batch itself, whose lineage is that of its query
         frames = [] if stream.frame is None else [stream.frame]
