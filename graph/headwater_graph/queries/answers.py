@@ -9,10 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-Kind: TypeAlias = Literal["dataset", "job", "column", "run", "version"]
+Kind: TypeAlias = Literal["dataset", "job", "column", "run", "version", "versionColumn"]
 Direction: TypeAlias = Literal["upstream", "downstream"]
 Name: TypeAlias = tuple[str, ...]
-"""The parts of a node's name: (namespace, name); a column's (namespace, dataset, column); a run's (run id,)."""
+"""The parts of a node's name: (namespace, name); a column's (namespace, dataset, column), in a version of the dataset
+(namespace, dataset, version, column); a run's (run id,)."""
 
 
 # An answer has thousands of nodes and edges: a Struct is made in a tenth of the time of a frozen dataclass.

@@ -170,6 +170,19 @@ test("datasets and jobs on a column's way that the graph lacks are added to it",
   assert.ok(!addWay(graph, way.steps));
 });
 
+test("in Run mode a way leads through versions and runs", () => {
+  const version = (name) => ["versionColumn", "ns", name, `v-${name}`, "a"];
+  const edge = { from: version("raw"), to: version("orders"), kind: "derives", type: "DIRECT", run: "r1", job: ["ns", "load"], state: "COMPLETE" };
+  const undeclared = { ...edge, from: ["column", "ns", "hidden", "x"], undeclared: true };
+  const way = columnWay([columnAnswer("upstream", version("orders"), [edge, undeclared])], { indirect: false });
+  assert.deepEqual([...way.columns.keys()].sort(), [["dataset", "ns", "hidden"], ["version", "ns", "orders", "v-orders"], ["version", "ns", "raw", "v-raw"]].map(idOf).sort());
+  assert.deepEqual([...way.jobs], [idOf(["run", "r1"])]);
+  const graph = emptyGraph(idOf(["run", "r1"]));
+  assert.ok(addWay(graph, way.steps));
+  assert.deepEqual([...graph.edges.values()].map(({ kind }) => kind), ["read", "wrote", "read"]);
+  assert.equal(graph.nodes.get(idOf(["run", "r1"]))?.name, "load");
+});
+
 test("columns are those of the schema, nested ones by their path, and those that only lineage names", () => {
   const facets = { schema: { fields: [{ name: "a", type: "int" }, { name: "s", type: "struct", fields: [{ name: "x", type: "int" }] }] } };
   assert.deepEqual(columnsOf(facets, ["a", "z"]).map(({ name }) => name), ["a", "s", "s.x", "z"]);

@@ -218,15 +218,16 @@ def show_run(reader: GraphReader, run: Node, now: datetime) -> RunDetails:
         error=row["error"],
         parent=row["parent"],
         conflicts=json.loads(row["conflicts"]) if row["conflicts"] else [],
-        reads=tuple(_use(version) for version in reader.rows("runs/reads", key=run.key)),
-        writes=tuple(_use(version) for version in reader.rows("runs/writes", key=run.key)),
+        reads=tuple(version_use(version) for version in reader.rows("runs/reads", key=run.key)),
+        writes=tuple(version_use(version) for version in reader.rows("runs/writes", key=run.key)),
         children=children,
         more_children=more,
         view=run_view(row["record"]),
     )
 
 
-def _use(row: Row) -> VersionUse:
+def version_use(row: Row) -> VersionUse:
+    """Return a row of a dataset version as a value."""
     schema = json.loads(row["schema"]) if row["schema"] else None
     dataset = (row["namespace"], row["name"])
     return VersionUse(dataset, row["version"], row["madeBy"], time_text(row["at"]), row["external"], schema)

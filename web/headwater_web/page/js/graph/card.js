@@ -4,6 +4,7 @@ import { pathTo } from "../address.js";
 import { fill, h } from "../dom.js";
 import { appearanceOfRun, appearanceOfStatus, counted, formatAge, formatDuration, formatNumber, formatTime, splitName } from "../format.js";
 import { badge } from "../widgets.js";
+import { hasColumns } from "./model.js";
 import { stateOf } from "./shown.js";
 
 /** @typedef {import("./model.js").GraphNode} GraphNode */
@@ -151,7 +152,7 @@ function head(node, content, actions) {
       h("span", { class: "card-kind", "aria-hidden": "true" }, node.isData ? "▤" : "ƒ"),
       h("bdi", { class: "card-namespace" }, node.namespace), rest && h("bdi", { class: "card-rest" }, rest)),
     content.isStored ? h("span", { class: "card-name", title: node.name }, tail || node.name) : h("a", { class: "card-name", href: pageOf(node), tabindex: "-1", title: node.name }, tail || node.name),
-    h("div", { class: "card-facts" }, facts(node, content), !content.isStored && content.columnCount >= 0 && node.kind === "dataset" && columnsButton(node, content, actions)),
+    h("div", { class: "card-facts" }, facts(node, content), !content.isStored && content.columnCount >= 0 && hasColumns(node) && columnsButton(node, content, actions)),
   ];
 }
 

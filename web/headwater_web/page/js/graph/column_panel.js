@@ -2,7 +2,7 @@
 
 import { fill, h } from "../dom.js";
 import { counted, splitName } from "../format.js";
-import { nodeLink, runLink, timeElement } from "../widgets.js";
+import { nameElement, nodeLink, runLink, timeElement } from "../widgets.js";
 
 /** @typedef {import("./columns.js").ColumnWay} ColumnWay */
 /** @typedef {import("./columns.js").ColumnStep} ColumnStep */
@@ -33,15 +33,15 @@ export function columnPanel({ dataset, column }, way, { indirect, indirectSteps 
       h("label", { class: "toggle" }, box, ` with indirect ones: filters, joins, sorting (${indirectSteps})`),
       way.notes.map((note) => h("p", { class: "dim" }, note)),
       steps.length ? h("ol", { class: "steps" }, steps.map(stepElement)) : h("p", { class: "dim" }, indirectSteps && !indirect ? "This column is derived from nothing directly." : "No lineage of this column is known."),
-      operationsPart(dataset, column, actions)));
+      dataset[0] === "dataset" && operationsPart(dataset, column, actions)));
 }
 
 /** @param {ColumnStep} step */
-function stepElement({ from, fromColumn, to, toColumn, job, kind, type, subtype, masking, isGuess, isIndirect, description }) {
+function stepElement({ from, fromColumn, to, toColumn, job, run, kind, type, subtype, masking, isGuess, isIndirect, description }) {
   const words = kind === "alias" ? "the same column under another name" : [type.toLowerCase(), subtype.toLowerCase().replaceAll("_", " ")].filter(Boolean).join(", ") || "derived";
   return h("li", { class: isIndirect ? "is-indirect" : null },
     h("div", null, columnName(from, fromColumn), " → ", columnName(to, toColumn)),
-    h("div", { class: "dim" }, words, masking && [" · ", h("span", { class: "state state-warn" }, "◐ masked")], isGuess && [" · ", h("span", { class: "state state-warn", title: "Not declared by the job" }, "? guess")], job && [" · by ", nodeLink(["job", ...job], { withNamespace: false })]),
+    h("div", { class: "dim" }, words, masking && [" · ", h("span", { class: "state state-warn" }, "◐ masked")], isGuess && [" · ", h("span", { class: "state state-warn", title: "Not declared by the job" }, "? guess")], job && [" · by ", run ? runLink(run, nameElement(job[1])) : nodeLink(["job", ...job], { withNamespace: false })]),
     description && h("div", { class: "step-text" }, h("bdi", null, description)));
 }
 

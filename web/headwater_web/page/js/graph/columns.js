@@ -7,11 +7,14 @@ import { idOf } from "./model.js";
  *
  * @typedef {object} ColumnStep
  * @property {string} id
- * @property {string} from the id of a dataset
+ * @property {string} from the id of a dataset, in Run mode of a version
  * @property {string} fromColumn
  * @property {string} to
  * @property {string} toColumn
  * @property {string[] | null} job namespace and name; null for aliases and `*`
+ * @property {string | null} run in Run mode, the one that states it
+ * @property {string | null} via the id of the job or run
+ * @property {string} state of the run
  * @property {string} kind `derives`, `alias` or `covers`
  * @property {boolean} isIndirect
  * @property {boolean} isGuess
@@ -22,7 +25,7 @@ import { idOf } from "./model.js";
  *
  * @typedef {object} ColumnWay
  * @property {Map<string, Set<string>>} columns the columns on the way, by dataset
- * @property {Set<string>} jobs the ids of the jobs on the way
+ * @property {Set<string>} jobs the ids of the jobs or runs on the way
  * @property {ColumnStep[]} steps
  * @property {string[]} notes
  */
@@ -52,16 +55,33 @@ export function columnWay(answers, { indirect }) {
   return collected(answers, steps);
 }
 
+/**
+ * Return the id of the dataset or version that has a column.
+ * @param {readonly string[]} reference of the column
+ * @returns {string}
+ */
+function holderOf([kind, ...name]) {
+  return idOf([kind === "versionColumn" ? "version" : "dataset", ...name.slice(0, -1)]);
+}
+
+/** @param {any} edge */
+function viaOf({ run, job }) {
+  if (run) return idOf(["run", run]);
+  return job ? idOf(["job", ...job]) : null;
+}
+
 /** @param {any} edge */
 function stepOf(edge) {
-  const [, namespace, dataset, fromColumn] = edge.from;
-  const [, toNamespace, toDataset, toColumn] = edge.to;
-  const [from, to] = [idOf(["dataset", namespace, dataset]), idOf(["dataset", toNamespace, toDataset])];
+  const [fromColumn, toColumn] = [edge.from.at(-1), edge.to.at(-1)];
+  const [from, to] = [holderOf(edge.from), holderOf(edge.to)];
   const type = edge.type ?? "";
-  const text = [from, fromColumn, to, toColumn, edge.kind, edge.job, type, edge.subtype];
+  const text = [from, fromColumn, to, toColumn, edge.kind, edge.run ?? edge.job, type, edge.subtype];
   return {
     id: JSON.stringify(text), from, fromColumn, to, toColumn, type,
     job: edge.job ?? null,
+    run: edge.run ?? null,
+    via: viaOf(edge),
+    state: edge.state ?? "",
     kind: edge.kind,
     isIndirect: type === "INDIRECT",
     isGuess: isGuess(edge),
@@ -94,7 +114,7 @@ function reachable(answer, steps) {
     // Upstream a column leads to `*` of its dataset, downstream `*` leads to the columns.
     for (const [at, other] of pairs) next.set(at, [...(next.get(at) ?? []), other]);
   }
-  const start = answer.start.map((/** @type {string[]} */ [, namespace, dataset, column]) => `${idOf(["dataset", namespace, dataset])} ${column}`);
+  const start = answer.start.map((/** @type {string[]} */ reference) => `${holderOf(reference)} ${reference.at(-1)}`);
   /** @type {Set<string>} */
   const reached = new Set(start);
   for (const at of reached) for (const other of next.get(at) ?? []) reached.add(other);
@@ -110,12 +130,12 @@ function collected(answers, steps) {
   const columns = new Map();
   /** @param {string} dataset @param {string} column */
   const add = (dataset, column) => columns.set(dataset, (columns.get(dataset) ?? new Set()).add(column));
-  for (const answer of answers) for (const [, namespace, dataset, column] of answer.start) add(idOf(["dataset", namespace, dataset]), column);
+  for (const answer of answers) for (const reference of answer.start) add(holderOf(reference), reference.at(-1));
   for (const step of steps) {
     add(step.from, step.fromColumn);
     add(step.to, step.toColumn);
   }
-  const jobs = new Set(steps.flatMap(({ job }) => (job ? [idOf(["job", ...job])] : [])));
+  const jobs = new Set(steps.flatMap(({ via }) => via ?? []));
   const cuts = answers.reduce((count, answer) => count + answer.cuts.length, 0);
   return { columns, jobs, steps, notes: cuts ? ["The way of this column goes on beyond what is shown."] : [] };
 }

@@ -36,6 +36,15 @@ export function idOf(reference) {
 }
 
 /**
+ * Return whether a node has columns: a dataset, or a version of one.
+ * @param {{kind: string} | null | undefined} node
+ * @returns {boolean}
+ */
+export function hasColumns(node) {
+  return node?.kind === "dataset" || node?.kind === "version";
+}
+
+/**
  * Return a graph without nodes.
  * @param {string} start the id of the node that it is about
  * @returns {Graph}
@@ -216,6 +225,8 @@ export function distances(graph, start, side) {
   return distance;
 }
 
+const EDGE_KINDS = { job: ["feeds", "produces"], run: ["read", "wrote"] };
+
 /**
  * Add the datasets and jobs on the way of a column that the graph lacks.
  * @param {Graph} graph
@@ -224,11 +235,11 @@ export function distances(graph, start, side) {
  */
 export function addWay(graph, steps) {
   const before = graph.nodes.size + graph.edges.size;
-  for (const { from, to, job, kind } of steps) {
-    const ends = job ? [from, idOf(["job", ...job]), to] : [from, to];
-    for (const id of ends) if (!graph.nodes.has(id)) graph.nodes.set(id, nodeOf({ node: JSON.parse(id) }));
+  for (const { from, to, job, run, via, state, kind } of steps) {
+    const ends = via ? [from, via, to] : [from, to];
+    for (const id of ends) if (!graph.nodes.has(id)) graph.nodes.set(id, nodeOf({ node: JSON.parse(id), ...(id === via && run ? { job, state } : {}) }));
     for (let at = 1; at < ends.length; at++) {
-      const edgeKind = job ? (at === 1 ? "feeds" : "produces") : "alias";
+      const edgeKind = via ? EDGE_KINDS[run ? "run" : "job"][at - 1] : "alias";
       if (kind === "covers" || ends[at - 1] === ends[at]) continue;
       const id = `${ends[at - 1]} ${ends[at]} ${edgeKind}`;
       if (!graph.edges.has(id)) graph.edges.set(id, { id, from: ends[at - 1], to: ends[at], kind: edgeKind, past: false });

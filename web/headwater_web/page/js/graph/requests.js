@@ -32,25 +32,28 @@ export function lineageOf(api, reference, direction, { depth, level, asOf, past 
 /**
  * Return the answers about the way of a column, upstream and downstream.
  * @param {Api} api
- * @param {readonly string[]} dataset `["dataset", namespace, name]`
+ * @param {readonly string[]} dataset `["dataset", namespace, name]`, or `["version", namespace, name, id]`: its way through runs
  * @param {string} column
  * @param {AbortSignal} signal
  * @returns {Promise<any[]>}
  */
-export function columnLineage(api, [, namespace, name], column, signal) {
-  const query = { namespace, name, column, depth: 20, nodes: MOST_NODES };
-  return Promise.all(["upstream", "downstream"].map((direction) => api.get(`/columns/${direction}`, query, signal)));
+export function columnLineage(api, [kind, namespace, name, version], column, signal) {
+  const limits = { column, depth: 20, nodes: MOST_NODES };
+  const [path, query] = kind === "version" ? [`/versions/${encodeURIComponent(version)}/columns`, limits] : ["/columns", { namespace, name, ...limits }];
+  return Promise.all(["upstream", "downstream"].map((direction) => api.get(`${path}/${direction}`, query, signal)));
 }
 
 /**
- * Return what a dataset or job is known for: facets and marks; null if the graph does not have it.
+ * Return the facets of a dataset or version of which columns are read; null if the graph does not have it.
  * @param {Api} api
  * @param {readonly string[]} reference
  * @param {AbortSignal} signal
  * @returns {Promise<any>}
  */
-export function entity(api, [kind, namespace, name], signal) {
-  return api.get(`/${kind}s/show`, { namespace, name }, signal).catch(orNull);
+export async function facetsOf(api, [kind, namespace, name, version], signal) {
+  if (kind !== "version") return (await api.get("/datasets/show", { namespace, name }, signal).catch(orNull))?.facets;
+  const found = await api.get(`/versions/${encodeURIComponent(version)}`, {}, signal).catch(orNull);
+  return { schema: { fields: (found?.schema ?? []).map((/** @type {string[]} */ [field, type]) => ({ name: field, type })) } };
 }
 
 /** @param {unknown} fault */

@@ -2,7 +2,7 @@
 
 import { boxOfRoute, columnRows, COLUMNS_SHOWN, heightOf, movedEnds, pathOf, rowAnchor } from "./geometry.js";
 import { ANCHOR, CARD_WIDTH } from "./layout.js";
-import { beyond, idOf, neighboursOf } from "./model.js";
+import { beyond, hasColumns, idOf, neighboursOf } from "./model.js";
 import { splitName } from "../format.js";
 
 /** @typedef {import("./model.js").Graph} Graph */
@@ -51,7 +51,7 @@ export function contents(graph, shown, knowledge) {
 function contentOf(graph, card, { state, details, columns, lists, way, now, open, expanded, isStored = false }) {
   const { id } = card;
   const onWay = way.columns.get(id) ?? EMPTY;
-  const isOpen = card.node?.kind === "dataset" && (open.has(id) || onWay.size > 0);
+  const isOpen = hasColumns(card.node) && (open.has(id) || onWay.size > 0);
   const known = columns.get(id);
   const isLoading = open.has(id) && !known;
   const all = open.has(id) ? withNames(known ?? [], onWay) : [...onWay].map((name) => ({ name, type: "" }));
@@ -174,11 +174,11 @@ function wayLinks(shown, found, layout, way) {
   for (const step of way.steps) {
     const className = ["link-way", step.isIndirect && "is-indirect", step.isGuess && "is-guess", step.kind !== "derives" && "link-alias"].filter(Boolean).join(" ");
     const title = `${step.fromColumn} → ${step.toColumn} ${[step.type, step.subtype].filter(Boolean).join(" ").toLowerCase()}`;
-    const job = step.job && cardOf.get(idOf(["job", ...step.job]));
-    if (!job) add(step.from, step.fromColumn, step.to, step.toColumn, className, title);
+    const via = step.via && cardOf.get(step.via);
+    if (!via) add(step.from, step.fromColumn, step.to, step.toColumn, className, title);
     else {
-      add(step.from, step.fromColumn, job, "", className, title);
-      add(job, "", step.to, step.toColumn, className, title);
+      add(step.from, step.fromColumn, via, "", className, title);
+      add(via, "", step.to, step.toColumn, className, title);
     }
   }
   return [...links.values()];

@@ -33,7 +33,7 @@
 export function stateOfParams(params) {
   const kind = params.kind ?? (params.id ? "run" : "dataset");
   const start = kind === "run" ? ["run", params.id ?? ""] : [kind, params.namespace ?? "", params.name ?? ""];
-  const column = params.column ? { dataset: params.of ? ["dataset", ...names(params.of)] : start, column: params.column } : null;
+  const column = params.column ? { dataset: params.of ? holder(params.of) : start, column: params.column } : null;
   return {
     start,
     depth: Math.min(20, Math.max(1, Number.parseInt(params.depth ?? "1", 10) || 1)),
@@ -104,10 +104,15 @@ function list(json) {
   }
 }
 
-/** @param {string} json */
-function names(json) {
+/**
+ * Return the dataset, or the version of one, that a text names.
+ * @param {string} json
+ */
+function holder(json) {
   const found = list(json);
-  return found.length === 2 && found.every((name) => typeof name === "string") ? found : ["", ""];
+  if (!found.every((name) => typeof name === "string")) return ["dataset", "", ""];
+  if (found.length === 3) return ["version", ...found];
+  return found.length === 2 ? ["dataset", ...found] : ["dataset", "", ""];
 }
 
 /** @param {unknown} value */

@@ -13,8 +13,8 @@ import { COLUMNS_SHOWN } from "./geometry.js";
 import { layouts } from "./layouts.js";
 import { listCsv, listPanel, listRows } from "./list.js";
 import { minimap } from "./minimap.js";
-import { addAnswer, addWay, beyond, collapse, emptyGraph, idOf } from "./model.js";
-import { columnLineage, detailsOf, entity, lineageOf, NEIGHBOURS } from "./requests.js";
+import { addAnswer, addWay, beyond, collapse, emptyGraph, hasColumns, idOf } from "./model.js";
+import { columnLineage, detailsOf, facetsOf, lineageOf, NEIGHBOURS } from "./requests.js";
 import { contents, layoutCards, sceneOf } from "./scene.js";
 import { choices, shownOf } from "./shown.js";
 import { paramsOfState } from "./state.js";
@@ -105,8 +105,7 @@ export class GraphView {
   async readOpenColumns() {
     const wanted = this.state.open.filter((reference) => !this.columns.has(idOf(reference)));
     await Promise.all(wanted.map(async (reference) => {
-      const found = await entity(this.context.api, reference, this.context.signal);
-      this.columns.set(idOf(reference), columnsOf(found?.facets));
+      this.columns.set(idOf(reference), columnsOf(await facetsOf(this.context.api, reference, this.context.signal)));
     }));
   }
 
@@ -258,7 +257,7 @@ export class GraphView {
   /** @param {string} id */
   toggleColumns(id) {
     const node = this.graph.nodes.get(id);
-    if (node?.kind !== "dataset") return;
+    if (!node || !hasColumns(node)) return;
     const isOpen = this.state.open.some((reference) => idOf(reference) === id);
     const open = isOpen ? this.state.open.filter((reference) => idOf(reference) !== id) : [...this.state.open, node.reference];
     void this.update({ open }, () => this.readOpenColumns());
