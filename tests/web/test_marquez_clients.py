@@ -10,15 +10,22 @@ import neo4j
 import pytest
 from starlette.testclient import TestClient
 
+from headwater_graph.queries.reader import Neo4jReader
 from headwater_graph.settings import GraphSettings
+from headwater_web import MemorySink, WebSettings, create_app
 
 from ..queries.events import Event, run_event, write
+from ..queries.test_size import Counting
+from .conftest import NOW
+from .raw import client_of
 
 API = "/api/v1"
 RAW = {
     "name": "raw",
     "facets": {
-        "schema": {"fields": [{"name": "id", "type": "int", "description": "the key"}, {"name": "mail", "type": "text"}]},
+        "schema": {
+            "fields": [{"name": "id", "type": "int", "description": "the key"}, {"name": "mail", "type": "text"}]
+        },
         "documentation": {"description": "what the shop sends"},
         "tags": {
             "tags": [
@@ -175,7 +182,9 @@ def test_a_job_has_its_latest_runs_and_its_parent(client: TestClient, shop: str)
         ([], ["dag", "load", "watch"]),
     ],
 )
-def test_jobs_by_the_state_of_their_last_run(client: TestClient, shop: str, states: list[str], names: list[str]) -> None:
+def test_jobs_by_the_state_of_their_last_run(
+    client: TestClient, shop: str, states: list[str], names: list[str]
+) -> None:
     page = get(client, f"/namespaces/{shop}/jobs", lastRunStates=states)
     assert ([job["name"] for job in page["jobs"]], page["totalCount"]) == (names, len(names))
     assert client.get(f"{API}/jobs", params={"lastRunStates": "GREEN"}).status_code == 422
@@ -214,7 +223,12 @@ def test_columns_without_origins_have_data(client: TestClient, shop: str) -> Non
     graph = get(client, "/column-lineage", nodeId=f"dataset:{shop}:orders", withDownstream=True)["graph"]
     data = {node["id"]: node["data"] for node in graph}
     origin = data[f"datasetField:{shop}:raw:mail"]
-    assert (origin["dataset"], origin["field"], origin["fieldType"], origin["inputFields"]) == ("raw", "mail", "text", [])
+    assert (origin["dataset"], origin["field"], origin["fieldType"], origin["inputFields"]) == (
+        "raw",
+        "mail",
+        "text",
+        [],
+    )
 
 
 AMBIGUOUS = ("a/versions", "b/runs", "c/jobs", "d/versions/1", "e%2Fversions", "f/tags/g", "h/datasets/i/versions")
@@ -282,3 +296,44 @@ def test_the_runs_upstream_of_a_run(client: TestClient, graph_server: GraphSetti
     assert all(each["version"] for each in second["inputs"])
     assert len(get(client, "/runlineage/upstream", runId=f"{ns}-third", depth=1)["runs"]) == 2
     assert client.get(f"{API}/runlineage/upstream", params={"runId": "nothing"}).status_code == 404
+
+
+WIDE = 400
+"""Jobs on each side of the middle of a large graph of lineage."""
+
+
+@pytest.fixture(scope="module")
+def wide(graph_server: GraphSettings, driver: neo4j.Driver) -> str:
+    """A dataset that many jobs write and many read, each with facets of some kilobytes."""
+    ns = f"wide-{uuid.uuid4().hex[:8]}"
+    sql = {"query": "select " + ", ".join(f"column_{number}" for number in range(300))}
+    fields = {"fields": [{"name": f"column_{number}", "type": "int"} for number in range(10)]}
+    events = []
+    for number in range(WIDE):
+        for job, reads, writes in (
+            (f"in-{number}", [f"source-{number}"], ["hub"]),
+            (f"out-{number}", ["hub"], [f"to-{number}"]),
+        ):
+            written = [{"name": name, "facets": {"schema": fields, "notes": sql}} for name in writes]
+            events.append(
+                run_event(ns, job, f"{ns}-{job}", "COMPLETE", "2026-01-01T00:00:00Z", reads, written, job_sql=sql)
+            )
+    write(graph_server, events)
+    return ns
+
+
+def test_a_large_graph_of_lineage_costs_little_more_than_headwaters_own(reader: Neo4jReader, wide: str) -> None:
+    """Statements are counted: what each of the two answers reads, and how large they are."""
+    counting = Counting(reader)
+    with client_of(create_app(counting, MemorySink(), WebSettings(), lambda: NOW)) as client:
+        marquez = client.get(f"{API}/lineage", params={"nodeId": f"dataset:{wide}:hub", "depth": 2})
+        read = counting.questions
+        own = [
+            client.get(f"{API}/graph/lineage/{direction}", params={"namespace": wide, "name": "hub", "depth": 2})
+            for direction in ("upstream", "downstream")
+        ]
+    assert len(marquez.json()["graph"]) == 4 * WIDE + 1
+    assert read <= counting.questions - read + 3
+    # Its nodes have fields and its edges are listed twice; facets are not part of it.
+    assert len(marquez.content) < 5 * sum(len(answer.content) for answer in own)
+    assert "column_299" not in marquez.text

@@ -35,6 +35,7 @@ from .dead_letters_api import Redrive
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import EventSink, ingest_routes
+from .marquez_changes import TagChanges
 from .marquez_paths import EncodedNames, error_members
 from .page_files import page_files
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
@@ -100,7 +101,7 @@ def create_app(
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
     app.state.letters, app.state.cypher = _exclusive(letters or _without_kafka), cypher
     app.state.redrive = _exclusive(redrive or _without_kafka)
-    app.state.sink = sink
+    app.state.sink, app.state.tag_changes = sink, TagChanges()
     app.state.ends, app.state.streams = ends, Streams(reader, clock, settings.streams)
     # Before the routes of runs, whose ids may contain anything.
     app.include_router(run_events.routes)

@@ -20,8 +20,8 @@ from headwater_graph.queries.keys import names_in, run_node_key
 from headwater_graph.queries.lineage.component import DIRECTIONS
 from headwater_graph.queries.lineage.lineage import lineage
 from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
-from headwater_graph.queries.reader import GraphReader, Row
-from headwater_graph.queries.runs.job_runs import open_runs
+from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.runs.job_runs import latest_first, open_runs
 from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.values import time_text
 
@@ -35,6 +35,7 @@ from .marquez_values import (
     job_type,
     key_value,
     node_id_of,
+    run_fields,
     run_value,
     tag_names,
 )
@@ -54,6 +55,8 @@ class _ShownFacets(msgspec.Struct):
 
 
 _FACETS = msgspec.json.Decoder(_ShownFacets)
+_TEXTS = ('"documentation"', '"tags"', '"jobType"', '"sourceCodeLocation"', '"description"')
+"""What facets contain that show more of a node than its schema."""
 
 
 @routes.get("/lineage/", include_in_schema=False)
@@ -96,14 +99,12 @@ def _values(reader: GraphReader, nodes: Sequence[Node]) -> dict[str, Value]:
     jobs = {node.key: node for node in nodes if node.kind == "job"}
     datasets = {node.key: node for node in nodes if node.kind == "dataset"}
     runs = [[key, run_node_key(str(node.facts.get("lastRun") or ""))] for key, node in jobs.items()]
-    (row,) = reader.rows("catalog/lineage_details", jobs=runs, datasets=list(datasets))
+    (row,) = reader.rows("catalog/lineage_details", jobs=runs, datasets=list(datasets), names=list(_TEXTS))
     values = {each[0]: _dataset_value(datasets[each[0]], each) for each in row["datasets"]}
-    unended = {run["at"]: run for run in sorted(open_runs(reader, list(jobs)) if jobs else [], key=_last_event)}
+    unended: dict[str, Value] = {}
+    for run in latest_first(open_runs(reader, list(jobs)) if jobs else []):
+        unended.setdefault(run["at"], run_value(run))
     return values | {each[0]: _job_value(jobs[each[0]], each, unended.get(each[0])) for each in row["jobs"]}
-
-
-def _last_event(run: Row) -> Any:
-    return run["lastEventAt"]
 
 
 def _facets_of(text: str | None) -> Value:
@@ -111,12 +112,11 @@ def _facets_of(text: str | None) -> Value:
     return {name: value for name, value in msgspec.structs.asdict(shown).items() if value is not None}
 
 
-def _job_value(node: Node, details_: Sequence[Any], unended: Row | None) -> Value:
-    _, text, created, parent, *run, inputs, outputs = details_
+def _job_value(node: Node, details_: Sequence[Any], unended: Value | None) -> Value:
+    _, text, created, parent, run, *times, inputs, outputs = details_
     facets = _facets_of(text)
-    ended = dict(zip(("id", "state", "startedAt", "endedAt", "lastEventAt"), run, strict=True))
-    runs = [each for each in (ended, unended) if each is not None and each["id"] is not None]
-    latest = run_value(max(runs, key=_last_event)) if runs else None
+    ended = None if run is None else run_fields(run, *times)
+    latest = max((each for each in (ended, unended) if each), key=lambda each: str(each["updatedAt"]), default=None)
     return {
         "id": key_value(node.name),
         "type": job_type(facets),
@@ -197,10 +197,17 @@ def _upstream_runs(context: RequestContext, answer: Answer) -> list[Value]:
     for edge in answer.edges:
         if edge.kind == "read":
             namespace, name, version = nodes[edge.source].name
-            use = {"namespace": namespace, "name": name, "version": version, "producedByRunId": made_by.get(edge.source)}
+            use = {
+                "namespace": namespace,
+                "name": name,
+                "version": version,
+                "producedByRunId": made_by.get(edge.source),
+            }
             read.setdefault(edge.target, []).append(use)
     runs = [node for node in answer.nodes if node.kind == "run"]
-    versions = {row["id"]: row["version"] for row in context.reader.rows("runs/versions", keys=[run.key for run in runs])}
+    versions = {
+        row["id"]: row["version"] for row in context.reader.rows("runs/versions", keys=[run.key for run in runs])
+    }
     return [_upstream_run(run, versions.get(run.name[0]), read.get(run.key, [])) for run in runs]
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Query, Response
 
+from headwater_avro.times import micros_of
 from headwater_graph.audit.export.reconstruct import events_of
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.queries.catalog.finding import find_run
@@ -66,9 +67,8 @@ def run_details_value(details: RunDetails) -> Value:
 
 
 def _node_fields(line: RunLine) -> Value:
-    times = [
-        None if text is None else datetime.fromisoformat(text) for text in (line.started, line.ended, line.last_event)
-    ]
+    texts = (line.started, line.ended, line.last_event)
+    times = [None if text is None else micros_of(datetime.fromisoformat(text)) for text in texts]
     return run_fields(line.id, line.state, *times)
 
 
@@ -91,7 +91,9 @@ def get_events(
 
     The events of a run stay together. ``totalCount`` counts at most one event beyond this page.
     """
-    events_found = _events(context.reader, read_time(after or None), read_time(before or None), newest_first=sort == "desc")
+    events_found = _events(
+        context.reader, read_time(after or None), read_time(before or None), newest_first=sort == "desc"
+    )
     found = list(itertools.islice(events_found, offset + limit + 1))
     events = [json.loads(event) for event in found[offset : offset + limit]]
     return context.answer({"events": events, "totalCount": len(found)})

@@ -19,7 +19,9 @@ from .graph_api import Context, Time, read_time
 from .marquez import Limit
 from .marquez_values import NODE_TYPES, Value, node_id_of
 
-Filter: TypeAlias = Annotated[Literal["JOB", "DATASET", "ALL"], BeforeValidator(lambda text: str(text).upper()), Query()]
+Filter: TypeAlias = Annotated[
+    Literal["JOB", "DATASET", "ALL"], BeforeValidator(lambda text: str(text).upper()), Query()
+]
 Sort: TypeAlias = Annotated[Literal["NAME", "UPDATE_AT"], BeforeValidator(lambda text: str(text).upper()), Query()]
 KINDS: dict[str, tuple[Kind, ...]] = {"JOB": ("job",), "DATASET": ("dataset",), "ALL": ("dataset", "job")}
 

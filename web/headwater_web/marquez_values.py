@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, TypeAlias
 
+from headwater_avro.times import micros_of
 from headwater_graph.model.facet_properties import facets_of
 from headwater_graph.model.tags import tags_of
 from headwater_graph.queries.answers import Node
@@ -158,8 +158,8 @@ def own_facets(side: Mapping[tuple[str, str], Any], name: tuple[str, str]) -> Va
 
 def run_value(row: Row) -> Value:
     """Return Marquez's ``Run``, with facets if the row has the run's record."""
-    times = {name: row[name].to_native() if row[name] else None for name in ("startedAt", "endedAt", "lastEventAt")}
-    fields = run_fields(row["id"], row["state"], times["startedAt"], times["endedAt"], times["lastEventAt"])
+    times = [row[name] and micros_of(row[name].to_native()) for name in ("startedAt", "endedAt", "lastEventAt")]
+    fields = run_fields(row["id"], row["state"], *times)
     return fields | view_fields(run_view(row["record"])) if "record" in row.keys() else fields  # noqa: SIM118 - a neo4j.Record
 
 
@@ -174,14 +174,12 @@ def version_value(job: tuple[str, str] | None, version: str | None) -> Value | N
     return None if version is None or job is None else {**key_value(job), "version": version}
 
 
-def run_fields(
-    run_id: str, state: str | None, started: datetime | None, ended: datetime | None, last: datetime | None
-) -> Value:
-    """Return the members of Marquez's ``Run`` that its node has."""
-    duration = int((ended - started).total_seconds() * 1000) if started and ended else None
+def run_fields(run_id: str, state: str | None, started: int | None, ended: int | None, last: int | None) -> Value:
+    """Return the members of Marquez's ``Run`` that its node has; times are in microseconds."""
+    duration = (ended - started) // 1_000 if started is not None and ended is not None else None
     return {
         "id": run_id,
-        "createdAt": time_text(started or last),
+        "createdAt": time_text(last if started is None else started),
         "updatedAt": time_text(last),
         "nominalStartTime": None,
         "nominalEndTime": None,

@@ -29,6 +29,7 @@ FAULTS = {
     415: "the content type of the body is not JSON",
     422: "an invalid parameter or event",
     429: "too many concurrent requests: retry after Retry-After seconds",
+    501: "a request of Marquez's clients that no event can state",
     503: "Neo4j or Kafka does not answer, or this server is at its limits: retry after Retry-After seconds",
 }
 """The meaning of each status, for the OpenAPI description."""

@@ -40,7 +40,9 @@ def jobs_in_states(
     ``open_runs`` are those of ``runs.job_runs.open_runs``: a current job version counts the runs that have ended.
     """
     latest = sorted(open_runs, key=lambda row: row["lastEventAt"])
-    states_of_jobs = {row["at"]: [row["state"], int(row["lastEventAt"].to_native().timestamp() * 1000)] for row in latest}
+    states_of_jobs = {
+        row["at"]: [row["state"], int(row["lastEventAt"].to_native().timestamp() * 1000)] for row in latest
+    }
     given = {"namespace": namespace, "states": list(states), "open": states_of_jobs}
     rows = reader.rows("catalog/jobs_in_states", **given, limit=limit, offset=offset)
     found = details(reader, "job", [row["key"] for row in rows])
