@@ -19,8 +19,11 @@ from . import (
     dead_letters_api,
     graph_api,
     marquez,
+    marquez_changes,
     marquez_columns,
+    marquez_lineage,
     marquez_runs,
+    marquez_search,
     marquez_stats,
     marquez_versions,
     run_events,
@@ -32,6 +35,8 @@ from .dead_letters_api import Redrive
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import EventSink, ingest_routes
+from .marquez_changes import TagChanges
+from .marquez_paths import EncodedNames, error_members
 from .page_files import page_files
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
 from .readiness import Readiness, health
@@ -96,6 +101,7 @@ def create_app(
     app.state.reader, app.state.settings, app.state.clock = reader, settings, clock
     app.state.letters, app.state.cypher = _exclusive(letters or _without_kafka), cypher
     app.state.redrive = _exclusive(redrive or _without_kafka)
+    app.state.sink, app.state.tag_changes = sink, TagChanges()
     app.state.ends, app.state.streams = ends, Streams(reader, clock, settings.streams)
     # Before the routes of runs, whose ids may contain anything.
     app.include_router(run_events.routes)
@@ -104,14 +110,18 @@ def create_app(
     app.include_router(cypher_api.routes)
     app.include_router(session_api.routes)
     app.include_router(dead_letters_api.routes)
-    for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):
+    # Resources below a job or dataset come before it, whose name may contain anything.
+    for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez_search, marquez_lineage):
+        app.include_router(part.routes)
+    for part in (marquez_changes, marquez):
         app.include_router(part.routes)
     app.include_router(ingest_routes(sink, settings))
     readiness = Readiness({"questions": lambda: reader.rows("catalog/answers"), "ingest": sink.check})
     probes: dict[str, ASGIApp] = {"/healthz": health, "/readyz": readiness}
     app.state.callers = callers = Callers(settings)
+    app.add_middleware(EncodedNames)
     app.add_middleware(Guard, settings=settings, callers=callers, open_paths=probes, page=page_files())
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])
-    add_handlers(app)
+    add_handlers(app, error_members)
     return app

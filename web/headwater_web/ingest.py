@@ -220,11 +220,7 @@ def ingest_routes(sink: EventSink, settings: WebSettings) -> APIRouter:
         """Accept one OpenLineage event; 201 once Kafka has acknowledged it."""
         with capacity.request() as reservation:
             event = await reservation.body(request)
-            status = await capacity.run(lambda: _send_event(sink, event))
-        if status == "refused":
-            raise Problem(413, "Kafka does not accept an event of this size")
-        if status == "unavailable":
-            raise Problem(503, "Kafka does not answer", _RETRY)
+            await capacity.run(lambda: send_event(sink, event))
         return Response(status_code=201)
 
     @routes.post("/lineage/batch", openapi_extra=_body({"type": "array", "items": _EVENT}), responses=_ALL_SENT)
@@ -254,11 +250,15 @@ def _body(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def _send_event(sink: EventSink, event: bytes) -> DeliveryStatus:
+def send_event(sink: EventSink, event: bytes) -> None:
+    """Send one event and wait until Kafka has acknowledged it; raises EventRejected, and Problem if Kafka does not accept it."""
     with _DECODING:
         read_message(event)
     (status,) = _send(sink, [event])
-    return status
+    if status == "refused":
+        raise Problem(413, "Kafka does not accept an event of this size")
+    if status == "unavailable":
+        raise Problem(503, "Kafka does not answer", _RETRY)
 
 
 def _send_batch(sink: EventSink, body: bytes, max_events: int) -> tuple[int, list[FailedEvent]]:

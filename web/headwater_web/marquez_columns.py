@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -10,16 +9,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from headwater_avro.names import MAX_KEY_LENGTH
+from headwater_graph.model.facet_properties import facets_of
 from headwater_graph.queries.answers import Answer, Direction, Edge, Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.catalog.pages import details
 from headwater_graph.queries.keys import dataset_node_key, names_in
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.scope import TraversalLimits
-from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.reader import GraphReader, Row
 
 from .graph_api import Context
-from .marquez import Value, node_named
+from .marquez_lineage import node_named
+from .marquez_values import Value, field_values, transformation_value
 from .problems import Problem
 
 MOST_COLONS = 100
@@ -111,13 +112,17 @@ def _values(reader: GraphReader, graph: _Graph) -> list[Value]:
     """Return Marquez's nodes: an edge's origin is the node that lists it, whatever the direction of the data."""
     keys = sorted({dataset_node_key(*node.name[:2]) for node in graph.nodes.values()})
     versions = {(row["namespace"], row["name"]): row for row in details(reader, "dataset", keys).values()}
+    types: dict[tuple[str, ...], dict[str, str | None]] = {name: _types(row) for name, row in versions.items()}
     ids = {key: field_id(node) for key, node in graph.nodes.items()}
     incoming, outgoing = _neighbours(graph.edges, 1), _neighbours(graph.edges, 0)
     return [
         {
             "id": ids[key],
             "type": "DATASET_FIELD",
-            "data": _data(node, versions, graph, incoming[key]) if incoming.get(key) else None,
+            "data": {
+                **_data(node, versions, graph, incoming.get(key, [])),
+                "fieldType": types.get(node.name[:2], {}).get(node.name[2]),
+            },
             "inEdges": _edges(ids, key, incoming.get(key, ())),
             "outEdges": _edges(ids, key, outgoing.get(key, ())),
         }
@@ -139,32 +144,26 @@ def _edges(ids: Mapping[str, str], key: str, others: Iterable[str]) -> list[Valu
 def _data(node: Node, versions: Mapping[tuple[str, str], Any], graph: _Graph, inputs: list[str]) -> Value:
     namespace, dataset, column = node.name
     row = versions.get((namespace, dataset))
-    fields = dict(_typed(column) for column in json.loads(row["schema"])) if row and row["schema"] else {}
-    named = {"namespace": namespace, "dataset": dataset, "field": column, "fieldType": fields.get(column)}
+    named = {"namespace": namespace, "dataset": dataset, "field": column}
     derivations = [(other, edge) for other in inputs for edge in graph.edges[other, node.key]]
     derivations.sort(key=lambda pair: (field_id(graph.nodes[pair[0]]), str(pair[1].facts)))
     return named | {
         "datasetVersion": row["version"] if row else None,
-        **_transformation(derivations[0][1]),
+        **transformation_value(derivations[0][1].facts if derivations else {}),
         "inputFields": [_input(graph.nodes[other], versions, edge) for other, edge in derivations],
     }
 
 
-def _typed(field_: list[str]) -> tuple[str, str | None]:
-    return field_[0], field_[1] if len(field_) > 1 else None
+def _types(row: Row) -> dict[str, str | None]:
+    """Return the types of a dataset's columns by name."""
+    return {field["name"]: field["type"] for field in field_values(row["schema"], facets_of(row["facets"]))}
 
 
 def _input(node: Node, versions: Mapping[tuple[str, str], Any], edge: Edge) -> Value:
     namespace, dataset, column = node.name
     row = versions.get((namespace, dataset))
     named = {"namespace": namespace, "dataset": dataset, "field": column}
-    return named | {"datasetVersion": row["version"] if row else None, **_transformation(edge)}
-
-
-def _transformation(edge: Edge) -> Value:
-    facts = edge.facts
-    kind = "/".join(str(facts[name]) for name in ("type", "subtype") if facts.get(name))
-    return {"transformationDescription": facts.get("description"), "transformationType": kind or None}
+    return named | {"datasetVersion": row["version"] if row else None, **transformation_value(edge.facts)}
 
 
 def field_id(node: Node) -> str:

@@ -13,15 +13,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Query, Response
 
+from headwater_avro.times import micros_of
 from headwater_graph.audit.export.reconstruct import events_of
 from headwater_graph.model.records import RunRecord, unpack
 from headwater_graph.queries.catalog.finding import find_run
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.runs.run_view import RunView
-from headwater_graph.queries.runs.runs import RunDetails, VersionUse, show_run
+from headwater_graph.queries.runs.runs import RunDetails, RunLine, VersionUse, show_run
 
 from .graph_api import Context, Time, read_time
-from .marquez import Limit, PathName, Value, listed_run_value
+from .marquez import Limit, PathName
+from .marquez_values import Value, key_value, own_facets, run_fields, version_value, view_fields
 
 PAGE = 100
 FURTHEST = 10_000
@@ -54,28 +55,26 @@ def get_run(context: Context, run_id: PathName) -> Response:
 def run_details_value(details: RunDetails) -> Value:
     """Return Marquez's ``Run`` with its job version and the dataset versions that it read and wrote."""
     view = details.view
-    job = details.run.job or ("", "")
-    nominal = _facet(view, "nominalTime")
-    version = {"namespace": job[0], "name": job[1], "version": details.version}
-    return listed_run_value(details.run) | {
-        "nominalStartTime": nominal.get("nominalStartTime"),
-        "nominalEndTime": nominal.get("nominalEndTime"),
-        "jobVersion": version if details.version else None,
-        "inputDatasetVersions": [_used(use, view.inputs) for use in details.reads],
-        "outputDatasetVersions": [_used(use, view.outputs) for use in details.writes],
-        "facets": dict(view.run),
-    }
+    return (
+        _node_fields(details.run)
+        | view_fields(view)
+        | {
+            "jobVersion": version_value(details.run.job, details.version),
+            "inputDatasetVersions": [_used(use, view.inputs) for use in details.reads],
+            "outputDatasetVersions": [_used(use, view.outputs) for use in details.writes],
+        }
+    )
+
+
+def _node_fields(line: RunLine) -> Value:
+    texts = (line.started, line.ended, line.last_event)
+    times = [None if text is None else micros_of(datetime.fromisoformat(text)) for text in texts]
+    return run_fields(line.id, line.state, *times)
 
 
 def _used(use: VersionUse, side: Any) -> Value:
-    own = side.get(use.dataset, ({}, {}))[1]
-    version = {"namespace": use.dataset[0], "name": use.dataset[1], "version": use.version}
-    return {"datasetVersionId": version, "facets": dict(own)}
-
-
-def _facet(view: RunView, facet: str) -> dict[str, Any]:
-    found = view.run.get(facet)
-    return found if isinstance(found, dict) else {}
+    version = {**key_value(use.dataset), "version": use.version}
+    return {"datasetVersionId": version, "facets": own_facets(side, (use.dataset[0], use.dataset[1]))}
 
 
 @routes.get("/events", include_in_schema=False)
@@ -92,7 +91,9 @@ def get_events(
 
     The events of a run stay together. ``totalCount`` counts at most one event beyond this page.
     """
-    events_found = _events(context.reader, read_time(after), read_time(before), newest_first=sort == "desc")
+    events_found = _events(
+        context.reader, read_time(after or None), read_time(before or None), newest_first=sort == "desc"
+    )
     found = list(itertools.islice(events_found, offset + limit + 1))
     events = [json.loads(event) for event in found[offset : offset + limit]]
     return context.answer({"events": events, "totalCount": len(found)})

@@ -12,7 +12,7 @@ from headwater_avro.times import format_time, micros_of
 from headwater_graph.queries.catalog.stats import Asset, Interval, asset_stats, last_days, last_hours, run_stats
 
 from .graph_api import Context, RequestContext
-from .marquez import Value
+from .marquez_values import Value
 from .problems import Problem
 
 Period: TypeAlias = Annotated[Literal["DAY", "WEEK"], Query()]

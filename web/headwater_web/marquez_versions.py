@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Query, Response
 
 from headwater_graph.model.facet_properties import facets_of
 from headwater_graph.queries.answers import Node
-from headwater_graph.queries.catalog.finding import NotFound, find_run
-from headwater_graph.queries.catalog.pages import Listed, dataset_namespaces, last_runs
+from headwater_graph.queries.catalog.finding import NotFound
+from headwater_graph.queries.catalog.pages import Listed, dataset_namespaces
 from headwater_graph.queries.reader import GraphReader, Row
 from headwater_graph.queries.runs.history import (
     DatasetVersionLine,
@@ -20,10 +21,12 @@ from headwater_graph.queries.runs.history import (
     job_versions,
     pick,
 )
-from headwater_graph.queries.runs.runs import show_run
+from headwater_graph.queries.runs.job_runs import run_records
+from headwater_graph.queries.runs.run_view import run_view
 
 from .graph_api import MOST_VERSIONS, Context
-from .marquez import Limit, Offset, PathName, Value, facet_member, field_values, named_row, run_value
+from .marquez import Limit, Offset, PathName, named_row
+from .marquez_values import Value, facet_member, field_values, key_value, run_value, tag_names
 
 VersionOffset: TypeAlias = Annotated[int, Query(ge=0, le=MOST_VERSIONS)]
 
@@ -35,8 +38,7 @@ def get_dataset_version(context: Context, namespace: PathName, name: PathName, v
     """Return a version of a dataset, with the facets that its run reported."""
     row, dataset = _named(context.reader, "dataset", namespace, name)
     line = dataset_version(context.reader, dataset, version)
-    value = _dataset_values(context.reader, row, [line])[0]
-    return context.answer(value | {"facets": _facets(context, line, (namespace, name))})
+    return context.answer(_dataset_values(context.reader, row, [line])[0])
 
 
 @routes.get("/namespaces/{namespace:path}/datasets/{name:path}/versions")
@@ -104,14 +106,16 @@ def _named(reader: GraphReader, kind: Listed, namespace: str, name: str) -> tupl
 
 
 def _dataset_values(reader: GraphReader, row: Row, lines: Sequence[DatasetVersionLine]) -> list[Value]:
-    runs = last_runs(reader, [{"lastRun": line.made_by} for line in lines])
-    return [_dataset_value(row, line, runs) for line in lines]
+    runs = run_records(reader, [line.made_by for line in lines])
+    return [_dataset_value(row, line, runs.get(line.made_by or "")) for line in lines]
 
 
-def _dataset_value(row: Row, line: DatasetVersionLine, runs: Mapping[str, Row]) -> Value:
-    made_by = runs.get(line.made_by or "")
+def _dataset_value(row: Row, line: DatasetVersionLine, made_by: Row | None) -> Value:
+    key = (row["namespace"], row["name"])
+    stated = _facets(key, made_by)
+    known = {**facets_of(row["facets"]), **stated}
     return {
-        "id": {"namespace": row["namespace"], "name": row["name"], "version": line.id},
+        "id": {**key_value(key), "version": line.id},
         "type": "DB_TABLE",
         "name": row["name"],
         "physicalName": row["name"],
@@ -119,43 +123,39 @@ def _dataset_value(row: Row, line: DatasetVersionLine, runs: Mapping[str, Row]) 
         "version": line.id,
         "namespace": row["namespace"],
         "sourceName": row["namespace"],
-        "fields": field_values(line.schema or []),
-        "tags": [],
+        "fields": field_values(json.dumps(line.schema or []), known),
+        "tags": tag_names(known),
         "lastModifiedAt": line.at,
-        "description": facet_member(facets_of(row["facets"]), "documentation", "description"),
-        "lifecycleState": None,
+        "description": facet_member(known, "documentation", "description"),
+        "lifecycleState": facet_member(stated, "lifecycleStateChange", "lifecycleStateChange"),
         "createdByRun": None if made_by is None else run_value(made_by),
-        "facets": {},
+        "facets": stated,
     }
 
 
-def _facets(context: Context, line: DatasetVersionLine, name: tuple[str, str]) -> dict[str, Any]:
-    """Return the dataset facets of the run that created a version; none if retention has removed the run."""
-    if line.made_by is None:
-        return {}
-    try:
-        run = show_run(context.reader, find_run(context.reader, line.made_by), context.now)
-    except NotFound:
-        return {}
-    return dict(run.view.outputs.get(name, ({}, {}))[0])
+def _facets(key: tuple[str, str], made_by: Row | None) -> dict[str, Any]:
+    """Return what the run that made a version stated of it; nothing if retention has removed the run, or an event made it."""
+    facets, own = ({}, {}) if made_by is None else run_view(made_by["record"]).outputs.get(key, ({}, {}))
+    return {**facets, **own}
 
 
 def _job_values(reader: GraphReader, row: Row, lines: Sequence[JobVersionLine]) -> list[Value]:
-    runs = last_runs(reader, [{"lastRun": line.last_run} for line in lines])
-    location = facet_member(facets_of(row["facets"]), "sourceCodeLocation", "url")
-    return [_job_value(row, line, location, runs) for line in lines]
+    runs = run_records(reader, [line.last_run for line in lines])
+    return [_job_value(row, line, runs.get(line.last_run or "")) for line in lines]
 
 
-def _job_value(row: Row, line: JobVersionLine, location: str | None, runs: Mapping[str, Row]) -> Value:
-    last = runs.get(line.last_run or "")
+def _job_value(row: Row, line: JobVersionLine, last: Row | None) -> Value:
+    """Return Marquez's ``JobVersion``, with the facets that the last run of the version states of its job."""
+    facets = {} if last is None else dict(run_view(last["record"]).job)
     return {
-        "id": {"namespace": row["namespace"], "name": row["name"], "version": line.id},
+        "id": {**key_value((row["namespace"], row["name"])), "version": line.id},
         "name": row["name"],
         "createdAt": line.since,
         "version": line.id,
         "namespace": row["namespace"],
-        "location": location,
-        "inputs": [{"namespace": namespace, "name": name} for namespace, name in line.inputs],
-        "outputs": [{"namespace": namespace, "name": name} for namespace, name in line.outputs],
+        "location": facet_member({**facets_of(row["facets"]), **facets}, "sourceCodeLocation", "url"),
+        "inputs": [key_value(key) for key in line.inputs],
+        "outputs": [key_value(key) for key in line.outputs],
         "latestRun": None if last is None else run_value(last),
+        "facets": facets,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -29,6 +29,7 @@ FAULTS = {
     415: "the content type of the body is not JSON",
     422: "an invalid parameter or event",
     429: "too many concurrent requests: retry after Retry-After seconds",
+    501: "a request of Marquez's clients that no event can state",
     503: "Neo4j or Kafka does not answer, or this server is at its limits: retry after Retry-After seconds",
 }
 """The meaning of each status, for the OpenAPI description."""
@@ -57,42 +58,47 @@ def described() -> dict[int | str, dict[str, Any]]:
     return {status: {"description": meaning, "content": content} for status, meaning in FAULTS.items()}
 
 
-def answer_to(fault: HeadwaterError) -> Response:
-    """Return the response for an error of headwater."""
+def problem_of(fault: HeadwaterError) -> Problem:
+    """Return the problem that an error of headwater is to a client."""
     match fault:
         case Problem():
-            return problem(fault.status, fault.detail, fault.headers, **fault.more)
+            return fault
         case NotFound():
-            return problem(404, str(fault))
+            return Problem(404, str(fault))
         case EventRejected():
-            return problem(422, fault.detail, code=fault.code)
+            return Problem(422, fault.detail, code=fault.code)
         case SchemaMismatch():
-            return problem(503, str(fault))
+            return Problem(503, str(fault))
         case ConfigError():
-            return problem(400, str(fault))
+            return Problem(400, str(fault))
         case ServerUnavailable():
-            return problem(503, f"{fault.server} does not answer", {"Retry-After": str(RETRY_SECONDS)})
+            return Problem(503, f"{fault.server} does not answer", {"Retry-After": str(RETRY_SECONDS)})
         case _:
-            return problem(500, "the graph refused the query")
+            return Problem(500, "the graph refused the query")
 
 
-def add_handlers(app: FastAPI) -> None:
+Members = Callable[[Request, Problem], Mapping[str, Any]]
+"""Returns the members that the response to a request has beside those of its problem."""
+
+
+def add_handlers(app: FastAPI, members: Members) -> None:
     """Register handlers that return every error of the application as a problem."""
-    app.add_exception_handler(HeadwaterError, _of_headwater)
-    app.add_exception_handler(RequestValidationError, _of_request)
-    app.add_exception_handler(HTTPException, _of_http)
+
+    def answered(problem_found: Callable[[Any], Problem]) -> Callable[[Request, Exception], Response]:
+        def answer(request: Request, fault: Exception) -> Response:
+            found = problem_found(fault)
+            return problem(found.status, found.detail, found.headers, **{**members(request, found), **found.more})
+
+        return answer
+
+    app.add_exception_handler(HeadwaterError, answered(problem_of))
+    app.add_exception_handler(RequestValidationError, answered(_of_request))
+    app.add_exception_handler(HTTPException, answered(_of_http))
 
 
-def _of_headwater(_: Request, fault: Exception) -> Response:
-    assert isinstance(fault, HeadwaterError)
-    return answer_to(fault)
+def _of_request(fault: RequestValidationError) -> Problem:
+    return Problem(422, "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors()))
 
 
-def _of_request(_: Request, fault: Exception) -> Response:
-    assert isinstance(fault, RequestValidationError)
-    return problem(422, "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in fault.errors()))
-
-
-def _of_http(_: Request, fault: Exception) -> Response:
-    assert isinstance(fault, HTTPException)
-    return problem(fault.status_code, str(fault.detail), fault.headers)
+def _of_http(fault: HTTPException) -> Problem:
+    return Problem(fault.status_code, str(fault.detail), fault.headers)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
-from typing import Any
 
 import click
 
 from headwater.transport.send_and_wait import message_of_line, send_all
 from headwater_avro.errors import ServerUnavailable
+from headwater_avro.metadata_events import retiring_event
 from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.runs.history import (
     JobVersionLine,
@@ -18,7 +17,6 @@ from headwater_graph.queries.runs.history import (
     two_versions,
     version_diff,
 )
-from headwater_graph.queries.values import time_text
 
 from ..emit import connected, settings
 from ..formats import json_text, listing, short_time
@@ -28,7 +26,6 @@ from .dataset import show_command
 
 MOST = 10_000
 PRODUCER = "urn:headwater:cli"
-JOB_EVENT = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/JobEvent"
 
 
 @click.group()
@@ -116,7 +113,7 @@ def retire_command(
     if not yes:
         click.confirm(f"Remove job {' '.join(found.name)} from the current graph?", abort=True, err=True)
     config = settings(kafka_bootstrap_servers, kafka_topic)
-    event = retiring_event((found.name[0], found.name[1]), now(), reason)
+    event = retiring_event(PRODUCER, (found.name[0], found.name[1]), now(), reason)
     outcome = send_all(connected(config), [(1, message_of_line(json.dumps(event).encode()))])
     if outcome.delivered != 1:
         why = next((why for _, why in (*outcome.unavailable, *outcome.refused)), "no acknowledgement")
@@ -125,15 +122,3 @@ def retire_command(
         say(json.dumps({"job": list(found.name), "topic": config.topic}))
     else:
         say(f"job {' '.join(found.name)} is retired in {config.topic}, and in the graph once the consumer has read it")
-
-
-def retiring_event(job: tuple[str, str], time: datetime, reason: str | None) -> dict[str, Any]:
-    """Return the JobEvent that removes a job from the current graph (specification 3.6)."""
-    facet = {"_producer": PRODUCER, "_schemaURL": f"{PRODUCER}#headwater_retired"}
-    facet |= {"reason": reason} if reason else {}
-    return {
-        "eventTime": time_text(time),
-        "producer": PRODUCER,
-        "schemaURL": JOB_EVENT,
-        "job": {"namespace": job[0], "name": job[1], "facets": {"headwater_retired": facet}},
-    }

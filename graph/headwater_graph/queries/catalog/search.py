@@ -19,13 +19,15 @@ MOST_SIMILAR = 1_000
 """How many names of each kind are compared with a text that no name contains."""
 
 
-def search(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limit: int = 20) -> list[Node]:
+def search(
+    reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limit: int = 20, namespace: str | None = None
+) -> list[Node]:
     """Return at most ``limit`` nodes of each kind whose name contains a text in any case; of runs, those whose id begins with it.
 
-    The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest.
+    With ``namespace`` only datasets and jobs of it are found, and all columns and runs as without. The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest.
     """
     lower = text.lower()
-    return _sorted([(kind, row) for kind in kinds for row in _rows(reader, kind, text, limit)], lower)
+    return _sorted([(kind, row) for kind in kinds for row in _rows(reader, kind, text, limit, namespace)], lower)
 
 
 def search_similar(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limit: int = 20) -> list[Node]:
@@ -45,10 +47,11 @@ def search_similar(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KIN
     return _sorted(found, lower)
 
 
-def _rows(reader: GraphReader, kind: Kind, text: str, limit: int) -> list[Row]:
+def _rows(reader: GraphReader, kind: Kind, text: str, limit: int, namespace: str | None) -> list[Row]:
     if kind == "run":
         return reader.rows("runs/by_prefix", prefix=text, limit=limit)
-    return reader.rows(f"find/{kind}s", text=text.lower(), separators=list(SEPARATORS), limit=limit)
+    within = {} if kind == "column" else {"namespace": namespace}
+    return reader.rows(f"find/{kind}s", text=text.lower(), separators=list(SEPARATORS), limit=limit, **within)
 
 
 def _sorted(found: list[tuple[Kind, Row]], text: str) -> list[Node]:

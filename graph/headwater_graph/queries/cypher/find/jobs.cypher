@@ -1,7 +1,7 @@
 // Jobs whose name contains a text in lower case, the closest matches first (`match_rank` in queries/catalog/ranking.py), of equally
-// close ones those with the most edges, then the latest ones.
-// parameters: text, separators, limit
-MATCH (n:Job) WHERE toLower(n.name) CONTAINS $text
+// close ones those with the most edges, then the latest ones; of a namespace, or of all if it is null.
+// parameters: text, namespace, separators, limit
+MATCH (n:Job) WHERE toLower(n.name) CONTAINS $text AND ($namespace IS NULL OR n.namespace = $namespace)
 WITH n, toLower(n.name) AS name
 WITH n,
   CASE
