@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("queries.run", "graph", "List, show and compare runs."),
     "job": ("queries.job", "graph", "Show jobs and their versions; retire one."),
     "dataset": ("queries.dataset", "graph", "Show datasets and their versions."),
+    "overview": ("queries.overview", "graph", "Show how much is in the graph, and what may need attention."),
     "search": ("queries.search", "graph", "Find datasets, jobs, columns and runs by name."),
     "report": ("queries.report", "graph", "Report what is missing, silent, stale or in conflict."),
     "cypher": ("queries.cypher", "graph", "Query the graph in Cypher, read-only."),

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from headwater_avro.errors import ConfigError, ServerUnavailable
-from headwater_avro.times import datetime_of, micros_of, parse_time
+from headwater_avro.errors import ServerUnavailable
+from headwater_avro.times import micros_of
 from headwater_consumer.config import NOT_SET
+from headwater_graph.queries.presentation.formats import FORMATS, Paint, plain
 from headwater_graph.queries.reader import Neo4jReader
-from headwater_graph.settings import GraphSettings, graph_settings
+from headwater_graph.queries.times import time_of
+from headwater_graph.settings import NO_ADDRESS, GraphSettings, graph_settings
 
-from .formats import FORMATS, Paint, plain
 from .operations.consume import settings_of
 from .options import Command
-
-_AGO = re.compile(r"([0-9]{1,6})(s|m|h|d|w)")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def graph_location() -> GraphSettings:
@@ -32,8 +29,7 @@ def graph_location() -> GraphSettings:
     """
     found = settings_of({}, needs=frozenset()).settings
     if found.neo4j_uri == NOT_SET:
-        hint = "HEADWATER_NEO4J_URI is not set and no local stack runs: `headwater up` starts one"
-        raise ServerUnavailable("Neo4j", "any known address", hint)
+        raise ServerUnavailable("Neo4j", "any known address", NO_ADDRESS)
     return graph_settings(**found.neo4j())
 
 
@@ -48,18 +44,8 @@ def now() -> datetime:
 
 
 def read_time(text: str) -> datetime:
-    """Return the time in a text: as in specification 1.3, a date alone (its midnight, UTC), or ``90m``, ``2h``, ``3d`` ago.
-
-    Raises ConfigError for anything else.
-    """
-    if ago := _AGO.fullmatch(text):
-        return now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    try:
-        return datetime_of(parse_time(text if len(text) > 10 else f"{text}T00:00:00"))
-    except (ValueError, OverflowError) as fault:
-        raise ConfigError(
-            f"{text!r} is not a time: write 2026-01-31, 2026-01-31T12:00:00Z or an age such as 2h"
-        ) from fault
+    """Return the time in a text (``time_of``)."""
+    return time_of(text, now())
 
 
 def milliseconds(time: datetime) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,10 +11,14 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from headwater_avro.errors import ConfigError
+from headwater_avro.errors import ConfigError, ServerUnavailable
+
+from .local_stack import default_home, neo4j_of_stack
 
 SETTINGS_FILE = "headwater.toml"
 """The settings file in the current folder; HEADWATER_CONFIG can name another file."""
+
+NO_ADDRESS = "HEADWATER_NEO4J_URI is not set and no local stack runs: `headwater up` starts one"
 
 _FLAT = "neo4j_"
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
@@ -81,6 +86,33 @@ def graph_settings(**given: object) -> GraphSettings:
         return GraphSettings(**given)  # type: ignore[arg-type]
     except ValidationError as faults:
         raise ConfigError("\n".join(_sentence(fault) for fault in faults.errors())) from None
+
+
+def located_settings(**given: object) -> GraphSettings:
+    """Return the settings of the graph, with the address and account of the local stack if no address is set.
+
+    These are the settings that the command line finds. Raises ConfigError, and ServerUnavailable if there is no address.
+    """
+    found = _of_readable_file(**given)
+    if found.uri is not None:
+        return found
+    stack = neo4j_of_stack(default_home())
+    if not stack:
+        raise ServerUnavailable("Neo4j", "any known address", NO_ADDRESS)
+    unset = {name: value for name, value in stack.items() if name not in found.model_fields_set}
+    return graph_settings(**given, **unset)
+
+
+def _of_readable_file(**given: object) -> GraphSettings:
+    named = os.environ.get("HEADWATER_CONFIG")
+    try:
+        if named:
+            Path(named).read_bytes()
+        return graph_settings(**given)
+    except OSError as fault:
+        raise ConfigError(f"{named or SETTINGS_FILE} can't be read: {fault.strerror}") from fault
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise ConfigError(f"{named or SETTINGS_FILE} is not TOML: {fault}") from fault
 
 
 def _sentence(fault: Any) -> str:

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 
 from headwater_avro.errors import ConfigError
+from headwater_graph.local_stack import (
+    PASSWORD_FILE,
+    RESET,
+    STATE_FILE,
+    Running,
+    State,
+    default_home,
+    read_state,
+    runs,
+    stack_folder,
+)
 
 from .files import replace_text
-from .process import Process, is_alive
 
-_RESET = "`headwater up --reset` starts without data (it deletes the stack's data)"
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A server as it was last started: its ports (that of clients first) and its process, None if it was stopped."""
-
-    ports: tuple[int, ...]
-    process: Process | None
-
-
-State: TypeAlias = dict[str, Running]
-"""Server name to how it was last started."""
+__all__ = ["Home", "Running", "State", "default_home", "runs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +35,7 @@ class Home:
 
     @classmethod
     def at(cls, home: Path) -> Home:
-        return cls(home.expanduser().absolute() / "stack")
+        return cls(stack_folder(home))
 
     @property
     def lock(self) -> Path:
@@ -47,7 +43,7 @@ class Home:
 
     @property
     def password_file(self) -> Path:
-        return self.folder / "neo4j-password"
+        return self.folder / PASSWORD_FILE
 
     def server(self, name: str) -> Path:
         return self.folder / name
@@ -57,13 +53,7 @@ class Home:
 
     def read_state(self) -> State:
         """Return the state that the last command recorded; raise ConfigError if the file is damaged."""
-        path = self.folder / "state.json"
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=State)
-        except FileNotFoundError:
-            return {}
-        except msgspec.MsgspecError as fault:
-            raise ConfigError(f"{path} is damaged ({fault}): {_RESET}") from fault
+        return read_state(self.folder)
 
     def read_state_or_nothing(self) -> State:
         """Return the recorded state, or an empty one if the file is damaged."""
@@ -82,14 +72,14 @@ class Home:
 
     def write_state(self, state: State) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        replace_text(self.folder / "state.json", msgspec.json.encode(state).decode())
+        replace_text(self.folder / STATE_FILE, msgspec.json.encode(state).decode())
 
     def password(self) -> str:
         """Return Neo4j's password, created at the first call; raise ConfigError if there are data but no password."""
         if not self.password_file.exists():
             if self.server("neo4j").exists():
                 raise ConfigError(
-                    f"{self.password_file} is missing, and Neo4j's data can't be read without it: {_RESET}"
+                    f"{self.password_file} is missing, and Neo4j's data can't be read without it: {RESET}"
                 )
             self.folder.mkdir(parents=True, exist_ok=True)
             # Hexadecimal, so that no tool reads it as an option.
@@ -105,13 +95,3 @@ class Home:
                 shutil.rmtree(path)
             else:
                 path.unlink()
-
-
-def default_home() -> Path:
-    """Return the home that commands use: HEADWATER_HOME or ``~/.local/share/headwater``."""
-    return Path(os.environ.get("HEADWATER_HOME") or Path.home() / ".local/share/headwater").expanduser().absolute()
-
-
-def runs(server: Running | None) -> bool:
-    """Return whether the process that was started still runs, not another one with its id."""
-    return server is not None and server.process is not None and is_alive(server.process)

@@ -24,13 +24,13 @@ from headwater.fields import (
 )
 from headwater.fields.shapes import drop, generate, influence
 from headwater_avro.names import Key
-from headwater_cli.queries.field_operations import operations_text
 from headwater_graph.queries.answers import Node
 from headwater_graph.queries.catalog.finding import NotFound
 from headwater_graph.queries.fields.field_operations_facet import derivation_of, operations_in
 from headwater_graph.queries.fields.operations import OperationsAnswer, field_operations, find_field
 from headwater_graph.queries.keys import dataset_node_key
 from headwater_graph.queries.lineage.scope import TraversalLimits
+from headwater_graph.queries.presentation.operation_texts import operations_text
 from headwater_graph.queries.reader import Row
 from headwater_graph.rules.coalesce import Coalescer
 

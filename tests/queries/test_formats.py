@@ -6,8 +6,8 @@ import csv
 import io
 import json
 
-from headwater_cli.formats import impact_text, render, table, tree, truncation_lines
 from headwater_graph.queries.answers import Answer, Edge, Node, Truncation
+from headwater_graph.queries.presentation.formats import impact_text, render, table, tree, truncation_lines
 
 
 def dataset(name: str, depth: int, *status: str, **facts: object) -> Node:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater_stack import process
+from headwater_graph import processes
 from headwater_stack.process import Process, is_alive, spawn, stop
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -72,8 +72,8 @@ def test_another_birth_is_another_process() -> None:
 
 def test_both_ways_to_ask_for_a_birth_know_the_living_and_the_dead(tmp_path: Path) -> None:
     child = spawn(SLEEP, tmp_path / "x.log", os.environ)
-    for get in (process._start_by_proc, process._start_by_ps):
+    for get in (processes._start_by_proc, processes._start_by_ps):
         assert get(child.pid) == get(child.pid) is not None
     stop([child], 10)
-    for get in (process._start_by_proc, process._start_by_ps):
+    for get in (processes._start_by_proc, processes._start_by_ps):
         assert get(child.pid) is None

@@ -11,8 +11,8 @@ import click
 
 from headwater_avro.errors import ConfigError
 from headwater_graph.queries.free_cypher.run import FreeCypher
+from headwater_graph.queries.presentation.formats import listing
 
-from ..formats import listing
 from ..querying import format_options, paint, say, the_graph
 
 WIDEST = 60

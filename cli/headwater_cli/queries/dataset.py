@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 
 import click
 
-from headwater_graph.queries.catalog.entity import Entity, entity
+from headwater_graph.queries.catalog.entity import entity
 from headwater_graph.queries.catalog.finding import Wanted, find
-from headwater_graph.queries.runs.history import DatasetVersionLine, dataset_versions
+from headwater_graph.queries.presentation.catalog_texts import DATASET_VERSION_HEAD, dataset_version_cells, entity_lines
+from headwater_graph.queries.presentation.formats import json_text, listing
+from headwater_graph.queries.runs.history import dataset_versions
 
-from ..formats import Paint, json_text, label, listing, short_time
 from ..options import key_argument, limit_option
 from ..querying import active_since_option, format_options, now, paint, say, the_graph
 
@@ -43,22 +43,6 @@ def show_command(kind: Wanted, text: str) -> click.Command:
 dataset.add_command(show_command("dataset", "Show a dataset: the jobs that write and read it, and its facets."))
 
 
-def entity_lines(shown: Entity, facets: bool, colours: Paint) -> Iterator[str]:
-    """Yield a dataset or job as lines: itself, its aliases, its neighbours, its facets."""
-    is_job = shown.node.kind == "job"
-    titles = ("reads", "writes") if is_job else ("written by", "read by")
-    yield label(shown.node, colours)
-    if owners := shown.node.facts.get("owners"):
-        yield f"  {'owners':<12} {', '.join(owners)}"
-    for title, nodes in zip(("other name", *titles), (shown.aliases, shown.upstream, shown.downstream), strict=True):
-        yield from (f"  {title:<12} {label(node, colours)}" for node in nodes)
-    yield from ["  cut: there are more neighbours"] if shown.truncated else []
-    if facets:
-        yield json_text(shown.facets)
-    elif shown.facets:
-        yield f"  {'facets':<12} {' '.join(sorted(shown.facets))}"
-
-
 @dataset.command("versions")
 @key_argument("dataset")
 @limit_option(50, 10_000)
@@ -68,23 +52,16 @@ def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
     with the_graph() as graph:
         lines = dataset_versions(graph, find(graph, key, ("dataset",)), limit + 1)
     more, lines = len(lines) > limit, lines[:limit]
-    head = ("at", "version", "state", "job", "run", "external", "readers", "change")
     value = {"versions": [line.value() for line in lines], "more": more}
-    rows, note = [_cells(line) for line in lines], "there are more (--limit N)" if more else ""
+    rows, note = [dataset_version_cells(line) for line in lines], "there are more (--limit N)" if more else ""
     say(
         listing(
             form,
             value,
-            head,
+            DATASET_VERSION_HEAD,
             rows,
             empty="no version: no run or event is known that wrote it",
             more=note,
             paint=paint(),
         )
     )
-
-
-def _cells(line: DatasetVersionLine) -> tuple[str, ...]:
-    job = " ".join(line.job) if line.job else ""
-    facts = (short_time(line.at), line.id, line.state or "", job, line.made_by or "", line.external or "")
-    return (*facts, str(line.readers), "; ".join(line.reasons))

@@ -10,16 +10,16 @@ from headwater.transport.send_and_wait import message_of_line, send_all
 from headwater_avro.errors import ServerUnavailable
 from headwater_avro.metadata_events import retiring_event
 from headwater_graph.queries.catalog.finding import find
+from headwater_graph.queries.presentation.catalog_texts import JOB_VERSION_HEAD, job_version_cells, version_diff_lines
+from headwater_graph.queries.presentation.formats import json_text, listing
 from headwater_graph.queries.runs.history import (
     JobVersionLine,
-    job_version_reasons,
     job_versions,
     two_versions,
     version_diff,
 )
 
 from ..emit import connected, settings
-from ..formats import json_text, listing, short_time
 from ..options import bootstrap_option, json_option, key_argument, limit_option, topic_option
 from ..querying import format_options, now, paint, say, the_graph
 from .dataset import show_command
@@ -48,15 +48,19 @@ def versions_command(key: tuple[str, ...], limit: int, form: str) -> None:
     with the_graph() as graph:
         lines = job_versions(graph, find(graph, key, ("job",)), limit)
     more = bool(lines) and not lines[-1].oldest
-    head = ("number", "from", "runs", "code version", "version", "reason")
     value = {"versions": [line.value() for line in lines], "more": more}
-    rows, note = [_cells(line) for line in lines], "there are more (--limit N)" if more else ""
-    say(listing(form, value, head, rows, empty="no version: no run of this job has ended", more=note, paint=paint()))
-
-
-def _cells(line: JobVersionLine) -> tuple[str, ...]:
-    reason = "; ".join(line.reasons) + (" [lineage unknown]" if line.unknown else "")
-    return (str(line.number), short_time(line.since), str(line.runs), line.code or "", line.id, reason)
+    rows, note = [job_version_cells(line) for line in lines], "there are more (--limit N)" if more else ""
+    say(
+        listing(
+            form,
+            value,
+            JOB_VERSION_HEAD,
+            rows,
+            empty="no version: no run of this job has ended",
+            more=note,
+            paint=paint(),
+        )
+    )
 
 
 @job.command("diff")
@@ -81,12 +85,7 @@ def diff_command(key: tuple[str, ...], first: str | None, last: str | None, form
 def _diff_text(before: JobVersionLine, after: JobVersionLine, form: str) -> str:
     if form == "json":
         return json_text(version_diff(before, after))
-    reasons = job_version_reasons(before, after)
-    head = [
-        f"{side:<5}version {line.number}  {short_time(line.since)}  {line.id}"
-        for side, line in (("from", before), ("to", after))
-    ]
-    return "\n".join([*head, *(f"  {reason}" for reason in reasons or ("no difference",))])
+    return "\n".join(version_diff_lines(before, after))
 
 
 @job.command("retire")

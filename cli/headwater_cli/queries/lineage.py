@@ -18,10 +18,10 @@ from headwater_graph.queries.lineage.impact import impact
 from headwater_graph.queries.lineage.lineage import lineage as lineage_of
 from headwater_graph.queries.lineage.path import path
 from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
+from headwater_graph.queries.presentation.formats import impact_text, render
 from headwater_graph.queries.reader import GraphReader
 
 from ..completion import names_of
-from ..formats import impact_text, render
 from ..options import Command, key_argument
 from ..querying import Depth, Time, active_since_option, format_options, now, paint, say, the_graph
 from .field_operations import with_operations

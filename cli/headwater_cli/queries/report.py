@@ -9,13 +9,13 @@ import click
 from headwater_avro.errors import ConfigError
 from headwater_consumer.kafka.dead_letter_report import NAME as DEAD_LETTERS
 from headwater_consumer.kafka.dead_letter_report import letter_report
+from headwater_graph.queries.presentation.formats import csv_text, json_text, table
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.reports.coverage import NAME as COVERAGE
 from headwater_graph.queries.reports.coverage import coverage
 from headwater_graph.queries.reports.reports import MISSING, REPORTS, Report
 from headwater_graph.queries.reports.reports import report as report_of
 
-from ..formats import csv_text, json_text, table
 from ..options import limit_option
 from ..querying import active_since_option, format_options, now, paint, say, the_graph
 

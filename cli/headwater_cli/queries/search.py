@@ -10,9 +10,9 @@ from headwater_graph.queries.answers import Kind, Node
 from headwater_graph.queries.catalog.activity import active
 from headwater_graph.queries.catalog.search import KINDS
 from headwater_graph.queries.catalog.search import search as search_for
+from headwater_graph.queries.presentation.formats import COLOURS, csv_text, json_text
 from headwater_graph.queries.values import reference
 
-from ..formats import COLOURS, csv_text, json_text
 from ..options import limit_option
 from ..querying import active_since_option, format_options, paint, say, the_graph
 

@@ -13,12 +13,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from headwater_avro.errors import ConfigError
-from headwater_cli.formats import render
-from headwater_cli.page_modules import bundled
 from headwater_graph.queries.answers import Answer, Edge, Node, Truncation
 from headwater_graph.queries.catalog.finding import find
 from headwater_graph.queries.lineage.lineage import lineage
 from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
+from headwater_graph.queries.presentation.formats import render
+from headwater_graph.queries.presentation.page_modules import bundled
 from headwater_graph.queries.reader import Neo4jReader
 
 from .browsing import Site, Visit

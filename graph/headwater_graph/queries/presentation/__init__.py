@@ -1,0 +1,1 @@
+"""Answers as text, pictures and tables, for the command line, notebooks and agents."""
