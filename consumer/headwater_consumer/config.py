@@ -84,6 +84,7 @@ class ConsumerSettings(BaseModel):
     neo4j_user: Text = Field("neo4j", description="user in Neo4j")
     neo4j_password: SecretStr = Field(SecretStr(""), description="password in Neo4j")
     neo4j_database: Text = Field("neo4j", description="database in Neo4j")
+    neo4j_ca: Path | None = Field(None, description="PEM file of the authorities that sign Neo4j's certificate")
     neo4j_connect_timeout: Seconds = Field(5.0, description="seconds for a connection to Neo4j")
     neo4j_read_timeout: Seconds = Field(30.0, description="seconds for a query to Neo4j")
     neo4j_write_timeout: Seconds = Field(120.0, description="seconds for a transaction that writes")

@@ -37,7 +37,8 @@ def _bolt_address(uri: str) -> str:
 class GraphSettings(BaseSettings):
     """Address, account and timeouts of the Neo4j that holds the graph (in seconds).
 
-    ``uri`` is None if no address is configured; commands use the local stack then.
+    ``uri`` is None if no address is configured; commands use the local stack then. ``ca`` is a PEM file with the authorities
+    that sign its certificate, instead of the system's.
     """
 
     model_config = SettingsConfigDict(
@@ -48,6 +49,7 @@ class GraphSettings(BaseSettings):
     user: str = "neo4j"
     password: SecretStr = SecretStr("")
     database: str = "neo4j"
+    ca: Path | None = None
     connect_timeout: float = Field(default=5.0, gt=0, le=600)
     read_timeout: float = Field(default=30.0, gt=0, le=3600)
     write_timeout: float = Field(default=120.0, gt=0, le=3600)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ server.bolt.advertised_address={host}:{port}
 server.http.enabled=false
 server.https.enabled=false
 server.memory.pagecache.size={page_cache}
+db.memory.transaction.max={transaction}
 db.tx_log.preallocate=false
 db.tx_log.rotation.retention_policy=128M size
 db.tx_log.rotation.size=32M
@@ -66,13 +68,14 @@ class Neo4jServer:
     def install(self, place: Place, jars: Sequence[Path]) -> None:
         (place.folder / "conf").mkdir(parents=True, exist_ok=True)
         page_cache = os.environ.get("HEADWATER_NEO4J_PAGECACHE") or "256m"
-        text = _SETTINGS.format(host=LOOPBACK, port=place.ports[0], page_cache=page_cache)
+        transaction = transaction_memory(_heap())
+        text = _SETTINGS.format(host=LOOPBACK, port=place.ports[0], page_cache=page_cache, transaction=transaction)
         replace_text(place.folder / "conf" / "neo4j.conf", text)
         if not (place.folder / "data" / "dbms" / "auth.ini").exists():
             self._set_password(place, jars)
 
     def command(self, place: Place, jars: Sequence[Path]) -> Sequence[str]:
-        heap = os.environ.get("HEADWATER_NEO4J_HEAP") or usual_heap(machine_memory())
+        heap = _heap()
         arguments = [f"--home-dir={place.folder}", f"--config-dir={place.folder / 'conf'}", "--console-mode"]
         program = Program("org.neo4j.server.Neo4jCommunity", jars, arguments, _FLAGS, heap)
         return program.command(place.folder / "java.args")
@@ -105,6 +108,21 @@ class Neo4jServer:
             run_tool(self.title, command, place.folder / "password.log", environment)
         finally:
             secret.unlink()
+
+
+def _heap() -> str:
+    return os.environ.get("HEADWATER_NEO4J_HEAP") or usual_heap(machine_memory())
+
+
+def transaction_memory(heap: str) -> str:
+    """Return how much of a heap one transaction may use: 60 %, so that one free query cannot take it from all others.
+
+    Neo4j refuses what is more, and the consumer then writes smaller portions. "0" (no limit) for a heap in an unknown form.
+    """
+    size = re.fullmatch(r"([0-9]+)([kmg]?)", heap.strip().lower())
+    if size is None:
+        return "0"
+    return f"{int(size[1]) * {'': 1, 'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30}[size[2]] * 6 // 10 >> 10}k"
 
 
 def usual_heap(memory: int) -> str:

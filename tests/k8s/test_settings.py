@@ -177,8 +177,10 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
                 "maxBatch": 2,
                 "maxDepth": 3,
                 "maxNodes": 4,
+                "failuresPerMinute": 3,
                 "cypherTimeout": 4.5,
                 "cypherRows": 7,
+                "cypherBytes": 8,
                 "receiveTimeout": 8.5,
                 "ingestRequests": 9,
                 "ingestBytes": 10,
@@ -189,13 +191,14 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
     )
     objects = render(given)
     variables = environment(objects, object_of(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
-    assert {name for name in variables if name in WEB} == WEB
-    for name in WEB:
+    hashed = {"HEADWATER_WEB_TOKENS_FILE", "HEADWATER_WEB_SESSION_KEY"}
+    assert {name for name in variables if name in WEB} == WEB - hashed
+    for name in WEB - hashed:
         monkeypatch.setenv(name, variables[name])
     assert variables["HEADWATER_WEB_OPERATOR_TOKENS"] == "tokens/operators"
     monkeypatch.setenv("HEADWATER_WEB_TOKENS", '["secret"]')
     monkeypatch.setenv("HEADWATER_WEB_OPERATOR_TOKENS", '["secret-2"]')
-    assert web_settings().model_dump(exclude={"tokens", "operator_tokens"}) == {
+    assert web_settings().model_dump(exclude={"tokens", "operator_tokens", "tokens_file", "session_key"}) == {
         "host": "0.0.0.0",
         "port": 9000,
         "allowed_hosts": ("lineage.example.org",),
@@ -211,6 +214,8 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
         "max_nodes": 4,
         "cypher_timeout": 4.5,
         "cypher_rows": 7,
+        "cypher_bytes": 8,
+        "failures_per_minute": 3,
         "receive_timeout": 8.5,
         "ingest_requests": 9,
         "ingest_bytes": 10,
@@ -219,10 +224,26 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
     }
 
 
+def test_hashed_tokens_come_as_a_file_of_the_secret_and_replace_plain_ones() -> None:
+    given = {"web": {"enabled": True, "tokens": {"secret": "s", "fileKey": "hashes", "sessionKey": "sessions"}}}
+    objects = render(merged(SERVERS, given))
+    pod = object_of(objects, "Deployment")["spec"]["template"]["spec"]
+    variables = environment(objects, pod["containers"][0])
+    assert variables["HEADWATER_WEB_TOKENS_FILE"] == "/etc/headwater/tokens/tokens"
+    assert variables["HEADWATER_WEB_SESSION_KEY"] == "s/sessions"
+    assert "HEADWATER_WEB_TOKENS" not in variables
+    assert {"name": "tokens", "mountPath": "/etc/headwater/tokens", "readOnly": True} in pod["containers"][0][
+        "volumeMounts"
+    ]
+    volume = next(one["secret"] for one in pod["volumes"] if one["name"] == "tokens")
+    assert (volume["secretName"], volume["items"]) == ("s", [{"key": "hashes", "path": "tokens"}])
+
+
 def test_the_web_servers_defaults_are_those_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     objects = render(merged(SERVERS, {"web": {"enabled": True, "tokens": {"secret": "tokens"}}}))
     variables = environment(objects, object_of(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
-    program = WebSettings()
+    # The chart's server listens beyond loopback, where free Cypher is off by default.
+    program = WebSettings(cypher_timeout=0)
     for name in variables.keys() & WEB - {"HEADWATER_WEB_HOST", "HEADWATER_WEB_TOKENS"}:
         monkeypatch.setenv(name, variables[name])
     assert WebSettings() == program

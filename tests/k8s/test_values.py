@@ -24,6 +24,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "SASL without a Secret": ({"kafka": {"securityProtocol": "SASL_SSL"}}, "needs kafka.sasl.secret"),
     "a Secret without SASL": ({"kafka": {"sasl": {"secret": "s"}}}, "kafka.sasl.secret is not used"),
     "TLS without SSL": ({"kafka": {"tls": {"ca": {"secret": "s"}}}}, "kafka.tls is not used"),
+    "two authorities of Neo4j": (
+        {"neo4j": {"uri": "bolt+s://n:1", "ca": {"secret": "a", "configMap": "b"}}},
+        "neo4j.ca takes",
+    ),
+    "an authority of Neo4j without TLS": ({"neo4j": {"uri": "bolt://n:1", "ca": {"secret": "a"}}}, "write bolt+s"),
     "two authorities": ({"customCA": {"secret": "a", "configMap": "b"}}, "customCA takes"),
     "two Kafka authorities": (
         {"kafka": {"securityProtocol": "SSL", "tls": {"ca": {"secret": "a", "configMap": "b"}}}},

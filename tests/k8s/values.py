@@ -20,7 +20,7 @@ SECURE: dict[str, Any] = {
         "secret": "registry-login",
         "ca": {"secret": "registry-ca", "key": "root.pem"},
     },
-    "neo4j": {"uri": "neo4j+s://graph.example.org:7687"},
+    "neo4j": {"uri": "neo4j+s://graph.example.org:7687", "ca": {"configMap": "neo4j-ca"}},
     "customCA": {"configMap": "authorities"},
 }
 EVERYTHING: dict[str, Any] = {

@@ -11,7 +11,7 @@ import pytest
 from headwater_avro.errors import ConfigError
 from headwater_stack import java
 from headwater_stack.java import Program, machine_memory, server_java, spark_java_home
-from headwater_stack.neo4j_server import usual_heap
+from headwater_stack.neo4j_server import transaction_memory, usual_heap
 
 VECTOR = "--add-modules=jdk.incubator.vector"
 
@@ -126,3 +126,10 @@ def test_a_container_has_the_memory_it_may_take(tmp_path: Path) -> None:
     assert machine_memory(limit) == physical
     limit.write_text(f"{1 << 27}\n")
     assert machine_memory(limit) == 1 << 27
+
+
+@pytest.mark.parametrize(
+    ("heap", "memory"), [("2048m", "1258291k"), ("2g", "1258291k"), ("1000k", "600k"), ("half", "0")]
+)
+def test_a_transaction_of_neo4j_has_a_part_of_the_heap(heap: str, memory: str) -> None:
+    assert transaction_memory(heap) == memory

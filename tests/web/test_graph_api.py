@@ -346,6 +346,17 @@ def free(reader: Neo4jReader) -> Iterator[TestClient]:
         yield client
 
 
+def test_an_answer_of_cypher_is_limited_in_bytes(reader: Neo4jReader) -> None:
+    cypher = FreeCypher(reader, 30.0, 10_000, "HEADWATER_WEB_CYPHER_TIMEOUT", strangers=True, bytes=1_000)
+    with client_of(create_app(reader, MemorySink(), WebSettings(), cypher=cypher)) as client:
+        cut_short = run_cypher(client, "UNWIND range(1, 5000) AS n RETURN n AS number", limit=10_000).json()
+        assert 10 < len(cut_short["rows"]) < 100
+        assert cut_short["more"] is True
+        refused = run_cypher(client, "RETURN range(1, 1000) AS numbers")
+    assert refused.status_code == 400
+    assert "a row is larger than an answer may be" in refused.json()["detail"]
+
+
 def run_cypher(client: TestClient, query: str, **more: Any) -> Any:
     return client.post(f"{GRAPH}/cypher", json={"query": query, **more})
 

@@ -14,6 +14,7 @@ from starlette.types import Scope
 from .peers import own_origin
 from .problems import problem
 from .settings import WebSettings, is_loopback
+from .tokens import USUAL, AccessScope, HashedToken, Holder, digest_of
 
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[0-9a-z._-]+))(?::[0-9]*)?")
 _SENDABLE = re.compile(r"application/(?:json|[a-z0-9.-]+\+json|x-ndjson|gzip|x-gzip|zstd|avro|octet-stream)")
@@ -24,26 +25,50 @@ _LOCAL_ONLY = "without HEADWATER_WEB_TOKENS only this machine may send requests"
 class Tokens:
     """Bearer tokens; the comparison time depends neither on their values nor on their number."""
 
-    def __init__(self, tokens: Iterable[str]) -> None:
+    def __init__(self, tokens: Iterable[str], hashed: Iterable[HashedToken] = ()) -> None:
         # A client that does not know this key cannot choose tokens with the digest prefix of a known one.
         self._key = secrets.token_bytes(32)
-        self._digests = frozenset(self._digest(token.encode()) for token in tokens)
+        unnamed = (
+            HashedToken(Holder(f"token {n}", USUAL), digest_of(text.encode())) for n, text in enumerate(tokens, 1)
+        )
+        self._holders = {self._digest(token.digest): token.holder for token in (*unnamed, *hashed)}
 
     def __bool__(self) -> bool:
-        return bool(self._digests)
+        return bool(self._holders)
 
     def accepts(self, authorization: str) -> bool:
         """Return whether an ``Authorization`` header contains one of the tokens."""
+        return self.bearer(authorization) is not None
+
+    def bearer(self, authorization: str) -> Holder | None:
+        """Return the holder of the token in an ``Authorization`` header, None if it has none of the tokens."""
         scheme, _, token = authorization.partition(" ")
         # A header that is not ASCII has the bytes of Latin-1.
-        return self.contains(token.strip(), "latin-1") and scheme.lower() == "bearer"
+        found = self.holder(token.strip(), "latin-1")
+        return found if scheme.lower() == "bearer" else None
 
-    def contains(self, token: str, encoding: str = "utf-8") -> bool:
-        """Return whether this is one of the tokens."""
-        return self._digest(token.encode(encoding, "surrogatepass")) in self._digests
+    def holder(self, token: str, encoding: str = "utf-8") -> Holder | None:
+        """Return the holder of a token, None if it is not one of the tokens."""
+        return self._holders.get(self._digest(digest_of(token.encode(encoding, "surrogatepass"))))
 
-    def _digest(self, token: bytes) -> bytes:
-        return hmac.digest(self._key, token, "sha256")
+    def _digest(self, digest: bytes) -> bytes:
+        return hmac.digest(self._key, digest, "sha256")
+
+
+_SCOPES: dict[tuple[str, str], AccessScope | None] = {
+    ("POST", "/api/v1/lineage"): "ingest",
+    ("POST", "/api/v1/lineage/batch"): "ingest",
+    ("POST", "/api/v1/graph/cypher"): "cypher",
+    ("POST", "/api/v1/dead-letters/redrive"): "redrive",
+    ("GET", "/api/v1/session"): None,
+    ("POST", "/api/v1/session"): None,
+    ("DELETE", "/api/v1/session"): None,
+}
+
+
+def scope_of(method: str, path: str) -> AccessScope | None:
+    """Return the scope that a request needs; None for any caller. What is not known here and may change something: admin."""
+    return _SCOPES.get((method, path), "read" if method in _SAFE_METHODS else "admin")
 
 
 def path_of(scope: Scope) -> str:

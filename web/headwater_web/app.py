@@ -30,6 +30,7 @@ from . import (
     session_api,
     state_api,
 )
+from .audit import Audit
 from .callers import Callers
 from .dead_letters_api import Redrive
 from .graph_api import Letters
@@ -123,5 +124,6 @@ def create_app(
     app.add_middleware(Guard, settings=settings, callers=callers, open_paths=probes, page=page_files())
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(settings.cors_origins), allow_headers=["Authorization"])
+    app.add_middleware(Audit, settings=settings)
     add_handlers(app, error_members)
     return app

@@ -12,6 +12,7 @@ from headwater_avro.errors import REJECTION_CODES
 from headwater_consumer.kafka.dead_letters import Identity, identity_in
 from headwater_consumer.kafka.redrive import Redriven
 
+from .audit import DETAIL_KEY
 from .callers import SCOPE_KEY, Caller
 from .problems import Problem
 
@@ -20,7 +21,7 @@ MOST_LETTERS = 10_000
 """The number of letters that a request can name."""
 NO_PERMISSION = (
     "only operators may send dead letters back: "
-    "use one of HEADWATER_WEB_OPERATOR_TOKENS, or a user of HEADWATER_WEB_OPERATOR_USERS"
+    "use a token with the scope redrive, one of HEADWATER_WEB_OPERATOR_TOKENS, or a user of HEADWATER_WEB_OPERATOR_USERS"
 )
 
 routes = APIRouter(tags=["dead letters"])
@@ -68,6 +69,7 @@ def post_redrive(request: Request, choice: Choice) -> dict[str, Any]:
         raise Problem(403, NO_PERMISSION)
     redrive: Redrive = request.app.state.redrive
     done = redrive(choice)
+    request.scope[DETAIL_KEY] = {"redriven": len(done.sent), "deleted": len(done.deleted)}
     missing = choice.identities() - done.sent - done.deleted
     return {"redriven": len(done.sent), "deleted": _names(done.deleted), "missing": _names(missing)}
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .access import forgery_refusal, host_refusal, local_refusal, path_of
-from .callers import SCOPE_KEY, Callers
+from .access import forgery_refusal, host_refusal, local_refusal, path_of, scope_of
+from .callers import SCOPE_KEY, Caller, Callers, TooManyFailures
 from .problems import Problem, problem
 from .session_api import PATH as SESSION
 from .settings import WebSettings
@@ -60,7 +60,10 @@ class Guard:
         return None
 
     def _access_refusal(self, request: Request) -> Response | None:
-        caller = request.scope[SCOPE_KEY] = self.callers.caller_of(request)
+        try:
+            caller = request.scope[SCOPE_KEY] = self.callers.caller_of(request)
+        except TooManyFailures as fault:
+            return problem(429, str(fault), {"Retry-After": str(fault.seconds)})
         if not self.callers.needs_sign_in:
             return local_refusal(request, self.settings)
         if path_of(request.scope) == SESSION:
@@ -68,6 +71,8 @@ class Guard:
             return forgery_refusal(request, self.settings, is_ambient=request.method != "POST" and caller is not None)
         if caller is None:
             return problem(401, "send `Authorization: Bearer TOKEN`, or sign in", {"WWW-Authenticate": "Bearer"})
+        if refusal := _scope_refusal(request, caller):
+            return refusal
         return forgery_refusal(request, self.settings, is_ambient=True) if caller.is_ambient else None
 
     def _counted(self, receive: Receive) -> Receive:
@@ -91,3 +96,14 @@ class Guard:
             return message
 
         return counted
+
+
+def _scope_refusal(request: Request, caller: Caller) -> Response | None:
+    """Return the refusal of a request that needs a scope which the caller does not have, else None."""
+    scope = scope_of(request.method, path_of(request.scope))
+    # Sending dead letters back says itself who may, with the settings.
+    if scope is None or scope == "redrive" or caller.may(scope):
+        return None
+    return problem(
+        403, f"this needs the scope {scope}: use a token that has it (`headwater tokens new NAME --scope {scope}`)"
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
@@ -15,11 +17,17 @@ from headwater.transport.kafka_errors import DeliveryStatus, delivery_status
 from headwater.transport.wire import key_of
 from headwater_avro.codec import read_message
 from headwater_avro.errors import EventRejected, ServerUnavailable
+from headwater_avro.kafka_refusals import Refusals
 
 from .capacity import Capacity
 from .etags import answered
 from .problems import RETRY_SECONDS, Problem
 from .settings import WebSettings
+
+logger = logging.getLogger("headwater.web")
+
+DOWN_SECONDS = 2.0
+"""How long all brokers may be unreachable before senders are answered."""
 
 CHECK_SECONDS = 1.5
 """How long a check waits for Kafka: less than the timeout of a readiness probe."""
@@ -49,7 +57,10 @@ class KafkaSink:
 
     def __init__(self, client: Mapping[str, Any], topic: str, settings: WebSettings) -> None:
         # Senders get the status of every event; the client's own log lines would repeat it on stderr.
-        self._client = {"log_level": 0, "error_cb": lambda _: None, **client}
+        self._refusals = Refusals(self._log)
+        self._down_since: float | None = None
+        self._logged: str | None = None
+        self._client = {"log_level": 0, "error_cb": self._on_error, **client}
         self._client |= {"enable.idempotence": True, "compression.type": "zstd", "linger.ms": 5}
         self._client |= {"message.timeout.ms": int(settings.ingest_patience * 1000), "partitioner": "murmur2_random"}
         self._topic, self._max_in_flight = topic, settings.ingest_in_flight
@@ -65,10 +76,31 @@ class KafkaSink:
             statuses: list[DeliveryStatus | None] = [None] * len(events)
             for index, event in enumerate(events):
                 self._produce(producer, event, statuses, index)
+            give_up = self._giving_up(producer)
             while any(status is None for status in statuses):
                 producer.poll(0.05)
+                give_up()
             self._is_available = any(status != "unavailable" for status in statuses)
             return [status or "unavailable" for status in statuses]
+
+    def _on_error(self, error: Any) -> None:
+        self._refusals.heard(error)
+        if error.name() == "_ALL_BROKERS_DOWN" and self._down_since is None:
+            self._down_since = time.monotonic()
+
+    def _giving_up(self, producer: Any) -> Callable[[], None]:
+        """Return a function that reports all events as unavailable if no broker is reachable for ``DOWN_SECONDS``.
+
+        An event that Kafka has stored nevertheless does no harm: its sender sends it again, and repeated events change nothing.
+        """
+        started = time.monotonic()
+
+        def give_up() -> None:
+            down = self._down_since
+            if down is not None and time.monotonic() - max(down, started) > DOWN_SECONDS:
+                producer.purge()
+
+        return give_up
 
     def check(self) -> None:
         """Raise ServerUnavailable if Kafka does not answer; contact it only if it is not known to be available."""
@@ -79,8 +111,9 @@ class KafkaSink:
         try:
             self._producer().list_topics(timeout=CHECK_SECONDS)
         except KafkaException:
+            self._producer().poll(0)
             raise self._unavailable() from None
-        self._is_available = True
+        self._is_available, self._down_since = True, None
 
     @contextmanager
     def _attempt(self) -> Iterator[None]:
@@ -115,6 +148,12 @@ class KafkaSink:
             self._cached_producer = self._cached_producer or Producer(self._client)
             return self._cached_producer
 
+    def _log(self, refusal: str) -> None:
+        # Senders only learn that Kafka does not answer; what to do about it concerns the operator.
+        if not self._is_available and refusal.partition(" (")[0] != self._logged:
+            self._logged = refusal.partition(" (")[0]
+            logger.error("Kafka refuses the connection: %s", refusal)
+
     def _unavailable(self) -> ServerUnavailable:
         return ServerUnavailable("Kafka", str(self._client.get("bootstrap.servers")), "send the events again later")
 
@@ -123,6 +162,8 @@ class KafkaSink:
 
         def on_delivery(error: Any, _: object) -> None:
             statuses[index] = delivery_status(error)
+            if error is None:
+                self._down_since = None
 
         key = message_key(event)
         while True:

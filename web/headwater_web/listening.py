@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,15 @@ STOP_KEY = "headwater.stop"
 """The key of the ASGI scope under which a response without an end has a function that ends it."""
 KEEP_ALIVE_SECONDS = 5
 """Seconds that a connection may be idle between two requests."""
+
+
+def log_to_stderr() -> None:
+    """Print the lines of the audit log, and the server's own errors, to standard error."""
+    own = logging.getLogger("headwater.web")
+    own.setLevel(logging.INFO)
+    own.propagate = False
+    if not own.handlers:
+        own.addHandler(logging.StreamHandler())
 
 
 def uvicorn_options(settings: WebSettings) -> dict[str, Any]:

@@ -31,6 +31,16 @@ def own_origin(request: HTTPConnection, settings: WebSettings) -> str:
     return f"{scheme}://{request.headers.get('host', '')}".lower()
 
 
+def client_address(request: HTTPConnection, settings: WebSettings) -> str:
+    """Return the address of a client: the last one that a trusted proxy has added to X-Forwarded-For, else the connection's."""
+    forwarded = request.headers.getlist("x-forwarded-for") if is_from_proxy(request, settings) else []
+    last = forwarded[-1].rpartition(",")[2].strip() if forwarded else ""
+    try:
+        return str(ipaddress.ip_address(last))
+    except ValueError:
+        return str(_peer(request) or "unknown")
+
+
 def _peer(request: HTTPConnection) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         address = ipaddress.ip_address(request.client.host if request.client else "")

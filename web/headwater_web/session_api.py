@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from .callers import SCOPE_KEY, Caller, Callers
+from .callers import SCOPE_KEY, Caller, Callers, TooManyFailures
 from .peers import is_secure
 from .problems import Problem
 from .sessions import set_cookie
@@ -50,13 +50,17 @@ def post_session(
     """Start a session of a token: the cookie that the response sets takes the place of the token."""
     if not callers.tokens:
         raise Problem(400, "this server has no tokens, so there is nothing to sign in with")
-    token = given.token.get_secret_value().strip()
-    if not callers.tokens.contains(token):
+    try:
+        found = callers.sign_in(request, given.token.get_secret_value().strip())
+    except TooManyFailures as fault:
+        raise Problem(429, str(fault), {"Retry-After": str(fault.seconds)}) from None
+    if found is None:
         raise Problem(401, "no such token", {"WWW-Authenticate": "Bearer"})
-    cookie, expires = callers.sessions.started(token)
+    cookie, caller = found
+    request.scope[SCOPE_KEY] = caller  # the audit log says who signed in
     set_cookie(response, cookie, callers.sessions.lifetime, is_secure(request, request.app.state.settings))
     response.headers["Cache-Control"] = "no-store"
-    return Caller("cookie", expires=expires, is_operator=callers.operators.contains(token)).value()
+    return caller.value()
 
 
 @routes.delete(PATH, status_code=204)

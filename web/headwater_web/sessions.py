@@ -46,14 +46,20 @@ class Sessions:
 
     def expiry(self, cookie: str) -> int | None:
         """Return when the session of a cookie expires; None if it has expired, or if this server did not issue the cookie."""
+        found = self.found(cookie)
+        return None if found is None else found[1]
+
+    def found(self, cookie: str) -> tuple[int, int] | None:
+        """Return the index of the token whose session a cookie is, and when it expires; None as ``expiry`` does."""
         content, _, code = cookie.rpartition(".")
         if len(cookie) > _MOST_BYTES or not cookie.isascii():
             return None
         # Every key is compared: the time does not show which token issued the cookie.
-        if not any([hmac.compare_digest(_code(key, content), code) for key in self._keys]):  # noqa: C419
+        matches = [hmac.compare_digest(_code(key, content), code) for key in self._keys]
+        if True not in matches:
             return None
         expires = int(content.partition(".")[0])
-        return expires if expires > self._clock() else None
+        return (matches.index(True), expires) if expires > self._clock() else None
 
 
 def set_cookie(response: Response, value: str, lifetime: float, secure: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field, IPvAnyNetwork, SecretStr, ValidationError
@@ -43,8 +44,10 @@ class WebSettings(BaseSettings):
 
     ``cors_origins`` are the origins whose pages may send requests (none by default); ``allowed_hosts`` are names beside those of
     loopback under which a server without tokens responds; ``trusted_proxies`` are the addresses whose ``trusted_header`` names
-    the user; ``operator_tokens`` and ``operator_users`` may also send dead letters back; a ``cypher_timeout`` of 0 disables free
-    Cypher. Sizes are in bytes, times in seconds unless the name says otherwise.
+    the user; ``operator_tokens`` and ``operator_users`` may also send dead letters back; ``tokens_file`` has hashed tokens with
+    names and scopes, and replicas with the same ``session_key`` share the sessions of those; ``failures_per_minute`` limits the
+    wrong tokens of an address; a ``cypher_timeout`` of 0 disables free Cypher, as does its absence beyond loopback.
+    Sizes are in bytes, times in seconds unless the name says otherwise.
     """
 
     model_config = SettingsConfigDict(env_prefix="HEADWATER_WEB_", env_ignore_empty=True, extra="forbid", frozen=True)
@@ -53,6 +56,9 @@ class WebSettings(BaseSettings):
     port: int = Field(default=8080, ge=0, le=65_535)
     tokens: tuple[Token, ...] = ()
     operator_tokens: tuple[Token, ...] = ()
+    tokens_file: Path | None = None
+    session_key: Annotated[SecretStr, Field(min_length=16)] | None = None
+    failures_per_minute: int = Field(default=20, ge=0)
     operator_users: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     allowed_hosts: tuple[HostName, ...] = ()
     cors_origins: tuple[str, ...] = ()
@@ -66,6 +72,7 @@ class WebSettings(BaseSettings):
     max_nodes: int = Field(default=20_000, gt=0)
     cypher_timeout: float = Field(default=30.0, ge=0, le=3_600)
     cypher_rows: int = Field(default=10_000, gt=0)
+    cypher_bytes: int = Field(default=16 * MEGABYTE, gt=0)
     receive_timeout: float = Field(default=30.0, gt=0, le=600)
     ingest_requests: int = Field(default=200, gt=0)
     ingest_bytes: int = Field(default=64 * MEGABYTE, gt=0)
@@ -89,9 +96,12 @@ def web_settings(**given: object) -> WebSettings:
         )
     if settings.operator_users and settings.trusted_header is None:
         raise ConfigError("HEADWATER_WEB_OPERATOR_USERS: set HEADWATER_WEB_TRUSTED_HEADER: it names the users")
-    has_tokens = settings.tokens or settings.operator_tokens
+    has_tokens = settings.tokens or settings.operator_tokens or settings.tokens_file
     if not has_tokens and settings.trusted_header is None and not is_loopback(settings.host):
         raise ConfigError(f"HEADWATER_WEB_TOKENS: {settings.host} is not a loopback address: set at least one token")
+    if not is_loopback(settings.host) and "cypher_timeout" not in settings.model_fields_set:
+        # A single query can use a great part of Neo4j's memory, so beyond this machine somebody must ask for it.
+        return settings.model_copy(update={"cypher_timeout": 0.0})
     return settings
 
 

@@ -67,7 +67,9 @@ def _run(app: FastAPI, settings: WebSettings) -> None:
     """Run the application, and print its address when it listens."""
     import uvicorn
 
-    from headwater_web.listening import uvicorn_options
+    from headwater_web.listening import log_to_stderr, uvicorn_options
+
+    log_to_stderr()
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -92,7 +94,9 @@ def _cypher(reader: Neo4jReader, settings: WebSettings) -> FreeCypher | None:
     if not settings.cypher_timeout:
         return None
     setting = "HEADWATER_WEB_CYPHER_TIMEOUT"
-    return FreeCypher(reader, settings.cypher_timeout, settings.cypher_rows, setting, strangers=True)
+    return FreeCypher(
+        reader, settings.cypher_timeout, settings.cypher_rows, setting, strangers=True, bytes=settings.cypher_bytes
+    )
 
 
 def _sink(found: ConsumerSettings, settings: WebSettings) -> EventSink:

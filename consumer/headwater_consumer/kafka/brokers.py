@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs l
 )
 
 from headwater_avro.errors import ConfigError, ServerUnavailable
+from headwater_avro.kafka_refusals import Refusals
 from headwater_consumer.config import ConsumerSettings
 
 Client: TypeAlias = dict[str, Any]
@@ -57,10 +58,13 @@ def cluster_of(client: Client) -> str:
 
 
 def _metadata(client: Client) -> Any:
+    refusals = Refusals()
+    admin = AdminClient(client | {"error_cb": refusals.heard})
     try:
-        return AdminClient(client).list_topics(timeout=REQUEST_TIMEOUT)
+        return admin.list_topics(timeout=REQUEST_TIMEOUT)
     except KafkaException as fault:
-        raise unreachable(client, fault) from fault
+        admin.poll(0)  # delivers the errors of the connection
+        raise unreachable(client, fault, refusals.hint) from fault
 
 
 def topic_id_of(client: Client, topic: str) -> str:
@@ -105,10 +109,10 @@ def _offsets(client: Client, topic: str, spec: Any) -> dict[int, int]:
         raise unreachable(client, fault) from fault
 
 
-def unreachable(client: Client, fault: KafkaException) -> ServerUnavailable:
-    """Return the error for a Kafka that does not answer, with its address."""
+def unreachable(client: Client, fault: KafkaException, refusal: str | None = None) -> ServerUnavailable:
+    """Return the error for a Kafka that does not answer, with its address; ``refusal``: why it refuses the connection."""
     reason = fault.args[0].str() if fault.args and isinstance(fault.args[0], KafkaError) else str(fault)
-    hint = f"start it (`headwater up`) or correct the address ({reason})"
+    hint = refusal or f"start it (`headwater up`) or correct the address ({reason})"
     return ServerUnavailable("Kafka", str(client["bootstrap.servers"]), hint)
 
 

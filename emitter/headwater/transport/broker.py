@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from headwater_avro.kafka_refusals import Refusals
+
 from .kafka_errors import DeliveryStatus, delivery_status
 from .settings import HeadwaterConfig
 
@@ -87,6 +89,8 @@ class KafkaBroker:
         if config.oauth_callback:
             self._settings["oauth_cb"] = import_callback(config.oauth_callback)
         self._has_fatal_error = False
+        self._has_delivered = self._has_warned = False
+        self._refusals = Refusals(self._warn)
         self._waiting = 0
         self._producer = self._connect()
 
@@ -100,6 +104,7 @@ class KafkaBroker:
         def on_delivery(error: Any, sent: Any) -> None:
             # Read from the report: the client has a copy of the message, and a second would double the memory.
             self._waiting -= 1
+            self._has_delivered = self._has_delivered or error is None
             done(Message(sent.key(), sent.value() or b""), *_status(error))
 
         if self._has_fatal_error and not self._waiting:
@@ -141,7 +146,14 @@ class KafkaBroker:
     def _on_error(self, error: Any) -> None:
         # A fatal error ends an idempotent producer; a new one is created when this one's messages are reported.
         self._has_fatal_error = self._has_fatal_error or error.fatal()
+        self._refusals.heard(error)
         logger.info("Kafka: %s", error.str())
+
+    def _warn(self, refusal: str) -> None:
+        # Without it, a job whose account is wrong fills its spool and nobody sees why.
+        if not self._has_delivered and not self._has_warned:
+            self._has_warned = True
+            logger.warning("Kafka refuses the connection, so lineage events are stored on disk: %s", refusal)
 
 
 def _status(error: Any) -> tuple[DeliveryStatus, str]:

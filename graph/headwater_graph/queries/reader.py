@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from headwater_avro.errors import ConfigError, ServerUnavailable, StoreBusy, StoreExhausted, StoreTimedOut
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import neo4j
 
 Row: TypeAlias = Mapping[str, Any]
+
+_USUAL_FETCH, _SMALL_FETCH = 1_000, 50
+"""Rows that the driver holds at a time: few where rows may be of any size."""
 
 READ_TIMEOUT = "HEADWATER_NEO4J_READ_TIMEOUT"
 """The setting of how long a question may take."""
@@ -105,14 +109,23 @@ class Neo4jReader:
         timeout: float | None = None,
         limit: int | None = None,
         setting: str = READ_TIMEOUT,
+        is_last: Callable[[Row], bool] | None = None,
     ) -> list[Row]:
         """Run any Cypher that only reads, for at most ``timeout`` seconds; no more than ``limit`` rows are fetched.
 
-        The error for a timeout names ``setting``. Raises StoreRefused where the text is wrong or would write, besides what
-        ``rows`` raises.
+        ``is_last`` is called with each row, and no more are fetched once it returns True. The error for a timeout names
+        ``setting``. Raises StoreRefused where the text is wrong or would write, besides what ``rows`` raises.
         """
-        with self._result(text, parameters, timeout, setting) as result:
-            return [*result] if limit is None else [*result.fetch(limit)]
+        fetched = _USUAL_FETCH if is_last is None else _SMALL_FETCH
+        with self._result(text, parameters, timeout, setting, fetched) as result:
+            if is_last is None:
+                return [*result] if limit is None else [*result.fetch(limit)]
+            rows: list[Row] = []
+            for row in islice(result, limit):
+                rows.append(row)
+                if is_last(row):
+                    break
+            return rows
 
     def plan(self, text: str, parameters: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
         """Return what a text would do, without doing it: ``r``, ``w``, ``rw`` or ``s``, and the operators of its plan.
@@ -136,7 +149,12 @@ class Neo4jReader:
 
     @contextmanager
     def _result(
-        self, text: str, parameters: Mapping[str, object], timeout: float | None = None, setting: str = READ_TIMEOUT
+        self,
+        text: str,
+        parameters: Mapping[str, object],
+        timeout: float | None = None,
+        setting: str = READ_TIMEOUT,
+        fetched: int = _USUAL_FETCH,
     ) -> Iterator[neo4j.Result]:
         from neo4j import Query
 
@@ -145,7 +163,7 @@ class Neo4jReader:
         seconds = timeout or self._settings.read_timeout
         query = Query(text, timeout=seconds)
         try:
-            with translated(self._settings), self._session() as session:
+            with translated(self._settings), self._session(fetched) as session:
                 yield session.run(query, dict(parameters))
         except StoreTimedOut as fault:
             raise ConfigError(
@@ -156,5 +174,5 @@ class Neo4jReader:
         except StoreBusy as fault:
             raise ServerUnavailable("Neo4j", str(self._settings.uri), f"it is busy, try again ({fault})") from fault
 
-    def _session(self) -> neo4j.Session:
-        return self._driver.session(database=self._settings.database, default_access_mode="READ")
+    def _session(self, fetched: int) -> neo4j.Session:
+        return self._driver.session(database=self._settings.database, default_access_mode="READ", fetch_size=fetched)

@@ -50,6 +50,9 @@ securityContext:
 {{- if include "headwater.hasRegistryCA" . }}
 - {name: schema-registry-ca, mountPath: /etc/headwater/schema-registry-ca, readOnly: true}
 {{- end }}
+{{- if include "headwater.hasNeo4jCA" . }}
+- {name: neo4j-ca, mountPath: /etc/headwater/neo4j-ca, readOnly: true}
+{{- end }}
 {{- if or .Values.customCA.secret .Values.customCA.configMap }}
 - {name: custom-ca, mountPath: /etc/headwater/custom-ca, readOnly: true}
 {{- end }}
@@ -76,6 +79,11 @@ securityContext:
 {{- if include "headwater.hasRegistryCA" . }}
 {{- $ca := .Values.schemaRegistry.ca }}
 - name: schema-registry-ca
+  {{- include "headwater.oneFile" (list $ca.secret $ca.configMap $ca.key "ca.crt") | nindent 2 }}
+{{- end }}
+{{- if include "headwater.hasNeo4jCA" . }}
+{{- $ca := .Values.neo4j.ca }}
+- name: neo4j-ca
   {{- include "headwater.oneFile" (list $ca.secret $ca.configMap $ca.key "ca.crt") | nindent 2 }}
 {{- end }}
 {{- if or .Values.customCA.secret .Values.customCA.configMap }}

@@ -28,6 +28,9 @@ HEADWATER_SCHEMA_REGISTRY_CA: /etc/headwater/schema-registry-ca/ca.crt
 HEADWATER_NEO4J_URI: {{ include "headwater.neo4j" . | quote }}
 HEADWATER_NEO4J_USER: {{ $neo4j.user | quote }}
 HEADWATER_NEO4J_DATABASE: {{ $neo4j.database | quote }}
+{{- if include "headwater.hasNeo4jCA" . }}
+HEADWATER_NEO4J_CA: /etc/headwater/neo4j-ca/ca.crt
+{{- end }}
 HEADWATER_NEO4J_CONNECT_TIMEOUT: {{ $neo4j.connectTimeout | quote }}
 HEADWATER_NEO4J_READ_TIMEOUT: {{ $neo4j.readTimeout | quote }}
 HEADWATER_NEO4J_WRITE_TIMEOUT: {{ $neo4j.writeTimeout | quote }}
@@ -92,8 +95,13 @@ HEADWATER_WEB_MAX_BODY: {{ $web.maxBody | int64 | quote }}
 HEADWATER_WEB_MAX_BATCH: {{ $web.maxBatch | int64 | quote }}
 HEADWATER_WEB_MAX_DEPTH: {{ $web.maxDepth | int64 | quote }}
 HEADWATER_WEB_MAX_NODES: {{ $web.maxNodes | int64 | quote }}
+{{- if $web.tokens.fileKey }}
+HEADWATER_WEB_TOKENS_FILE: /etc/headwater/tokens/tokens
+{{- end }}
+HEADWATER_WEB_FAILURES_PER_MINUTE: {{ hasKey $web "failuresPerMinute" | ternary $web.failuresPerMinute 20 | int64 | quote }}
 HEADWATER_WEB_CYPHER_TIMEOUT: {{ $web.cypherTimeout | quote }}
 HEADWATER_WEB_CYPHER_ROWS: {{ $web.cypherRows | int64 | quote }}
+HEADWATER_WEB_CYPHER_BYTES: {{ $web.cypherBytes | default 16000000 | int64 | quote }}
 HEADWATER_WEB_RECEIVE_TIMEOUT: {{ $web.receiveTimeout | quote }}
 HEADWATER_WEB_INGEST_REQUESTS: {{ $web.ingestRequests | int64 | quote }}
 HEADWATER_WEB_INGEST_BYTES: {{ $web.ingestBytes | int64 | quote }}
@@ -171,6 +179,12 @@ spark.executor.memoryOverhead: {{ $executors.memoryOverhead | quote }}
 {{/* Values of a release from before there was a registry have none of this. */}}
 {{- define "headwater.hasRegistryCA" -}}
 {{- $ca := (.Values.schemaRegistry | default dict).ca | default dict -}}
+{{- if or $ca.secret $ca.configMap -}}yes{{- end -}}
+{{- end -}}
+
+{{/* Values of an older release have none of this either. */}}
+{{- define "headwater.hasNeo4jCA" -}}
+{{- $ca := .Values.neo4j.ca | default dict -}}
 {{- if or $ca.secret $ca.configMap -}}yes{{- end -}}
 {{- end -}}
 

@@ -42,6 +42,14 @@ includes this, so that nothing is rendered from values that can't work.
 {{- if and (or $registry.secret (include "headwater.hasRegistryCA" .)) (not $registry.url) -}}
 {{- $faults = append $faults "schemaRegistry.secret and schemaRegistry.ca are not used without schemaRegistry.url" -}}
 {{- end -}}
+{{- if include "headwater.hasNeo4jCA" . -}}
+{{- if and $v.neo4j.ca.secret $v.neo4j.ca.configMap -}}
+{{- $faults = append $faults "neo4j.ca takes a secret or a configMap, not both" -}}
+{{- end -}}
+{{- if and $v.neo4j.uri (not (contains "+s://" $v.neo4j.uri)) -}}
+{{- $faults = append $faults "neo4j.ca is not used with this neo4j.uri: write bolt+s:// or neo4j+s://" -}}
+{{- end -}}
+{{- end -}}
 {{- if and $v.customCA.secret $v.customCA.configMap -}}
 {{- $faults = append $faults "customCA takes a secret or a configMap, not both" -}}
 {{- end -}}

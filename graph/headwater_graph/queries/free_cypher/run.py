@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ class CypherResult:
 
 @dataclass(frozen=True, slots=True)
 class FreeCypher:
-    """Free Cypher with limits on seconds and rows.
+    """Free Cypher with limits on seconds, rows and the bytes of the rows as JSON (None: no limit).
 
     ``setting`` is the setting that the error for a timeout names. For ``strangers`` only the graph can be read.
     """
@@ -44,6 +45,7 @@ class FreeCypher:
     rows: int
     setting: str
     strangers: bool = False
+    bytes: int | None = None
 
     def within(self, rows: int) -> FreeCypher:
         """Return the same with another limit on rows."""
@@ -56,15 +58,51 @@ class FreeCypher:
         graph; ServerUnavailable.
         """
         _check_parameters(parameters)
+        answer = _Answer(self.rows, self.bytes)
+        is_last = None if self.bytes is None else answer.is_last
         try:
             if self.strangers:
                 _check_plan(*self.reader.plan(text, parameters))
-            found = self.reader.run(text, parameters, self.seconds, self.rows + 1, self.setting)
+            found = self.reader.run(text, parameters, self.seconds, self.rows + 1, self.setting, is_last)
         except StoreRefused as fault:
             raise ConfigError(_refusal_text(str(fault))) from fault
-        columns = tuple(found[0].keys()) if found else ()
-        rows = tuple({name: plain_value(row[name]) for name in columns} for row in found[: self.rows])
-        return CypherResult(columns, rows, len(found) > self.rows)
+        if is_last is None:
+            for row in found:
+                answer.is_last(row)
+        return answer.result()
+
+
+class _Answer:
+    """The rows of an answer as far as they are within its limits."""
+
+    def __init__(self, rows: int, size: int | None) -> None:
+        self._most_rows, self._left = rows, size
+        self._columns: tuple[str, ...] = ()
+        self._rows: list[dict[str, Any]] = []
+        self._more = False
+
+    def is_last(self, row: Mapping[str, Any]) -> bool:
+        """Take a row; return whether the answer is complete. Raises ConfigError if the first row alone is too large."""
+        self._columns = tuple(row.keys())
+        if len(self._rows) == self._most_rows:
+            self._more = True
+            return True
+        plain = {name: plain_value(row[name]) for name in self._columns}
+        if self._left is not None:
+            self._left -= len(json.dumps(plain))
+            if self._left < 0:
+                if not self._rows:
+                    raise ConfigError(
+                        "a row is larger than an answer may be: return less of it, or raise the limit of bytes"
+                    )
+                self._more = True
+                return True
+        self._rows.append(plain)
+        return False
+
+    def result(self) -> CypherResult:
+        """Return what has been taken."""
+        return CypherResult(self._columns, tuple(self._rows), self._more)
 
 
 def _check_plan(kind: str, operators: Sequence[str]) -> None:
