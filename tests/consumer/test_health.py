@@ -48,7 +48,8 @@ def server(status: Status, metrics: Metrics) -> Iterator[HealthServer]:
 def batch(**raised: Any) -> BatchSummary:
     nothing: dict[str, Any] = {
         "query_id": "q", "batch_id": 3, "offsets": {"t": {0: 12}}, "messages": 10, "bytes": 1_000,
-        "dead": {"not_decodable": 2}, "late_runs": 1, "refolded_versions": 4, "deferred_transactions": 0, "seconds": {"total": 0.3},
+        "dead": {"not_decodable": 2}, "late_runs": 1, "refolded_versions": 4, "deferred_transactions": 0,
+        "seconds": {"total": 0.3},
     }  # fmt: skip
     return BatchSummary(**nothing | raised)
 

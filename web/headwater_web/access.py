@@ -64,11 +64,17 @@ _SCOPES: dict[tuple[str, str], AccessScope | None] = {
     ("POST", "/api/v1/session"): None,
     ("DELETE", "/api/v1/session"): None,
 }
+_CHANGED_BY_EVENTS = tuple(f"/api/v1/{resource}/" for resource in ("namespaces", "jobs", "sources", "tags"))
+"""Marquez's resources: a change of them sends an event."""
 
 
 def scope_of(method: str, path: str) -> AccessScope | None:
     """Return the scope that a request needs; None for any caller. What is not known here and may change something: admin."""
-    return _SCOPES.get((method, path), "read" if method in _SAFE_METHODS else "admin")
+    if method in _SAFE_METHODS:
+        usual: AccessScope = "read"
+    else:
+        usual = "ingest" if path.startswith(_CHANGED_BY_EVENTS) else "admin"
+    return _SCOPES.get((method, path), usual)
 
 
 def path_of(scope: Scope) -> str:
