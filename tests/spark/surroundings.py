@@ -35,12 +35,18 @@ def broker(folder: Path) -> Iterator[None]:
         yield
 
 
+def interpreter(pyspark: str | None) -> tuple[str, dict[str, str]]:
+    """Return the Python with this PySpark or a listed version of it, and the variables that it needs."""
+    if pyspark is None:
+        return sys.executable, dict(os.environ)
+    python = environment(HERE / f"pyspark-{pyspark}.txt") / "python"
+    paths = os.pathsep.join([str(CHECKOUT), SOURCES, str(CHECKOUT / "stack")])
+    return str(python), {**os.environ, "PYTHONPATH": paths}
+
+
 def run_jobs(names: Sequence[str], out: Path, pyspark: str | None = None) -> str:
     """Run jobs in one driver, of this PySpark or of a listed version; return their log."""
-    python, environ = sys.executable, dict(os.environ)
-    if pyspark is not None:
-        python = str(environment(HERE / f"pyspark-{pyspark}.txt") / "python")
-        environ["PYTHONPATH"] = os.pathsep.join([str(CHECKOUT), SOURCES, str(CHECKOUT / "stack")])
+    python, environ = interpreter(pyspark)
     command = [python, "-m", "tests.spark.reference", "--out", str(out), *names]
     done = subprocess.run(command, capture_output=True, text=True, timeout=840, cwd=CHECKOUT, env=environ)
     assert done.returncode == 0, done.stderr[-4000:]

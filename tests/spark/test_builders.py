@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
 from openlineage.client.facet_v2 import schema_dataset
 
@@ -9,6 +13,8 @@ from headwater.producer import CLASSES, Container, facet_class
 from headwater.spark import OpenLineage, OpenLineageContext, OutputDatasetWithDelegate
 from headwater.spark.extension.builders import FacetsBuilder
 from headwater.spark.extension.conversion import as_facets
+
+from .plans import files, lineage_of, node, plan, readers
 
 BUILDERS = {builder.container: builder for builder in FacetsBuilder.__subclasses__()}
 
@@ -50,3 +56,17 @@ def test_an_unknown_facet_names_what_to_do() -> None:
         OpenLineage.RunFacetsBuilder().version({})
     with pytest.raises(AttributeError, match="no class for new_own_facet"):
         OpenLineage().new_own_facet()
+
+
+def test_the_node_class_of_the_page_on_spark_has_the_facets_that_it_builds() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+    (block,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "open_lineage" in block]
+    names: dict[str, Any] = {}
+    exec(compile(block, "docs/spark.md", "exec"), names)
+    target = files("file:/wh/target", (5, "a"))
+    made = plan(node("AcmeReplaceCommand", (1,), table={"$plan": 2}), files("/in/t", (1, "a")), target)
+    (output,) = lineage_of(made, readers(nodes={"AcmeReplaceCommand": names["ReplaceTable"]})).outputs
+    assert output.name == "/wh/target"
+    assert output.facets["lifecycleStateChange"]["lifecycleStateChange"] == "OVERWRITE"
+    assert output.facets["version"]["datasetVersion"] == "7"
+    assert output.facets["acme"]["note"] == "a facet of one's own"

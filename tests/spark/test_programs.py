@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from .surroundings import interpreter
 from .versions import warnings
 
 pytestmark = pytest.mark.end_to_end
 
 PROGRAMS = Path(__file__).parent / "programs"
-_ALONE = {"delta", "hive"}
+_ALONE = {"delta", "hive", "iceberg"}
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem not in _ALONE)
 
 
@@ -55,10 +55,13 @@ def incomplete(event: dict[str, Any]) -> str:
     return str(event["run"]["facets"].get("headwater_incomplete", {}).get("reason", ""))
 
 
-def run(out: Path, *names: str) -> Path:
-    """Run programs in one driver; return the folder with each one's events."""
-    command = [sys.executable, "-m", "tests.spark.reference", "--jobs", str(PROGRAMS), "--out", str(out), *names]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[2])
+def run(out: Path, *names: str, pyspark: str | None = None) -> Path:
+    """Run programs in one driver, of this PySpark or of a listed version; return the folder with each one's events."""
+    python, environ = interpreter(pyspark)
+    command = [python, "-m", "tests.spark.reference", "--jobs", str(PROGRAMS), "--out", str(out), *names]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[2], env=environ
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     assert warnings(done.stderr) == []
     assert "Traceback" not in done.stderr, done.stderr[-4000:]
@@ -225,6 +228,12 @@ def test_a_connector_that_is_known_by_name_has_its_table_s_key_in_reads_and_writ
     assert {source["field"] for source in fields["amount"]["inputFields"]} == {"amount"}
     assert [incomplete(read), incomplete(written)] == ["", ""]
     assert not [event for event in events.all if "hunter2" in json.dumps(event)]
+
+
+def test_a_relation_of_mongodb_s_first_connector_has_the_key_of_its_settings(output: Path) -> None:
+    read = Events(output, "named").end("/mongo_relation")
+    assert keys(read["inputs"]) == [("mongodb://old.example:27017", "shop.orders")]
+    assert incomplete(read) == ""
 
 
 def test_the_query_of_a_connector_that_is_known_by_name_has_its_tables_and_columns(output: Path) -> None:
@@ -548,3 +557,39 @@ def test_conditions_of_merge_s_clauses_are_sources_of_deletes_and_of_constants(d
     assert {"t3 order_id INDIRECT JOIN", "orders.parquet order_id INDIRECT JOIN"} <= rows
     amount = sources(facet["fields"]["amount"]["inputFields"])
     assert {"orders.parquet customer_id INDIRECT CONDITIONAL", "orders.parquet amount DIRECT IDENTITY"} <= amount
+
+
+@pytest.fixture(scope="session")
+def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the events of the program on Iceberg, whose jar is one for PySpark 4.1."""
+    return run(tmp_path_factory.mktemp("iceberg"), "iceberg", pyspark="4.1")
+
+
+def iceberg_writes(output: Path, table: str) -> list[dict[str, Any]]:
+    return [e for e in Events(output, "iceberg").ends() if any(d["name"].endswith(table) for d in e["outputs"])]
+
+
+@NEEDS_JARS
+def test_a_dynamic_overwrite_of_iceberg_names_the_partitions_of_its_commit(iceberg: Path) -> None:
+    created, dynamic, by_condition, appended = iceberg_writes(iceberg, "/db/parts")
+    values = [
+        {"status": "paid", "day_day": "2026-01-01"},
+        {"status": "void", "day_day": "2026-01-03"},
+    ]
+    assert replaced(dynamic) == {"type": "partition", "partitions": [{"dimensions": value} for value in values]}
+    assert (replaced(created), replaced(appended)) == (None, None)
+    assert replaced(by_condition)["right"] == {"type": "literal", "value": "void"}
+
+
+@NEEDS_JARS
+def test_partition_values_of_iceberg_may_have_any_characters(iceberg: Path) -> None:
+    _, overwritten = iceberg_writes(iceberg, "/db/named")
+    values = [{"status": f"{status} /%=é"} for status in ("paid", "void")]
+    assert replaced(overwritten)["partitions"] == [{"dimensions": value} for value in values]
+
+
+@NEEDS_JARS
+def test_the_first_create_or_replace_of_iceberg_creates_the_table(iceberg: Path) -> None:
+    writes = iceberg_writes(iceberg, "/db/replaced")
+    changes = [write["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] for write in writes]
+    assert changes == ["CREATE", "OVERWRITE"]

@@ -12,7 +12,7 @@ from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 
 from headwater.spark import FacetRegistry, OpenLineageContext
-from headwater.spark.extension.registry import Registered
+from headwater.spark.extension.registry import MOST_WAITING, Registered
 
 
 class Context:
@@ -114,6 +114,13 @@ def test_what_no_run_had_is_left_for_the_application(spark: Context) -> None:
     assert FacetRegistry.take(now()) == ({}, {})
     assert FacetRegistry.take_all() == ({"r": 1}, {})
     assert FacetRegistry.take_all() == ({}, {})
+
+
+def test_facets_of_a_thread_that_starts_no_run_are_limited(spark: Context) -> None:
+    for number in range(MOST_WAITING + 1):
+        FacetRegistry.register_run_facet(f"r{number}", number)
+    run, _ = FacetRegistry.take_all()
+    assert (len(run), "r0" in run, f"r{MOST_WAITING}" in run) == (MOST_WAITING, False, True)
 
 
 @pytest.mark.parametrize("tags", ["", "mine", "headwater-facets-", "headwater-facets-x-1", "headwater-facets-1"])

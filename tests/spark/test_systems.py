@@ -9,7 +9,7 @@ import pytest
 from headwater.spark.datasets.systems import known_tables
 from headwater.spark.runs.extraction import PlanLineage
 
-from .plans import FakeCatalog, Raw, files, insert, lineage_of, node, plan, readers
+from .plans import FakeCatalog, Raw, attribute, call, edges, files, insert, lineage_of, literal, node, plan, readers
 
 SNOWFLAKE = {"sfurl": "https://org-acc.snowflakecomputing.com:443", "sfdatabase": "SHOP", "sfschema": "SALES"}
 CASES: list[tuple[str, dict[str, str], str, str]] = [
@@ -21,6 +21,9 @@ CASES: list[tuple[str, dict[str, str], str, str]] = [
     ("bigquery", {"table": "orders", "dataset": "shop", "project": "acme"}, "bigquery", "acme.shop.orders"),
     ("com.google.cloud.spark.bigquery.direct.DirectBigQueryRelation", {"tablename": "a.b.c"}, "bigquery", "a.b.c"),
     ("mongodb", {"connection.uri": "mongodb://u:p@h:1,h2/shop.orders?x=1"}, "mongodb://h:1", "shop.orders"),
+    ("com.mongodb.spark.sql.MongoRelation",
+     {"connectionstring": "mongodb://u:p@h:1", "databasename": "shop", "collectionname": "orders"},
+     "mongodb://h:1", "shop.orders"),
     ("mongodb", {"spark.mongodb.database": "d", "collection": "c.e"}, "mongodb://localhost:27017", "d.c.e"),
     ("cassandra", {"keyspace": "k", "table": "t"}, "cassandra://localhost:9042", "k.t"),
     ("es", {"es.nodes": "u:p@h1:9243,h2", "path": "logs-*/_doc"}, "elasticsearch://h1:9243", "logs-*"),
@@ -130,26 +133,96 @@ def test_a_table_of_unity_catalog_without_a_known_location_has_its_key_there() -
     assert unlocated.inputs[0].key == ("unitycatalog://adb-1.azuredatabricks.net", "main.db.t")
 
 
-def test_hudi_s_commands_write_tables_of_the_session_catalog() -> None:
-    table = {
-        "identifier": {"table": "t", "database": "db"},
-        "location": "s3://lake/t",
-        "schema": {},
-        "provider": "hudi",
+HUDI_TABLE = {
+    "identifier": {"table": "t", "database": "db"},
+    "location": "s3://lake/t",
+    "schema": {},
+    "provider": "hudi",
+}
+HUDI = node(
+    "LogicalRelation",
+    output=((5, "id"), (6, "a"), (7, "b")),
+    relation={"$": "files", "paths": []},
+    catalogTable=HUDI_TABLE,
+)
+T_ID, T_A, T_B = attribute("id", 5), attribute("a", 6), attribute("b", 7)
+S_ID, S_A = attribute("id", 1), attribute("a", 2)
+SET = call("Assignment", T_A, call("Add", S_A, literal("1")))
+
+
+def changed(command: str, statement: str, *below: Raw, **fields: Any) -> PlanLineage:
+    """The lineage of a command of Hudi with one of Spark's statements, whose table has an alias."""
+    children = (2, 4) if below else (2,)
+    reference: dict[str, Any] = {statement: {"$plan": 1}}
+    held = node(command, (), **reference)
+    kind = {"mergeInto": "MergeIntoTable", "ut": "UpdateTable", "updateTable": "UpdateTable"}.get(statement)
+    inner = node(kind or "DeleteFromTable", children, **fields)
+    alias_of = node("SubqueryAlias", (3,), ((5, "id"), (6, "a"), (7, "b")))
+    return lineage_of(plan(held, inner, alias_of, HUDI, *below))
+
+
+def test_a_merge_into_a_table_of_hudi_has_its_source_and_the_columns_of_its_clauses() -> None:
+    result = changed(
+        "MergeIntoHoodieTableCommand",
+        "mergeInto",
+        files("/in/x", (1, "id"), (2, "a"), (3, "deleted")),
+        mergeCondition=call("EqualTo", T_ID, S_ID),
+        matchedActions=[call("DeleteAction", attribute("deleted", 3)), call("UpdateAction", SET)],
+        notMatchedActions=[call("InsertAction", call("Assignment", T_ID, S_ID), call("Assignment", T_A, S_A))],
+    )
+    assert [dataset.key for dataset in result.outputs] == [("s3://lake", "t")]
+    assert [dataset.name for dataset in result.inputs] == ["t", "/in/x"]
+    assert result.suffix == "t"
+    assert edges(result) == {
+        "id": {"id IDENTITY"},
+        "a": {"a TRANSFORMATION", "a IDENTITY"},
+        "b": {"b IDENTITY"},
+        "*": {"id JOIN", "deleted FILTER"},
     }
-    target = node("LogicalRelation", output=((5, "a"),), relation={"$": "files", "paths": []}, catalogTable=table)
+
+
+@pytest.mark.parametrize("statement", ["ut", "updateTable"])
+def test_an_update_of_a_table_of_hudi_has_the_columns_that_it_changes(statement: str) -> None:
+    assignment = call("Assignment", T_A, call("Add", T_B, literal("1")))
+    condition = call("EqualTo", T_ID, literal("1"))
+    result = changed("UpdateHoodieTableCommand", statement, assignments=[assignment], condition=condition)
+    assert [dataset.key for dataset in result.outputs] == [("s3://lake", "t")]
+    assert edges(result) == {
+        "id": {"id IDENTITY"},
+        "a": {"a IDENTITY", "b TRANSFORMATION", "id CONDITIONAL"},
+        "b": {"b IDENTITY"},
+        "*": set(),
+    }
+
+
+@pytest.mark.parametrize("statement", ["dft", "deleteTable"])
+def test_a_delete_from_a_table_of_hudi_filters_its_rows(statement: str) -> None:
+    result = changed("DeleteHoodieTableCommand", statement, condition=call("EqualTo", T_ID, literal("1")))
+    assert [dataset.key for dataset in result.outputs] == [("s3://lake", "t")]
+    assert edges(result)["*"] == {"id FILTER"}
+    assert edges(result)["a"] == {"a IDENTITY"}
+
+
+def test_a_delete_of_newer_releases_of_hudi_has_the_table_of_its_rows() -> None:
+    rows = node("Filter", (2,), ((5, "id"), (6, "a"), (7, "b")), condition=call("EqualTo", T_ID, literal("1")))
+    result = lineage_of(plan(node("DeleteHoodieTableCommand", (1,), query={"$plan": 1}), rows, HUDI))
+    assert [dataset.key for dataset in result.outputs] == [("s3://lake", "t")]
+    assert edges(result)["*"] == {"id FILTER"}
+
+
+def test_hudi_s_commands_write_tables_of_the_session_catalog() -> None:
     fields: dict[str, Any] = {
         "logicalRelation": {"$plan": 1},
         "partitionSpec": {"day": "x", "hour": None},
         "overwrite": True,
     }
     command = node("InsertIntoHoodieTableCommand", (2,), **fields)
-    (inserted,) = lineage_of(plan(command, target, files("/in/x", (1, "a")))).outputs
+    (inserted,) = lineage_of(plan(command, HUDI, files("/in/x", (1, "a")))).outputs
     assert inserted.key == ("s3://lake", "t")
     assert inserted.facets["storage"]["fileFormat"] == "hudi"
     part = {"type": "partition", "partitions": [{"dimensions": {"day": "x"}}]}
     assert inserted.run_facets["subset"]["outputCondition"] == part
-    create = node("CreateHoodieTableAsSelectCommand", (1,), table=table, mode="ErrorIfExists")
+    create = node("CreateHoodieTableAsSelectCommand", (1,), table=HUDI_TABLE, mode="ErrorIfExists")
     (created,) = lineage_of(plan(create, files("/in/x", (1, "a")))).outputs
     assert created.facets["lifecycleStateChange"]["lifecycleStateChange"] == "CREATE"
     assert [dataset.name for dataset in lineage_of(plan(create, files("/in/x", (1, "a")))).inputs] == ["/in/x"]

@@ -287,4 +287,5 @@ def test_a_dynamic_overwrite_names_the_partitions_that_it_wrote() -> None:
 
 def test_the_values_of_a_partition_are_those_of_its_folders_or_of_its_commit() -> None:
     assert folder_partition("day=2026-01-01/name=a=b") == {"day": "2026-01-01", "name": "a=b"}
+    assert folder_partition("a%3Ab=x%2Fy%3Dé%25/c=z") == {"a:b": "x/y=é%", "c": "z"}
     assert partition_values({"day": None, "hour": "1"}) == {"day": "__HIVE_DEFAULT_PARTITION__", "hour": "1"}

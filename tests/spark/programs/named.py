@@ -22,6 +22,7 @@ for key, value in SETTINGS.items():
     spark.conf.set(key, value)
 jvm: Any = spark._jvm
 STUBS = (Path(__file__).parent / "Tables.java").read_text()
+MONGO = (Path(__file__).parent / "Mongo.java").read_text()
 
 
 def stub(package: str, **names: str) -> None:
@@ -29,6 +30,11 @@ def stub(package: str, **names: str) -> None:
     text = STUBS.replace("package PACKAGE;", f"package {package};")
     for stub_name, name in names.items():
         text = text.replace(stub_name, name)
+    load(text)
+
+
+def load(text: str) -> None:
+    """Compile classes and let the session find them."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
     compiler.cook(text)
@@ -41,6 +47,7 @@ stub("org.elasticsearch.spark.sql", TheRelation="ElasticsearchRelation")
 stub("io.github.spark_redshift_community.spark.redshift", TheRelation="RedshiftRelation", Options="MergedParameters")
 stub("org.apache.hudi", TheRelation="MergeOnReadSnapshotRelation")
 stub("com.mongodb.spark.sql.connector", TheProvider="MongoTableProvider", TheTable="MongoTable")
+load(MONGO)
 stub("com.datastax.spark.connector.datasource", TheTable="CassandraTable", TheCatalog="CassandraCatalog")
 stub("org.apache.spark.sql.cassandra", TheProvider="CassandraProvider", TheTable="CassandraTable")
 stub("io.unitycatalog.spark", TheCatalog="UCSingleCatalog")
@@ -68,6 +75,8 @@ SYSTEMS: dict[str, tuple[str, dict[str, str]]] = {
 for name, (source, options) in SYSTEMS.items():
     spark.read.format(source).options(**options).load().write.parquet(f"{out}/{name}")
     o.selectExpr("order_id", "amount * 2 as amount").write.format(source).options(**options).mode("append").save()
+first = {"uri": "mongodb://me:hunter2@old.example", "database": "shop", "collection": "orders"}
+spark.read.format("com.mongodb.spark.sql").options(**first).load().write.parquet(f"{out}/mongo_relation")
 query = {**snowflake, "query": "select o.order_id, p.amount from SALES.O o join P p on o.id = p.id where o.ok = 1"}
 spark.read.format("net.snowflake.spark.snowflake").options(**query).load().write.parquet(f"{out}/query")
 o.write.format("org.elasticsearch.spark.sql").option("es.nodes", "search.example").mode("overwrite").save("other")

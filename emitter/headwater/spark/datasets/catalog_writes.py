@@ -176,3 +176,31 @@ def delta_change(flow: Rule) -> WriteRule:
         return Written(dataset, target, None, sources, (), suffix, lambda columns: flow(columns, node))
 
     return rule
+
+
+# The statement that a command of Hudi has, by the names in Hudi's releases; a DELETE of newer ones has only its rows.
+_STATEMENTS = ("mergeInto", "ut", "updateTable", "dft", "deleteTable", "query")
+
+
+def hudi_change(flow: Rule) -> WriteRule:
+    """Return the rule for a command of Hudi, which has Spark's own statement; its column lineage is ``flow``."""
+
+    def rule(at: PlanScope, node: PlanNode) -> Written | None:
+        held = (at.plan_of(node.fields.get(name)) for name in _STATEMENTS)
+        statement = next((found for found in held if found is not None), None)
+        if statement is None:
+            return None
+        is_query = statement.kind not in {"MergeIntoTable", "UpdateTable", "DeleteFromTable"}
+        target = statement if is_query else at.plan[statement.children[0]] if statement.children else None
+        below = target
+        while below is not None and below.children:
+            below = at.plan[below.children[0]]
+        found = [] if below is None else reads(replace(at, writes=True), below)
+        if target is None or not found:
+            return None
+        sources = (target.index,) if is_query else statement.children
+        suffix = found[0].name.rpartition("/")[2] if statement.kind == "MergeIntoTable" else ""
+        columns = None if is_query else lambda columns: flow(columns, statement)
+        return Written(found[0], target.index, None, tuple(sources), (), suffix, columns)
+
+    return rule

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from typing import NamedTuple
+from urllib.parse import unquote
 
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "abfs": "abfss"}
 # Object stores: the key has no leading slash (naming.md).
@@ -48,9 +49,12 @@ def partition_values(values: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def folder_partition(folder: str) -> dict[str, str]:
-    """Return the values of a partition's columns by the names of its folders, such as ``day=2026-01-01/hour=1``."""
+    """Return the values of a partition's columns by the names of its folders, such as ``day=2026-01-01/hour=1``.
+
+    Spark escapes some characters of names and values, such as ``/`` as ``%2F``.
+    """
     pairs = (part.partition("=") for part in folder.split("/"))
-    return {column: value for column, equals, value in pairs if equals}
+    return {unquote(column): unquote(value) for column, equals, value in pairs if equals}
 
 
 def _named(location: str, trimmed: bool) -> DatasetName:

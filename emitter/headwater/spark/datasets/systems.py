@@ -213,11 +213,12 @@ _BIGQUERY_PART = re.compile(r"\$\d+\Z")  # `table$20260101` is a partition of th
 
 
 def _mongodb(options: Options) -> Sent | None:
-    found = _MONGODB_URI.match(_first(options, "connection.uri", "uri") or "mongodb://localhost")
+    # A relation of the first API (3.x) has what its options and the session's settings result in.
+    found = _MONGODB_URI.match(_first(options, "connectionstring", "connection.uri", "uri") or "mongodb://localhost")
     if found is None:
         return None
-    database = _first(options, "database") or found["database"] or ""
-    collections = _first(options, "collection") or found["collection"] or ""
+    database = _first(options, "databasename", "database") or found["database"] or ""
+    collections = _first(options, "collectionname", "collection") or found["collection"] or ""
     names = tuple(name for part in collections.split(",") if (name := part.strip()))
     return Sent(names, lambda name: dataset_name("mongodb", found["hosts"], (database, name)))
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -18,6 +19,9 @@ from .api import OpenLineageContext
 
 TAG: Final = "headwater-facets-"
 _UNKNOWN: Final = (0, 0)
+
+MOST_WAITING: Final = 10_000
+"""The most facets that wait for a run; the oldest is dropped first."""
 
 Facets = tuple[dict[str, Any], dict[str, Any]]
 """Run facets and job facets."""
@@ -84,7 +88,7 @@ class FacetRegistry:
     """The context of the application that was instrumented last, whose ``open_lineage`` creates facets."""
 
     _lock: ClassVar[threading.Lock] = threading.Lock()
-    _waiting: ClassVar[list[_Entry]] = []
+    _waiting: ClassVar[deque[_Entry]] = deque(maxlen=MOST_WAITING)
     _called_for: ClassVar[threading.local] = threading.local()
     _threads: ClassVar[Iterator[int]] = count(1)
     _numbers: ClassVar[Iterator[int]] = count(1)
@@ -146,20 +150,23 @@ class FacetRegistry:
             thread, number = entry.registration
             return number <= (threads or {}).get(thread, -1) if thread else entry.at <= at
 
-        return cls._take([entry for entry in cls._waiting if fits(entry)])
+        return cls._take(fits)
 
     @classmethod
     def take_all(cls) -> Facets:
         """Return and clear the facets for which there was no run."""
-        return cls._take(list(cls._waiting))
+        return cls._take(lambda _: True)
 
     @classmethod
-    def _take(cls, entries: Iterable[_Entry]) -> Facets:
+    def _take(cls, fits: Callable[[_Entry], bool]) -> Facets:
         taken = Registered()
         with cls._lock:
-            for entry in entries:
-                getattr(taken, entry.container)[entry.name] = entry.facet
-                cls._waiting.remove(entry)
+            for _ in range(len(cls._waiting)):
+                entry = cls._waiting.popleft()
+                if fits(entry):
+                    getattr(taken, entry.container)[entry.name] = entry.facet
+                else:
+                    cls._waiting.append(entry)
         return taken.run, taken.job
 
 

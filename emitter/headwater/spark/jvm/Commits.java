@@ -6,6 +6,7 @@ import java.lang.reflect.Method;
 import java.net.URLDecoder;
 import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +16,6 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 
 /**
  * The versions that writes committed, for table formats with versions. Iceberg's classes are accessed by reflection, so a
@@ -28,17 +28,24 @@ public class Commits {
   private static final int MOST_LINES = 10;
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /**
-   * The newest snapshot of an Iceberg table committed in a span of time as {id, its summary, false: whether it made
-   * the table is not known}, or null.
-   */
+  /** The newest snapshot of an Iceberg table committed in a span of time as {id, its summary, whether it made the table}, or null. */
   public static Object[] iceberg(Object table, long first, long last) throws Exception {
-    Object snapshot = snapshot(call(table, "table"), first, last);
+    Object held = call(table, "table");
+    Object snapshot = snapshot(held, first, last);
     if (snapshot == null) return null;
-    return new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary"), Boolean.FALSE};
+    return new Object[] {call(snapshot, "snapshotId").toString(), call(snapshot, "summary"), Boolean.valueOf(!existed(held, first))};
   }
 
-  /** The folders of the partitions that such a snapshot added files to, as Iceberg names them; null without a snapshot. */
+  /** Whether a table has metadata from before a time; a table that is replaced has those of the one before it. */
+  private static boolean existed(Object held, long first) throws Exception {
+    Iterator entries = ((Iterable) call(call(call(held, "operations"), "current"), "previousFiles")).iterator();
+    while (entries.hasNext()) {
+      if (((Long) call(entries.next(), "timestampMillis")).longValue() < first) return true;
+    }
+    return false;
+  }
+
+  /** The values, by field of the partition spec, of the partitions that such a snapshot added files to; null without a snapshot. */
   public static List icebergPartitions(Object table, long first, long last) throws Exception {
     Object held = call(table, "table");
     Object snapshot = snapshot(held, first, last);
@@ -49,9 +56,20 @@ public class Commits {
       if (seen == MOST_FILES || found.size() > MOST_PARTITIONS) return null;
       Object file = files.next();
       Object spec = ((Map) call(held, "specs")).get(call(file, "specId"));
-      found.add(URLDecoder.decode((String) call(spec, "partitionToPath", call(file, "partition")), "UTF-8"));
+      found.add(values((String) call(spec, "partitionToPath", call(file, "partition"))));
     }
     return new ArrayList(found);
+  }
+
+  /** The values in a partition's path, in which Iceberg escapes names and values. */
+  private static Map values(String path) throws Exception {
+    LinkedHashMap found = new LinkedHashMap();
+    String[] parts = path.split("/");
+    for (int i = 0; i < parts.length; i++) {
+      int end = parts[i].indexOf('=');
+      if (end > 0) found.put(URLDecoder.decode(parts[i].substring(0, end), "UTF-8"), URLDecoder.decode(parts[i].substring(end + 1), "UTF-8"));
+    }
+    return found;
   }
 
   private static Object snapshot(Object held, long first, long last) throws Exception {
@@ -137,7 +155,7 @@ public class Commits {
     return made >= (made % 1000 == 0 ? first / 1000 * 1000 : first) && made <= last;
   }
 
-  /** The partition folders, so many levels below a folder, with files from a span of time; nothing above the limits. */
+  /** The partition folders as they are named, so many levels below a folder, with files from a span of time; nothing above the limits. */
   public static List partitions(SparkContext context, String location, int depth, long first, long last) throws Exception {
     Path root = new Path(location);
     FileSystem system = root.getFileSystem(context.hadoopConfiguration());
@@ -160,7 +178,7 @@ public class Commits {
       }
       written = depth == 0 && entry.isFile() && within(entry.getModificationTime(), first, last);
     }
-    if (written) found.add(ExternalCatalogUtils.unescapePathName(name));
+    if (written) found.add(name);
   }
 
   /** Call a method with a single parameter by its name. */

@@ -98,7 +98,8 @@ public class Leaves {
           else if (held != null && fields[i].getName().equals("strategy")) map.put("strategy", held.toString());
           else if (held != null && nested(library) && library(held.getClass()).equals(library)) {
             LinkedHashMap inner = new LinkedHashMap();
-            fields(inner, held, null);
+            // The options of a relation on an RDD, such as MongoDB's of the first API, are those of the RDD.
+            fields(inner, held, held instanceof RDD && !(value instanceof RDD) ? library : null);
             map.put(fields[i].getName(), inner);
           }
         } catch (Exception sealed) {
