@@ -36,4 +36,6 @@ def test_a_query_that_needs_most_of_the_heap_is_refused(servers: Servers) -> Non
         )
         assert records[0]["value"] not in ("0B", "0")
         with pytest.raises(neo4j.exceptions.Neo4jError, match="memory"):
-            driver.execute_query("UNWIND range(1, 200000000) AS n WITH collect(toString(n)) AS texts RETURN size(texts)")
+            driver.execute_query(
+                "UNWIND range(1, 200000000) AS n WITH collect(toString(n)) AS texts RETURN size(texts)"
+            )
