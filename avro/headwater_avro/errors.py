@@ -29,6 +29,7 @@ RejectionCode: TypeAlias = Literal[
     "bad_identity",
     "bad_event_time",
     "too_large",
+    "not_allowed",
     "before_horizon",
     "store_refused",
 ]

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression
 from headwater_avro.errors import ServerUnavailable, StoreBusy, StoreExhausted
 from headwater_avro.registry import NO_REGISTRY, Schemas
+from headwater_avro.signatures import ProducerKeys
 from headwater_consumer.kafka.dead_letters import Clock, DeadLetter, DeadLetterSink, now
 from headwater_consumer.kafka.messages import Messages, Position
 from headwater_consumer.losses import Ranges, deleted_ranges, described_ranges, with_ranges
@@ -158,6 +159,7 @@ class BatchProcessor:
         stop: threading.Event,
         schemas: Schemas = NO_REGISTRY,
         decompression: Decompression = DEFAULT_DECOMPRESSION,
+        keys: ProducerKeys | None = None,
         held_by: HeldBy | None = None,
         clock: Clock = now,
         first_wait: float = FIRST_WAIT,
@@ -169,6 +171,7 @@ class BatchProcessor:
         self._stop = stop
         self._schemas = schemas
         self._decompression = decompression
+        self._keys = keys
         self._held_by = held_by
         self._clock = clock
         self._first_wait = first_wait
@@ -300,7 +303,7 @@ class BatchProcessor:
         from headwater_consumer.horizon_split import part
 
         return self._patiently(
-            lambda: part(self._messages.fetch(positions), split_runs, self._schemas, self._decompression)
+            lambda: part(self._messages.fetch(positions), split_runs, self._schemas, self._decompression, self._keys)
         )
 
     def _send_dead_letters(self, tagged: Tagged, dead: Counter[str]) -> None:

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from headwater_avro.codec import MAX_EVENT_BYTES, MAX_RATIO, Decompression
 from headwater_avro.errors import ConfigError
 from headwater_avro.registry import RegistrySettings
+from headwater_avro.signatures import ProducerKeys, read_keys
 
 PREFIX = "HEADWATER_"
 FILE = "headwater.toml"
@@ -103,6 +104,9 @@ class ConsumerSettings(BaseModel):
     max_decompression_ratio: Annotated[int, Field(ge=1)] = Field(
         MAX_RATIO, description="largest ratio of decompressed to compressed size, for messages above 4 MB"
     )
+    producer_keys: Path | None = Field(
+        None, description="file with the keys of producers; every message must then be signed by one of them"
+    )
     max_batch_bytes: Annotated[int, Field(ge=1)] = Field(
         100_000_000, description="bytes of messages that are read at a time; one message is always read"
     )
@@ -157,6 +161,10 @@ class ConsumerSettings(BaseModel):
     def decompression(self) -> Decompression:
         """Return the limits of a decompressed message."""
         return Decompression(self.max_decompressed_bytes, self.max_decompression_ratio)
+
+    def keys(self) -> ProducerKeys | None:
+        """Return the keys of producers, None if messages need no signature; raises ConfigError."""
+        return None if self.producer_keys is None else read_keys(self.producer_keys)
 
     def librdkafka(self) -> dict[str, str]:
         """Return Kafka's security settings as librdkafka names them."""

@@ -40,6 +40,7 @@ from headwater_avro.collection import collection_paused
 from headwater_avro.errors import EventRejected, HeadwaterError, ServerUnavailable
 from headwater_avro.framing import unframed
 from headwater_avro.registry import RegistrySettings, Schemas, schemas_of
+from headwater_avro.signatures import ProducerKeys
 from headwater_consumer.kafka.messages import Headers, Message
 from headwater_graph.rules.coalesce import Coalescer, RowKind, pack_sources
 
@@ -67,7 +68,7 @@ class PartitionLimits:
     """Limits in bytes: of events merged in memory, of dead letters passed through Spark, of an Arrow batch, of a task.
 
     ``decompression`` limits the size of a single decompressed message. A task reads messages until it has read ``task``
-    bytes, if that is given, and at least one.
+    bytes, if that is given, and at least one. With ``keys``, every message must be signed by one of them.
     """
 
     merged: int = 64 * MEGABYTE
@@ -75,6 +76,7 @@ class PartitionLimits:
     row_batch: int = 8 * MEGABYTE
     decompression: Decompression = field(default=DEFAULT_DECOMPRESSION)
     task: int | None = None
+    keys: ProducerKeys | None = None
 
 
 DEFAULT_LIMITS = PartitionLimits()
@@ -159,7 +161,7 @@ def tag_partition_with(
 
 def _tagged(messages: Iterable[Message], limits: PartitionLimits, schemas: Schemas | None) -> Iterator[TaggedRow]:
     started = time.thread_time()
-    merger, carried, read, is_partial = MessageMerger(schemas, limits.decompression), 0, 0, False
+    merger, carried, read, is_partial = MessageMerger(schemas, limits.decompression, keys=limits.keys), 0, 0, False
     merged = merger.coalescer
     counts: dict[tuple[str, int], _Counts] = {}
     for message in messages:
@@ -205,10 +207,12 @@ class MessageMerger:
         schemas: Schemas | None = None,
         decompression: Decompression = DEFAULT_DECOMPRESSION,
         bounds: Mapping[str, int] | None = None,
+        keys: ProducerKeys | None = None,
     ) -> None:
         self.coalescer = Coalescer(bounds, decompression)
         self._schemas = schemas
         self._decompression = decompression
+        self._keys = keys
         self._logged: set[type[Exception]] = set()
 
     def add(self, message: Message) -> EventRejected | None:
@@ -216,11 +220,15 @@ class MessageMerger:
 
         Raises ServerUnavailable if the schema registry does not answer.
         """
-        value, schemas = message.value, self._schemas
+        value, schemas, check = message.value, self._schemas, None
+        headers = headers_of(message)
         try:
+            if self._keys is not None:
+                # Before anything else is done with the content of a message whose producer is not known.
+                check = self._keys.signer(value, headers).check
             if schemas is not None:
                 value = unframed(value, schemas, self._decompression)
-            self.coalescer.add(value, headers_of(message), source=message.position)
+            self.coalescer.add(value, headers, source=message.position, check=check)
         except EventRejected as fault:
             return fault
         except UNRELATED_TO_MESSAGE:

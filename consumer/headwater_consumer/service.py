@@ -61,6 +61,7 @@ def consume(
     if not found.jars:
         raise ConfigError("HEADWATER_SPARK_JARS is not set: `headwater consume` fetches the jars, or name them")
     schemas = schemas_for(settings)
+    settings.keys()  # a wrong file ends the start, before anything is connected
     stop, metrics = threading.Event(), Metrics()
     status = Status(metrics, patience=settings.progress_timeout)
     kafka = client_of(settings)
@@ -89,6 +90,7 @@ def consume(
             stop=stop,
             schemas=schemas,
             decompression=settings.decompression(),
+            keys=settings.keys(),
             held_by=graph.held_by if graph else None,
         )
         checkpoint = checkpoint_of(settings, kafka)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from headwater_avro.codec import Decompression
 from headwater_avro.registry import RegistrySettings, schemas_of
+from headwater_avro.signatures import ProducerKeys
 from headwater_consumer.kafka.messages import Message
 from headwater_consumer.partition import TAGGED, PartitionLimits, tag_messages
 
@@ -23,10 +24,16 @@ Find: TypeAlias = Callable[[], Message | None]
 class FirstMessage:
     """A frame as ``BatchProcessor.read`` takes it: the first message of a range, which is read when the frame is."""
 
-    def __init__(self, find: Find, decompression: Decompression, registry: RegistrySettings | None) -> None:
+    def __init__(
+        self,
+        find: Find,
+        decompression: Decompression,
+        registry: RegistrySettings | None,
+        keys: ProducerKeys | None = None,
+    ) -> None:
         self._find = find
         # A task that stops behind its first message reports that there may be more.
-        self._limits = PartitionLimits(decompression=decompression, task=0)
+        self._limits = PartitionLimits(decompression=decompression, task=0, keys=keys)
         self._registry = registry
 
     def toArrow(self) -> pa.Table:

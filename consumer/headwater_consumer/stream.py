@@ -109,7 +109,7 @@ def tagged_again(
 def _tagged(messages: DataFrame, settings: ConsumerSettings, most: int | None) -> DataFrame:
     registry = settings.registry()
     tag = tag_partition if registry is None else partial(tag_partition_with, registry)
-    limits = PartitionLimits(decompression=settings.decompression(), task=most)
+    limits = PartitionLimits(decompression=settings.decompression(), task=most, keys=settings.keys())
     return messages.selectExpr(*READ_DDL).mapInArrow(partial(tag, limits=limits), TAGGED_DDL)
 
 
@@ -258,7 +258,7 @@ class Stream:
             return tagged_again(self._spark, self._settings, ranges, most)
         ((partition, (begin, end)),) = ranges.items()
         find = partial(self._first_message, partition, begin, end)
-        return FirstMessage(find, self._settings.decompression(), self._settings.registry())
+        return FirstMessage(find, self._settings.decompression(), self._settings.registry(), self._settings.keys())
 
     def _first_message(self, partition: int, begin: int, end: int) -> Message | None:
         """Return the first message of a range; raise MessagesLost if Kafka has deleted one that Spark may not skip."""

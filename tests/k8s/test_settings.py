@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 import click
@@ -109,6 +110,8 @@ def test_the_consumer_understands_every_value() -> None:
         "starting_offsets": "latest",
         "max_offsets_per_trigger": 1000000,
         "max_batch_bytes": 5000000,
+        "producer_keys": "/etc/headwater/producer-keys/keys",
+        "neo4j_ca": "/etc/headwater/neo4j-ca/ca.crt",
         "max_decompressed_bytes": 64000000,
         "max_decompression_ratio": 50,
         "trigger_milliseconds": 0,
@@ -215,6 +218,7 @@ def test_the_web_server_understands_every_value(monkeypatch: pytest.MonkeyPatch)
         "cypher_timeout": 4.5,
         "cypher_rows": 7,
         "cypher_bytes": 8,
+        "signing_key_file": Path("/etc/headwater/signing-key/key"),
         "failures_per_minute": 3,
         "receive_timeout": 8.5,
         "ingest_requests": 9,

@@ -22,6 +22,7 @@ SECURE: dict[str, Any] = {
     },
     "neo4j": {"uri": "neo4j+s://graph.example.org:7687", "ca": {"configMap": "neo4j-ca"}},
     "customCA": {"configMap": "authorities"},
+    "consumer": {"producerKeys": {"secret": "producers"}},
 }
 EVERYTHING: dict[str, Any] = {
     "commonLabels": {"team": "data"},
@@ -66,6 +67,7 @@ WEB: dict[str, Any] = {
         "enabled": True,
         "tokens": {"secret": "tokens", "operatorKey": "operators"},
         "operatorUsers": ["ada"],
+        "signingKey": {"secret": "gateway"},
         "allowedHosts": ["lineage.example.org"],
         "corsOrigins": ["https://a.example.org"],
         "trustedHeader": "X-Forwarded-User",

@@ -17,7 +17,7 @@ import headwater_stack
 from .authority import Authority, made_authority
 from .secured_servers import KafkaAddresses, secured_kafka, secured_neo4j
 
-PATIENCE = 300
+PATIENCE = 600
 """Seconds after which a command is taken for hung."""
 
 KAFKA_USER = "lineage"

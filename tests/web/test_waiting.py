@@ -25,7 +25,8 @@ from headwater_web import KafkaSink, MemorySink, WebSettings, create_app
 from headwater_web import ingest as gateway
 
 from ..given_answers import GivenAnswers
-from ..servers import broker_of_its_own
+from ..servers import Servers, broker_of_its_own
+from ..transport.proxy import FaultyProxy
 from ..transport.test_authorisation import free_ports
 from .raw import PATIENCE, sent, serving
 
@@ -203,9 +204,32 @@ def test_a_single_request_tries_an_unavailable_kafka_and_others_are_refused() ->
     assert kafka.send([EVENT]) == ["unavailable"]
 
 
-def test_health_is_answered_before_posts_to_an_unavailable_kafka() -> None:
+@pytest.mark.timeout(300)
+def test_senders_do_not_wait_for_ingest_patience_while_no_broker_is_reachable() -> None:
+    kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=600))
+    assert kafka.send([EVENT, EVENT]) == ["unavailable", "unavailable"]
+
+
+def test_events_are_delivered_again_when_an_unreachable_kafka_comes_back(servers: Servers, topic: str) -> None:
+    proxy = FaultyProxy(servers.kafka_bootstrap_servers)
+    try:
+        kafka = KafkaSink({"bootstrap.servers": proxy.address}, topic, WebSettings(ingest_patience=600))
+        assert kafka.send([EVENT]) == ["delivered"]
+        proxy.mode = "refuse"
+        assert kafka.send([EVENT]) == ["unavailable"]
+        proxy.mode = "pass"
+        deadline = time.monotonic() + PATIENCE
+        while kafka.send([EVENT]) != ["delivered"]:
+            assert time.monotonic() < deadline
+    finally:
+        proxy.close()
+
+
+def test_health_is_answered_before_posts_to_an_unavailable_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
     """Real sockets and the real Kafka client: 60 posts at once, then 60 more after the failure is known."""
-    kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=2.0))
+    kafka = KafkaSink({"bootstrap.servers": "127.0.0.1:1"}, "t", WebSettings(ingest_patience=8.0))
+    # As long as the patience, so that a slow machine has time for the other answers.
+    monkeypatch.setattr(gateway, "DOWN_SECONDS", 8.0)
     with serving(create_app(GivenAnswers(), kafka, WebSettings())) as port, ThreadPoolExecutor(60) as pool:
         first = posted(pool, port, 60)
         for target in ("/healthz", "/readyz", SEARCH):

@@ -18,6 +18,7 @@ from headwater.transport.wire import key_of
 from headwater_avro.codec import read_message
 from headwater_avro.errors import EventRejected, ServerUnavailable
 from headwater_avro.kafka_refusals import Refusals
+from headwater_avro.signatures import read_key
 
 from .capacity import Capacity
 from .etags import answered
@@ -63,6 +64,7 @@ class KafkaSink:
         self._client = {"log_level": 0, "error_cb": self._on_error, **client}
         self._client |= {"enable.idempotence": True, "compression.type": "zstd", "linger.ms": 5}
         self._client |= {"message.timeout.ms": int(settings.ingest_patience * 1000), "partitioner": "murmur2_random"}
+        self._key = None if settings.signing_key_file is None else read_key(settings.signing_key_file)
         self._topic, self._max_in_flight = topic, settings.ingest_in_flight
         self._lock = threading.Lock()
         self._cached_producer: Any = None
@@ -166,9 +168,10 @@ class KafkaSink:
                 self._down_since = None
 
         key = message_key(event)
+        headers = None if self._key is None else self._key.headers(event)
         while True:
             try:
-                producer.produce(self._topic, event, key, on_delivery=on_delivery)
+                producer.produce(self._topic, event, key, on_delivery=on_delivery, headers=headers)
                 return
             except BufferError:
                 producer.poll(0.05)

@@ -45,7 +45,8 @@ class WebSettings(BaseSettings):
     ``cors_origins`` are the origins whose pages may send requests (none by default); ``allowed_hosts`` are names beside those of
     loopback under which a server without tokens responds; ``trusted_proxies`` are the addresses whose ``trusted_header`` names
     the user; ``operator_tokens`` and ``operator_users`` may also send dead letters back; ``tokens_file`` has hashed tokens with
-    names and scopes, and replicas with the same ``session_key`` share the sessions of those; ``failures_per_minute`` limits the
+    names and scopes, and replicas with the same ``session_key`` share the sessions of those;
+    events for Kafka are signed with the key in ``signing_key_file``; ``failures_per_minute`` limits the
     wrong tokens of an address; a ``cypher_timeout`` of 0 disables free Cypher, as does its absence beyond loopback.
     Sizes are in bytes, times in seconds unless the name says otherwise.
     """
@@ -77,6 +78,7 @@ class WebSettings(BaseSettings):
     ingest_requests: int = Field(default=200, gt=0)
     ingest_bytes: int = Field(default=64 * MEGABYTE, gt=0)
     ingest_in_flight: int = Field(default=20_000, gt=0)
+    signing_key_file: Path | None = None
     ingest_patience: float = Field(default=30.0, gt=0, le=600)
 
 

@@ -10,9 +10,12 @@ import importlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from headwater_avro.errors import ConfigError
 from headwater_avro.kafka_refusals import Refusals
+from headwater_avro.signatures import ProducerKey, read_key
 
 from .kafka_errors import DeliveryStatus, delivery_status
 from .settings import HeadwaterConfig
@@ -91,6 +94,7 @@ class KafkaBroker:
         self._has_fatal_error = False
         self._has_delivered = self._has_warned = False
         self._refusals = Refusals(self._warn)
+        self._key = _signing_key(config)
         self._waiting = 0
         self._producer = self._connect()
 
@@ -110,7 +114,8 @@ class KafkaBroker:
         if self._has_fatal_error and not self._waiting:
             self._producer, self._has_fatal_error = self._connect(), False
         try:
-            self._producer.produce(self._topic, key=message.key, value=message.value, on_delivery=on_delivery)
+            headers = self._key.headers(message.value) if self._key else None
+            self._producer.produce(self._topic, message.value, message.key, on_delivery=on_delivery, headers=headers)
         except BufferError:
             return False
         except self._kafka.KafkaException as fault:
@@ -154,6 +159,16 @@ class KafkaBroker:
         if not self._has_delivered and not self._has_warned:
             self._has_warned = True
             logger.warning("Kafka refuses the connection, so lineage events are stored on disk: %s", refusal)
+
+
+def _signing_key(config: HeadwaterConfig) -> ProducerKey | None:
+    """Return the key of this producer; raises ValueError, so that events wait in the spool instead of going unsigned."""
+    if not config.signing_key_file:
+        return None
+    try:
+        return read_key(Path(config.signing_key_file))
+    except ConfigError as fault:
+        raise ValueError(f"signing_key_file: {fault}") from fault
 
 
 def _status(error: Any) -> tuple[DeliveryStatus, str]:

@@ -61,6 +61,8 @@ class HeadwaterConfig(Config):
     redact: bool = True
     redact_patterns: tuple[str, ...] = ()
     """Regular expressions; what they match (their first group, if they have one) is replaced by ``***``."""
+    signing_key_file: str = ""
+    """A file with the key with which messages are signed (``headwater keys new``); if empty, they are not signed."""
     delivery_timeout: float = 30.0
     spool_after: float = 5.0
     """How long Kafka may not respond before waiting events are written to disk, and from then on each new one at once."""

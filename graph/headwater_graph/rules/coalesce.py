@@ -13,7 +13,7 @@ import msgspec
 
 from headwater_avro.codec import DEFAULT_DECOMPRESSION, Decompression, event_json
 from headwater_avro.errors import EventRejected
-from headwater_avro.events import JobEvent, RunEvent
+from headwater_avro.events import Event, JobEvent, RunEvent
 from headwater_avro.json_codec import read_event
 from headwater_graph.model.records import RunRecord, pack
 from headwater_graph.rules.horizon import older_than
@@ -46,15 +46,24 @@ class Coalescer:
         self._sources: dict[tuple[RowKind, str], list[Position]] = {}
 
     def add(
-        self, value: bytes | None, headers: Sequence[tuple[str, bytes]] = (), *, source: Position | None = None
+        self,
+        value: bytes | None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        *,
+        source: Position | None = None,
+        check: Callable[[Event], None] | None = None,
     ) -> None:
         """Merge a message. Raises EventRejected if it can't be used (specification 8); nothing of it is held then.
+
+        ``check`` may raise EventRejected for an event that its producer may not send.
 
         The same is true of any other exception: the message is read, facets included, before anything is changed, and the
         merge that changes a record compares only texts of facets that were found to be valid JSON.
         """
         text = event_json(value, headers, self._decompression)
         event = read_event(text)
+        if check is not None:
+            check(event)
         if isinstance(event, RunEvent):
             self._check_bound(event)
             self._add_run(run_of(event), event.run_id)

@@ -47,6 +47,9 @@ HEADWATER_CHECKPOINT: {{ . | quote }}
 {{- end }}
 HEADWATER_STARTING_OFFSETS: {{ $consumer.startingOffsets | quote }}
 HEADWATER_MAX_OFFSETS_PER_TRIGGER: {{ $consumer.maxOffsetsPerTrigger | int64 | quote }}
+{{- if ($consumer.producerKeys | default dict).secret }}
+HEADWATER_PRODUCER_KEYS: /etc/headwater/producer-keys/keys
+{{- end }}
 HEADWATER_MAX_BATCH_BYTES: {{ $consumer.maxBatchBytes | default 100000000 | int64 | quote }}
 HEADWATER_MAX_DECOMPRESSED_BYTES: {{ $consumer.maxDecompressedBytes | int64 | quote }}
 HEADWATER_MAX_DECOMPRESSION_RATIO: {{ $consumer.maxDecompressionRatio | int64 | quote }}
@@ -97,6 +100,9 @@ HEADWATER_WEB_MAX_DEPTH: {{ $web.maxDepth | int64 | quote }}
 HEADWATER_WEB_MAX_NODES: {{ $web.maxNodes | int64 | quote }}
 {{- if $web.tokens.fileKey }}
 HEADWATER_WEB_TOKENS_FILE: /etc/headwater/tokens/tokens
+{{- end }}
+{{- if ($web.signingKey | default dict).secret }}
+HEADWATER_WEB_SIGNING_KEY_FILE: /etc/headwater/signing-key/key
 {{- end }}
 HEADWATER_WEB_FAILURES_PER_MINUTE: {{ hasKey $web "failuresPerMinute" | ternary $web.failuresPerMinute 20 | int64 | quote }}
 HEADWATER_WEB_CYPHER_TIMEOUT: {{ $web.cypherTimeout | quote }}

@@ -13,6 +13,12 @@
 - name: executor
   configMap: {name: {{ include "headwater.fullname" . }}-executor}
 {{- end }}
+{{- with .Values.consumer.producerKeys }}
+{{- if .secret }}
+- name: producer-keys
+  {{- include "headwater.oneFile" (list .secret "" .key "keys") | nindent 2 }}
+{{- end }}
+{{- end }}
 {{- with .Values.consumer.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
@@ -23,6 +29,11 @@
 - {name: home, mountPath: /var/lib/headwater}
 {{- if eq .Values.mode "kubernetes" }}
 - {name: executor, mountPath: /etc/headwater/executor, readOnly: true}
+{{- end }}
+{{- with .Values.consumer.producerKeys }}
+{{- if .secret }}
+- {name: producer-keys, mountPath: /etc/headwater/producer-keys, readOnly: true}
+{{- end }}
 {{- end }}
 {{- with .Values.consumer.extraVolumeMounts }}
 {{ toYaml . }}
