@@ -10,6 +10,7 @@ first one does not.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -221,9 +222,9 @@ def _ways(traversal: ExposureTraversal) -> dict[str, str]:
         sources = [key for key in derived.get(node.key, ()) if nodes[key].depth == node.depth - 1]
         if sources:
             before[node.key] = min(sources, key=lambda key: nodes[key].name)
-    waiting = list(before)
+    waiting = deque(before)
     while waiting:
-        at = waiting.pop(0)
+        at = waiting.popleft()
         for key in equal.get(at, ()):
             if key not in before and nodes[key].depth == nodes[at].depth:
                 before[key] = at
