@@ -72,6 +72,8 @@ def test_a_question_is_read_only_and_uses_an_index(question: str, direction: str
 SCANS = {
     "catalog/datasets",
     "catalog/jobs",
+    "catalog/jobs_in_states",
+    "catalog/tagged_facets",
     "catalog/namespaces",
     "catalog/dataset_namespaces",
     "find/dataset_by_tail",
@@ -81,6 +83,7 @@ SCANS = {
     "reports/no_outputs",
     "reports/orphaned",
     "reports/stale",
+    "reports/tagged_datasets",
     "reports/unknown",
     "reports/unmade",
     "reports/unread",

@@ -85,13 +85,16 @@ def _run(ns: str, hour: int, kind: str = "COMPLETE") -> list[Event]:
     ]
 
 
+def shop_events(ns: str) -> list[Event]:
+    """A job of five runs, the last of which failed, and one whose only run is going on."""
+    events = [event for hour in (1, 2, 3, 4) for event in _run(ns, hour)] + _run(ns, 5, "FAIL")
+    return [*events, run_event(ns, "watch", f"{ns}-open", "START", "2026-01-01T06:00:00Z", ["orders"])]
+
+
 @pytest.fixture(scope="module")
 def shop(graph_server: GraphSettings, driver: neo4j.Driver) -> str:
-    """A namespace with a job of five runs, the last of which failed, and one whose only run is going on."""
     ns = f"shop-{uuid.uuid4().hex[:8]}"
-    events = [event for hour in (1, 2, 3, 4) for event in _run(ns, hour)] + _run(ns, 5, "FAIL")
-    events.append(run_event(ns, "watch", f"{ns}-open", "START", "2026-01-01T06:00:00Z", ["orders"]))
-    write(graph_server, events)
+    write(graph_server, shop_events(ns))
     return ns
 
 

@@ -26,6 +26,8 @@ from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.reader import GraphReader
 from headwater_graph.queries.reports.coverage import NAME as COVERAGE
 from headwater_graph.queries.reports.coverage import coverage
+from headwater_graph.queries.reports.exposure import NAME as EXPOSURE
+from headwater_graph.queries.reports.exposure import ExposureQuery, exposure
 from headwater_graph.queries.reports.reports import REPORTS, Report, report
 from headwater_graph.queries.runs.history import NEWEST, dataset_versions, job_versions, two_versions, version_diff
 from headwater_graph.queries.runs.run_columns import dataset_version, version_columns
@@ -47,7 +49,7 @@ Time: TypeAlias = Annotated[str | None, Query(max_length=40, description="as 202
 Letters: TypeAlias = Callable[[], Report]
 """Returns the report on dead letters; raises ServerUnavailable if Kafka does not answer, Problem if it is not configured."""
 
-ALL_REPORTS = (*REPORTS, COVERAGE, DEAD_LETTERS)
+ALL_REPORTS = (*REPORTS, COVERAGE, EXPOSURE, DEAD_LETTERS)
 MOST_VERSIONS = 10_000
 """How many of the latest versions of a job are searched for the two to compare."""
 
@@ -369,6 +371,25 @@ def _dataset_versions(reader: GraphReader, dataset: Node, limit: int, cursor: st
 def get_reports(request: Request) -> Response:
     """Return the names of all reports."""
     return answered(request, {"reports": list(ALL_REPORTS)})
+
+
+@routes.get("/reports/exposure")
+def get_exposure(
+    context: Context,
+    through_masking: Annotated[list[str], Query(default_factory=list, description="tags that masking does not end")],
+    tag: Annotated[str | None, Query(min_length=1, max_length=2_000)] = None,
+    indirect: bool = False,
+    limit: Rows = 100,
+    cursor: Cursor = None,
+    active_since: Time = None,
+) -> Response:
+    """Return the columns that hold data with a tag, or with any, and are not tagged, the nearest first, with one way there."""
+    skip = skipped(cursor)
+    query = ExposureQuery(tag, indirect, frozenset(through_masking), read_time(active_since))
+    found = exposure(context.reader, query, limit, skip)
+    # More columns than the traversal reaches are on no page.
+    more = len(found.rows) == limit and found.truncated
+    return context.answer(found.value() | _next_if(more, skip + limit))
 
 
 @routes.get("/reports/{name}")

@@ -95,7 +95,8 @@ def get_events(
         context.reader, read_time(after or None), read_time(before or None), newest_first=sort == "desc"
     )
     found = list(itertools.islice(events_found, offset + limit + 1))
-    events = [json.loads(event) for event in found[offset : offset + limit]]
+    # Marquez's page reads both sides of every event.
+    events = [{"inputs": [], "outputs": [], **json.loads(event)} for event in found[offset : offset + limit]]
     return context.answer({"events": events, "totalCount": len(found)})
 
 

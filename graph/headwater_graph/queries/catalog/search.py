@@ -24,8 +24,9 @@ def search(
 ) -> list[Node]:
     """Return at most ``limit`` nodes of each kind whose name contains a text in any case; of runs, those whose id begins with it.
 
-    The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest. Of
-    datasets and jobs, only those of ``namespace`` are found if it is given.
+    With ``namespace`` only datasets and jobs of it are found, and all columns and runs as without.
+
+    The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest.
     """
     lower = text.lower()
     return _sorted([(kind, row) for kind in kinds for row in _rows(reader, kind, text, limit, namespace)], lower)

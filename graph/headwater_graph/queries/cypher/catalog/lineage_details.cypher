@@ -19,7 +19,7 @@ CALL () {
     COLLECT { MATCH (j)-[:PRODUCES]->(d:Dataset) RETURN [d.namespace, d.name] }
   ]) AS jobs
 }
-CALL () {
+CALL (jobs) {
   UNWIND $datasets AS key
   MATCH (d:Dataset {key: key})
   OPTIONAL MATCH (d)-[:CURRENT]->(v:DatasetVersion)
