@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "replay": ("operations.archive", "consumer", "Send the messages of an archive or topic again."),
     "export": ("queries.export", "graph", "Write the graph as OpenLineage events."),
     "serve": ("operations.serve", "web", "Serve the graph, and accept events, over HTTP."),
+    "mcp": ("operations.mcp", "mcp", "Answer an agent's questions (Model Context Protocol)."),
     "completion": ("completion", "", "Print the script for completion in the shell."),
     "fields": ("fields", "", "Resolve recorded field operations."),
 }

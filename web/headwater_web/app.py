@@ -32,6 +32,7 @@ from .dead_letters_api import Redrive
 from .graph_api import Letters
 from .guard import Guard
 from .ingest import EventSink, ingest_routes
+from .mcp_api import AgentEndpoint
 from .page_files import page_files
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
 from .readiness import Readiness, health
@@ -84,7 +85,9 @@ def create_app(
     Without ``cypher`` the server does not run free Cypher queries, without ``ends`` it does not know the consumer's lag, without
     ``redrive`` it can send no dead letter back.
     """
+    agents = AgentEndpoint(reader, settings, clock, cypher)
     app = FastAPI(
+        lifespan=agents.running,
         title="headwater",
         version="1",
         description=DESCRIPTION,
@@ -107,6 +110,7 @@ def create_app(
     for part in (marquez_runs, marquez_columns, marquez_versions, marquez_stats, marquez):
         app.include_router(part.routes)
     app.include_router(ingest_routes(sink, settings))
+    app.router.routes.append(agents.route())
     readiness = Readiness({"questions": lambda: reader.rows("catalog/answers"), "ingest": sink.check})
     probes: dict[str, ASGIApp] = {"/healthz": health, "/readyz": readiness}
     app.state.callers = callers = Callers(settings)
