@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "serve": ("operations.serve", "web", "Serve the graph, and accept events, over HTTP."),
     "keys": ("operations.keys", "", "Make, list and check the keys with which producers sign."),
     "tokens": ("operations.tokens", "web", "Make and list tokens of the HTTP server."),
+    "mcp": ("operations.mcp", "mcp", "Answer an agent's questions (Model Context Protocol)."),
     "completion": ("completion", "", "Print the script for completion in the shell."),
     "fields": ("fields", "", "Resolve recorded field operations."),
 }

@@ -15,7 +15,7 @@ uv=$work/tools/bin/uv
 
 "$uv" build --quiet --wheel --build-constraints "$source/requirements.lock" --require-hashes --out-dir "$work/wheel" "$source"
 for wheel in "$work"/wheel/*.whl; do
-    printf 'headwater[%s] @ file://%s --hash=sha256:%s\n' "${EXTRAS:-avro,graph,consumer,web}" "$wheel" \
+    printf 'headwater[%s] @ file://%s --hash=sha256:%s\n' "${EXTRAS:-avro,graph,consumer,web,mcp}" "$wheel" \
         "$(sha256sum "$wheel" | cut -d ' ' -f 1)" > "$work/headwater.txt"
 done
 

@@ -258,6 +258,7 @@ SOURCES: dict[str, dict[str, str]] = {
     "file and environment": {"HEADWATER_CONFIG": "given.toml", "HEADWATER_NEO4J_DATABASE": "other"},
     "stack": {},
     "stack and environment": {"HEADWATER_NEO4J_DATABASE": "other", "HEADWATER_NEO4J_READ_TIMEOUT": "7"},
+    "stack and account": {"HEADWATER_NEO4J_USER": "other", "HEADWATER_NEO4J_PASSWORD": "another"},
     "folder": {},
 }
 

@@ -59,6 +59,7 @@ _SCOPES: dict[tuple[str, str], AccessScope | None] = {
     ("POST", "/api/v1/lineage"): "ingest",
     ("POST", "/api/v1/lineage/batch"): "ingest",
     ("POST", "/api/v1/graph/cypher"): "cypher",
+    ("POST", "/mcp"): "read",
     ("POST", "/api/v1/dead-letters/redrive"): "redrive",
     ("GET", "/api/v1/session"): None,
     ("POST", "/api/v1/session"): None,

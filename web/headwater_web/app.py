@@ -38,6 +38,7 @@ from .guard import Guard
 from .ingest import EventSink, ingest_routes
 from .marquez_changes import TagChanges
 from .marquez_paths import EncodedNames, error_members
+from .mcp_api import AgentEndpoint
 from .page_files import page_files
 from .problems import RETRY_SECONDS, Problem, add_handlers, described
 from .readiness import Readiness, health
@@ -90,7 +91,9 @@ def create_app(
     Without ``cypher`` the server does not run free Cypher queries, without ``ends`` it does not know the consumer's lag, without
     ``redrive`` it can send no dead letter back.
     """
+    agents = AgentEndpoint(reader, settings, clock, cypher)
     app = FastAPI(
+        lifespan=agents.running,
         title="headwater",
         version="1",
         description=DESCRIPTION,
@@ -117,6 +120,7 @@ def create_app(
     for part in (marquez_changes, marquez):
         app.include_router(part.routes)
     app.include_router(ingest_routes(sink, settings))
+    app.router.routes.append(agents.route())
     readiness = Readiness({"questions": lambda: reader.rows("catalog/answers"), "ingest": sink.check})
     probes: dict[str, ASGIApp] = {"/healthz": health, "/readyz": readiness}
     app.state.callers = callers = Callers(settings)

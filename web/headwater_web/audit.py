@@ -13,7 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .access import path_of
+from .access import path_of, scope_of
 from .callers import SCOPE_KEY, Caller
 from .peers import client_address
 from .settings import WebSettings
@@ -56,7 +56,7 @@ class Audit:
         try:
             await self.app(scope, receive, sending)
         finally:
-            if scope["method"] not in READING:
+            if scope["method"] not in READING and scope_of(scope["method"], path_of(scope)) != "read":
                 logger.info("%s", json.dumps(self._line(Request(scope), status)))
 
     def _line(self, request: Request, status: int) -> dict[str, Any]:

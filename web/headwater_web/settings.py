@@ -13,6 +13,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from headwater_avro.errors import ConfigError
 
 MEGABYTE = 1_000_000
+LEAST_CHARACTERS = 500
+"""The smallest limit of an answer to an agent."""
 
 
 def _token(value: SecretStr) -> SecretStr:
@@ -34,6 +36,12 @@ def _header(value: str) -> str:
     return value
 
 
+def _characters(value: int) -> int:
+    if 0 < value < LEAST_CHARACTERS:
+        raise ValueError(f"0, or at least {LEAST_CHARACTERS} characters: less holds no answer")
+    return value
+
+
 Header: TypeAlias = Annotated[str, AfterValidator(_header)]
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_token)]
 HostName: TypeAlias = Annotated[str, AfterValidator(_host_name)]
@@ -45,10 +53,10 @@ class WebSettings(BaseSettings):
     ``cors_origins`` are the origins whose pages may send requests (none by default); ``allowed_hosts`` are names beside those of
     loopback under which a server without tokens responds; ``trusted_proxies`` are the addresses whose ``trusted_header`` names
     the user; ``operator_tokens`` and ``operator_users`` may also send dead letters back; ``tokens_file`` has hashed tokens with
-    names and scopes, and replicas with the same ``session_key`` share the sessions of those;
-    events for Kafka are signed with the key in ``signing_key_file``; ``failures_per_minute`` limits the
-    wrong tokens of an address; a ``cypher_timeout`` of 0 disables free Cypher, as does its absence beyond loopback.
-    Sizes are in bytes, times in seconds unless the name says otherwise.
+    names and scopes, and replicas with the same ``session_key`` share the sessions of those; events for Kafka are signed with the
+    key in ``signing_key_file``; ``failures_per_minute`` limits the wrong tokens of an address; a ``cypher_timeout`` of 0 disables
+    free Cypher, as does its absence beyond loopback, ``mcp_characters`` of 0 the tools of agents. Sizes are in bytes, times in
+    seconds unless the name says otherwise.
     """
 
     model_config = SettingsConfigDict(env_prefix="HEADWATER_WEB_", env_ignore_empty=True, extra="forbid", frozen=True)
@@ -74,6 +82,7 @@ class WebSettings(BaseSettings):
     cypher_timeout: float = Field(default=30.0, ge=0, le=3_600)
     cypher_rows: int = Field(default=10_000, gt=0)
     cypher_bytes: int = Field(default=16 * MEGABYTE, gt=0)
+    mcp_characters: Annotated[int, AfterValidator(_characters)] = Field(default=12_000, ge=0)
     receive_timeout: float = Field(default=30.0, gt=0, le=600)
     ingest_requests: int = Field(default=200, gt=0)
     ingest_bytes: int = Field(default=64 * MEGABYTE, gt=0)

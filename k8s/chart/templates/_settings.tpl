@@ -108,6 +108,7 @@ HEADWATER_WEB_FAILURES_PER_MINUTE: {{ hasKey $web "failuresPerMinute" | ternary 
 HEADWATER_WEB_CYPHER_TIMEOUT: {{ $web.cypherTimeout | quote }}
 HEADWATER_WEB_CYPHER_ROWS: {{ $web.cypherRows | int64 | quote }}
 HEADWATER_WEB_CYPHER_BYTES: {{ $web.cypherBytes | default 16000000 | int64 | quote }}
+HEADWATER_WEB_MCP_CHARACTERS: {{ $web.mcpCharacters | int64 | quote }}
 HEADWATER_WEB_RECEIVE_TIMEOUT: {{ $web.receiveTimeout | quote }}
 HEADWATER_WEB_INGEST_REQUESTS: {{ $web.ingestRequests | int64 | quote }}
 HEADWATER_WEB_INGEST_BYTES: {{ $web.ingestBytes | int64 | quote }}

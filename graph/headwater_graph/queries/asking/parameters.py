@@ -50,7 +50,7 @@ State: TypeAlias = Annotated[
 ]
 Text: TypeAlias = Annotated[str, Given("text", "A part of a name, or the beginning of the id of a run.")]
 ReportName: TypeAlias = Annotated[str, Given("choice", "The name of the report.", NAMED_REPORTS)]
-Depth: TypeAlias = Annotated[int | None, Given("depth", "The greatest distance, in jobs; without a value any.")]
+Depth: TypeAlias = Annotated[int | None, Given("depth", "The greatest distance, in jobs.")]
 Neighbours: TypeAlias = Annotated[int, Given("count", "The limit on the neighbours of one node.")]
 Nodes: TypeAlias = Annotated[int, Given("count", "The limit on the nodes of the answer.")]
 Limit: TypeAlias = Annotated[int, Given("count", "The limit on the length of the list.")]

@@ -1,0 +1,1 @@
+"""The questions as tools of the Model Context Protocol, with answers that are sized for a language model."""
