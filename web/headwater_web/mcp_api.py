@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.routing import Route
@@ -19,6 +21,9 @@ from headwater_graph.queries.reader import GraphReader
 from .problems import problem
 from .settings import WebSettings
 
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
 PATH = "/mcp"
 
 
@@ -31,6 +36,9 @@ class AgentEndpoint:
         self._most = TraversalLimits(settings.max_depth, settings.max_nodes, settings.max_nodes)
         self._graph = Graph(reader, clock, cypher, self._most)
         self._characters, self._max_body = settings.mcp_characters, settings.max_body
+        self._starting: asyncio.Lock | None = None
+        self._stop = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
         self._application: ASGIApp | None = None
 
     @property
@@ -45,16 +53,45 @@ class AgentEndpoint:
 
     @asynccontextmanager
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
-        """Serve while the application runs."""
-        if not self.is_available:
+        """Allow requests while the application runs; the tools are made with the first one."""
+        self._starting, self._stop, self._serving = asyncio.Lock(), asyncio.Event(), None
+        try:
             yield
-            return
-        # Imported here: it takes a second, and the package may be absent.
-        from mcp.server.transport_security import TransportSecuritySettings
+        finally:
+            self._stop.set()
+            if self._serving is not None:
+                await self._serving
+            self._starting = self._application = None
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (await self._answer())(scope, receive, send)
+
+    async def _answer(self) -> ASGIApp:
+        if self._starting is None or not self.is_available:
+            return problem(404, "this server has no tools for agents (HEADWATER_WEB_MCP_CHARACTERS)")
+        async with self._starting:
+            if self._application is None:
+                # Importing the package and making the tools takes a second, in which other requests are answered.
+                server = await asyncio.to_thread(self._server)
+                ready: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
+                serving = asyncio.create_task(self._serve(server, ready))
+                begun: set[asyncio.Future[Any]] = {serving, ready}
+                await asyncio.wait(begun, return_when=asyncio.FIRST_COMPLETED)
+                if serving.done():
+                    # Not ready: it has failed, and its error is that of this request.
+                    await serving
+                self._serving, self._application = serving, await ready
+            return self._application
+
+    def _server(self) -> MCPServer[None]:
         from headwater_graph.agents.server import agent_server
 
-        server = agent_server(self._graph, self._most, self._characters)
+        return agent_server(self._graph, self._most, self._characters)
+
+    async def _serve(self, server: MCPServer[None], ready: asyncio.Future[ASGIApp]) -> None:
+        """Run the sessions of a server until the application stops; they begin and end in one task."""
+        from mcp.server.transport_security import TransportSecuritySettings
+
         # The guard checks hosts and origins, of this address as of all others.
         unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         application = server.streamable_http_app(
@@ -65,12 +102,5 @@ class AgentEndpoint:
             max_request_body_size=self._max_body,
         )
         async with server.session_manager.run():
-            self._application = application
-            try:
-                yield
-            finally:
-                self._application = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = self._application or problem(404, "this server has no tools for agents (HEADWATER_WEB_MCP_CHARACTERS)")
-        await answer(scope, receive, send)
+            ready.set_result(application)
+            await self._stop.wait()
