@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ import pytest
 from fastapi import FastAPI
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver import MCPServer
 from mcp.types import TextContent
 from pydantic import SecretStr
 
@@ -22,6 +24,7 @@ from headwater_graph.queries.asking import QUESTIONS
 from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.reader import Neo4jReader
 from headwater_web import MemorySink, WebSettings, create_app
+from headwater_web.mcp_api import AgentEndpoint
 from headwater_web.settings import web_settings
 from headwater_web.tokens import add_token, made_token
 
@@ -120,6 +123,23 @@ def test_an_application_that_starts_again_answers_again() -> None:
     for _ in range(2):
         with client_of(app) as client:
             assert client.post("/mcp", json=LIST, headers=accepting({})).status_code == 200
+
+
+def test_many_first_requests_make_the_tools_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[AgentEndpoint] = []
+    make = AgentEndpoint._server
+
+    def counted(endpoint: AgentEndpoint) -> MCPServer[None]:
+        made.append(endpoint)
+        return make(endpoint)
+
+    monkeypatch.setattr(AgentEndpoint, "_server", counted)
+    app = app_of(GivenAnswers(), WebSettings())
+    with client_of(app) as client, ThreadPoolExecutor(8) as threads:
+        assert made == []
+        answers = list(threads.map(lambda _: client.post("/mcp", json=LIST, headers=accepting({})), range(8)))
+    assert [answer.status_code for answer in answers] == [200] * 8
+    assert len(made) == 1
 
 
 def test_agents_have_the_limits_of_the_server() -> None:

@@ -263,8 +263,8 @@ class Graph:
     def run(self, run: Run) -> Details[RunDetails]:
         """Show one run: its state and error, the dataset versions that it read and wrote, its children and its facets."""
         found = show_run(self._reader, find_run(self._reader, run), self._clock())
-        uses = [("reads", use) for use in found.reads] + [("writes", use) for use in found.writes]
-        table = tuple({"side": side} | use.value() for side, use in uses)
+        sides = (("reads", found.reads), ("writes", found.writes))
+        table = tuple({"side": side} | use.value() for side, uses in sides for use in uses)
         return Details(found, found.value(), tuple(run_lines(found, False, plain)), table)
 
     @question(commands=("run graph",), paths=("/runs/{run_id}/lineage/{direction}",))
@@ -318,8 +318,7 @@ class Graph:
         self, name: Job, first: First = None, last: Last = None
     ) -> Details[tuple[JobVersionLine, JobVersionLine]]:
         """Show what differs between two versions of a job, by default the current one and the one before it."""
-        versions = job_versions(self._reader, self._node(name, ("job",)), MOST_VERSIONS)
-        two = two_versions(versions, first, last)
+        two = two_versions(job_versions(self._reader, self._node(name, ("job",)), MOST_VERSIONS), first, last)
         whole = version_diff(*two)
         changes = tuple({"change": change} for change in whole["changes"])
         return Details(two, whole, tuple(version_diff_lines(*two)), changes)
@@ -340,8 +339,8 @@ class Graph:
     def overview(self) -> Details[Overview]:
         """Show how much is in the graph, the latest, failed and silent runs, and the jobs that have changed."""
         found = overview(self._reader, self._clock())
-        records = tuple(line.value() for line in found.latest)
-        return Details(found, found.value(), tuple(overview_lines(found, plain)), records)
+        lines, records = tuple(overview_lines(found, plain)), tuple(line.value() for line in found.latest)
+        return Details(found, found.value(), lines, records)
 
     @question(commands=("cypher",), paths=("/cypher",))
     def cypher(self, query: Query, parameters: Parameters = None, *, limit: Limit = 1_000) -> Listing[dict[str, Any]]:
@@ -380,8 +379,7 @@ class Graph:
         active_since: datetime | str | None = None,
         past: bool = False,
     ) -> Scope:
-        now = self._clock()
-        limits = self._limits(depth, neighbours, nodes)
+        now, limits = self._clock(), self._limits(depth, neighbours, nodes)
         return Scope(limits, given_time(as_of, now), past, given_time(active_since, now))
 
 
