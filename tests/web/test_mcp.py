@@ -127,13 +127,13 @@ def test_an_application_that_starts_again_answers_again() -> None:
 
 def test_many_first_requests_make_the_tools_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[AgentEndpoint] = []
-    make = AgentEndpoint._server
+    make = AgentEndpoint._servers
 
-    def counted(endpoint: AgentEndpoint) -> MCPServer[None]:
+    def counted(endpoint: AgentEndpoint) -> dict[bool, MCPServer[None]]:
         made.append(endpoint)
         return make(endpoint)
 
-    monkeypatch.setattr(AgentEndpoint, "_server", counted)
+    monkeypatch.setattr(AgentEndpoint, "_servers", counted)
     app = app_of(GivenAnswers(), WebSettings())
     with client_of(app) as client, ThreadPoolExecutor(8) as threads:
         assert made == []
