@@ -71,8 +71,8 @@ test-airflow: $(VENV)/.ready ## the emitter inside real Airflow 2 and 3, each in
 test-dbt: $(VENV)/.ready ## the emitter inside real dbt
 	@HEADWATER_TEST_DBT=1 $(BIN)/python -m pytest tests/dbt
 
-test-spark-reference: $(VENV)/.ready ## every reference job of the Spark emitter, where the example data are
-	@HEADWATER_SPARK_REFERENCE=all $(BIN)/python -m pytest tests/spark/test_reference.py --timeout 3600
+test-spark-reference: $(VENV)/.ready ## every reference job of the Spark emitter, where the example data are, and its programs on Delta and Iceberg
+	@HEADWATER_SPARK_REFERENCE=all $(BIN)/python -m pytest tests/spark/test_reference.py tests/spark/test_programs.py --timeout 3600
 
 test-pyspark: $(VENV)/.ready ## the Spark emitter inside another PySpark: make test-pyspark VERSION=3.5, or VERSION=client
 	@$(BIN)/python -m tests.spark.versions $(VERSION)
