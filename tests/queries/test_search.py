@@ -119,7 +119,7 @@ def test_a_limit_removes_the_last_matches(reader: Neo4jReader, word: str) -> Non
 
 def test_the_graph_ranks_names_as_the_rule_does(reader: Neo4jReader, word: str) -> None:
     for text in (word, f"x.{word}", f"{word}.y", f"/{word}", word[1:], f"x/{word}/"):
-        rows = reader.rows("find/datasets", text=text, separators=list(SEPARATORS), limit=100)
+        rows = reader.rows("find/datasets", text=text, separators=list(SEPARATORS), candidates=100, limit=100)
         assert rows
         assert [row["rank"] for row in rows] == [match_rank(row["name"].lower(), text) for row in rows]
 

@@ -15,6 +15,8 @@ from headwater_graph.queries.catalog.ranking import (
 from headwater_graph.queries.reader import GraphReader, Row
 
 KINDS: tuple[Kind, ...] = ("dataset", "job", "column", "run")
+MOST_RANKED = 1_000
+"""Of how many of the closest matches of each kind the edges are counted: a short text is in every name."""
 MOST_SIMILAR = 1_000
 """How many names of each kind are compared with a text that no name contains."""
 
@@ -22,7 +24,8 @@ MOST_SIMILAR = 1_000
 def search(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KINDS, limit: int = 20) -> list[Node]:
     """Return at most ``limit`` nodes of each kind whose name contains a text in any case; of runs, those whose id begins with it.
 
-    The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest.
+    The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest. If more
+    than ``MOST_RANKED`` names are equally close, the edges of those with the shortest names count.
     """
     lower = text.lower()
     return _sorted([(kind, row) for kind in kinds for row in _rows(reader, kind, text, limit)], lower)
@@ -48,7 +51,8 @@ def search_similar(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KIN
 def _rows(reader: GraphReader, kind: Kind, text: str, limit: int) -> list[Row]:
     if kind == "run":
         return reader.rows("runs/by_prefix", prefix=text, limit=limit)
-    return reader.rows(f"find/{kind}s", text=text.lower(), separators=list(SEPARATORS), limit=limit)
+    most = max(limit, MOST_RANKED)
+    return reader.rows(f"find/{kind}s", text=text.lower(), separators=list(SEPARATORS), candidates=most, limit=limit)
 
 
 def _sorted(found: list[tuple[Kind, Row]], text: str) -> list[Node]:
