@@ -49,6 +49,8 @@ ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backg
 STATIC = b"<!doctype html><html lang=en><meta charset=utf-8><title>static</title><p>One line."
 PANNING_SECONDS = 4
 LAYOUTS = (150, 500, 2_000)
+THREADS = {"CrRendererMain": "main CPU", "VizCompositorThread": "drawing CPU", "Compositor": "compositor CPU"}
+"""Threads of Chromium, and what the result calls their CPU milliseconds per frame."""
 PARTS = ("views", "search", "layout", "panning")
 
 PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
@@ -220,25 +222,16 @@ def static_page() -> Iterator[str]:
 
 
 @contextmanager
-def processor_time(page: Page) -> Iterator[dict[str, float]]:
-    """Fill the yielded dictionary, at the end, with seconds of CPU of the page's main thread: all, and of script and style."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.setTimeDomain", {"timeDomain": "threadTicks"})
-    session.send("Performance.enable")
-
-    def seconds() -> dict[str, float]:
-        values = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
-        names = {
-            "task": "TaskDuration",
-            "script": "ScriptDuration",
-            "style": "RecalcStyleDuration",
-            "layout": "LayoutDuration",
-        }
-        return {f"{name} CPU": values[metric] for name, metric in names.items()}
-
-    before, used = seconds(), dict[str, float]()
+def processor_time(browser: Browser, page: Page) -> Iterator[dict[str, float]]:
+    """Fill the yielded dictionary, at the end, with the CPU milliseconds of the threads that draw the page."""
+    used: dict[str, float] = {}
+    browser.start_tracing(page=page, categories=["devtools.timeline", "disabled-by-default-devtools.timeline"])
     yield used
-    used |= {name: value - before[name] for name, value in seconds().items()}
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    threads = {(each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] == "thread_name"}
+    for each in events:
+        if each["name"].endswith("RunTask") and (name := THREADS.get(threads.get((each["pid"], each["tid"]), ""))):
+            used[name] = used.get(name, 0) + each.get("tdur", 0) / 1000
 
 
 class Measuring:
@@ -312,10 +305,10 @@ class Measuring:
             if is_whole:
                 page.get_by_role("button", name="Fit").click()
             page.wait_for_timeout(1_000)
-            with processor_time(page) as used:
+            with processor_time(self.browser, page) as used:
                 found = page.evaluate(PANNED, [".canvas", PANNING_SECONDS])
         frames = max(1, found.pop("frames"))
-        each = {name: 1000 * seconds / frames for name, seconds in used.items()}
+        each = {name: milliseconds / frames for name, milliseconds in used.items()}
         return {name: round(value, 1) for name, value in (found | each).items()}
 
     def empty_frames(self, address: str) -> float:

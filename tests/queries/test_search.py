@@ -124,6 +124,11 @@ def test_the_graph_ranks_names_as_the_rule_does(reader: Neo4jReader, word: str) 
         assert [row["rank"] for row in rows] == [match_rank(row["name"].lower(), text) for row in rows]
 
 
+def test_of_many_matches_the_closest_and_shortest_are_compared(reader: Neo4jReader, word: str) -> None:
+    rows = reader.rows("find/datasets", text=word, separators=list(SEPARATORS), candidates=2, limit=100)
+    assert [row["name"] for row in rows] == [word, f"x.{word}"]
+
+
 def test_a_typing_error_is_forgiven(reader: Neo4jReader, word: str) -> None:
     middle = len(word) // 2
     wrong = "x" if word[middle] != "x" else "y"

@@ -29,6 +29,8 @@ const TINY = 0.14;
 /** So many cards and links are always in the document. */
 const ALL_CARDS = 150;
 const ALL_LINKS = 400;
+/** Milliseconds without movement after which the graph is drawn sharp: longer than a frame of a slow machine. */
+const REST = 700;
 /** By so many pixels of the graph the drawn part is larger than that in sight. */
 const MARGIN = 300;
 
@@ -152,7 +154,7 @@ export class Canvas {
   move() {
     this.element.classList.add("is-moving");
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => this.element.classList.remove("is-moving"), 250);
+    this.resting = setTimeout(() => this.element.classList.remove("is-moving"), REST);
   }
 
   /** @returns {boolean} whether everything in sight is drawn, and not much more */
