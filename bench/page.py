@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
-from large_graph import GRIDS, HUB, WIDE, build, grid_start
+from large_graph import GRIDS, HUB, WIDE, build, grid_start, stored_runs
 from machine import pace
 from playwright.sync_api import Browser, Page, sync_playwright
 from record import show
@@ -49,6 +49,9 @@ ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backg
 STATIC = b"<!doctype html><html lang=en><meta charset=utf-8><title>static</title><p>One line."
 PANNING_SECONDS = 4
 LAYOUTS = (150, 500, 2_000)
+THREADS = {"CrRendererMain": "main CPU", "VizCompositorThread": "drawing CPU", "Compositor": "compositor CPU"}
+"""Threads of Chromium, and what the result calls their CPU milliseconds per frame."""
+PARTS = ("views", "search", "layout", "panning")
 
 PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
 ANSWERS = """() => performance.getEntriesByType('resource').filter(({name}) => name.includes('/api/')).map((entry) => ({
@@ -89,8 +92,10 @@ PANNED = """async ([selector, seconds]) => {
     };
     requestAnimationFrame(frame);
   });
+  const frames = times.length;
   const gaps = times.slice(1).map((time, index) => time - times[index]).sort((a, b) => a - b);
-  return {rate: (times.length - 1) / ((times.at(-1) - times[0]) / 1000), slowest: gaps[Math.floor(gaps.length * 0.95)],
+  return {frames, rate: (times.length - 1) / ((times.at(-1) - times[0] || seconds * 1000) / 1000),
+    slowest: gaps[Math.floor(gaps.length * 0.95)] ?? 0,
     cards: document.querySelectorAll('.card').length};
 }"""
 
@@ -216,6 +221,19 @@ def static_page() -> Iterator[str]:
             server.shutdown()
 
 
+@contextmanager
+def processor_time(browser: Browser, page: Page) -> Iterator[dict[str, float]]:
+    """Fill the yielded dictionary, at the end, with the CPU milliseconds of the threads that draw the page."""
+    used: dict[str, float] = {}
+    browser.start_tracing(page=page, categories=["devtools.timeline", "disabled-by-default-devtools.timeline"])
+    yield used
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    threads = {(each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] == "thread_name"}
+    for each in events:
+        if each["name"].endswith("RunTask") and (name := THREADS.get(threads.get((each["pid"], each["tid"]), ""))):
+            used[name] = used.get(name, 0) + each.get("tdur", 0) / 1000
+
+
 class Measuring:
     """A browser and the server that it visits."""
 
@@ -287,8 +305,11 @@ class Measuring:
             if is_whole:
                 page.get_by_role("button", name="Fit").click()
             page.wait_for_timeout(1_000)
-            found = page.evaluate(PANNED, [".canvas", PANNING_SECONDS])
-        return {name: round(value, 1) for name, value in found.items()}
+            with processor_time(self.browser, page) as used:
+                found = page.evaluate(PANNED, [".canvas", PANNING_SECONDS])
+        frames = max(1, found.pop("frames"))
+        each = {name: milliseconds / frames for name, milliseconds in used.items()}
+        return {name: round(value, 1) for name, value in (found | each).items()}
 
     def empty_frames(self, address: str) -> float:
         """Return the frames per second of a loop that draws nothing."""
@@ -305,8 +326,10 @@ class Measuring:
         }
 
 
-def measure(browser: Browser, address: str, jobs: int, progress: Callable[[str, object], None]) -> dict[str, Any]:
-    """Return all measurements of the page at an address."""
+def measure(
+    browser: Browser, address: str, jobs: int, parts: Collection[str], progress: Callable[[str, object], None]
+) -> dict[str, Any]:
+    """Return the measurements of some parts of the page at an address."""
     measuring = Measuring(browser, address)
     result: dict[str, Any] = {}
 
@@ -318,13 +341,13 @@ def measure(browser: Browser, address: str, jobs: int, progress: Callable[[str, 
         add("reference", "static page, paint", measuring.static(static))
         add("reference", "frames per second of nothing", measuring.empty_frames(static))
     add("reference", "answer that reads nothing", measuring.view(View("/page/icon.svg", "svg"))["content"])
-    for name, view in views(jobs).items():
+    for name, view in views(jobs).items() if "views" in parts else ():
         add("views", name, measuring.view(view))
-    for name, text in searches(jobs).items():
+    for name, text in searches(jobs).items() if "search" in parts else ():
         add("search", name, measuring.search(text))
-    for name, value in measuring.layouts().items():
+    for name, value in measuring.layouts().items() if "layout" in parts else ():
         add("layout", name, value)
-    for cards in GRIDS:
+    for cards in GRIDS if "panning" in parts else ():
         add("panning", f"{cards} cards", measuring.frames(all_of(grid_start(cards)), False))
         add("panning", f"{cards} cards, all in sight", measuring.frames(all_of(grid_start(cards)), True))
     return result
@@ -343,16 +366,16 @@ def page_weight() -> dict[str, int]:
     }
 
 
-def run(home: Path, jobs: int, runs: int) -> dict[str, Any]:
+def run(home: Path, jobs: int, runs: int, parts: Collection[str]) -> dict[str, Any]:
     before = pace()
-    build(home, jobs, runs)
+    stored = stored_runs(build(home, jobs, runs))
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise SystemExit("needs Chromium: apt-get install chromium")
     with serving(home) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
         measured = measure(
-            browser, address, jobs, lambda name, value: print(f"  {name}: {json.dumps(value)}", flush=True)
+            browser, address, jobs, parts, lambda name, value: print(f"  {name}: {json.dumps(value)}", flush=True)
         )
         browser.close()
     return {
@@ -360,7 +383,7 @@ def run(home: Path, jobs: int, runs: int) -> dict[str, Any]:
         "load_average": os.getloadavg()[0],
         "pace_milliseconds": before,
         "jobs": jobs,
-        "runs": runs,
+        "runs": stored,
         "weight": page_weight(),
         **measured,
     }
@@ -371,12 +394,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--home", type=Path, help="keep the graph here [a temporary folder]")
+    parser.add_argument("--part", action="append", choices=PARTS, help="measure this part alone; may be repeated")
     parser.add_argument("--no-record", action="store_true", help="append nothing to bench/results")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="headwater-bench-") as folder:
         home = given.home or Path(folder)
         try:
-            result = run(home, given.jobs, given.runs)
+            result = run(home, given.jobs, given.runs, given.part or PARTS)
         finally:
             headwater_stack.down(home)
     show(result, None if given.no_record else "page")

@@ -119,9 +119,15 @@ def test_a_limit_removes_the_last_matches(reader: Neo4jReader, word: str) -> Non
 
 def test_the_graph_ranks_names_as_the_rule_does(reader: Neo4jReader, word: str) -> None:
     for text in (word, f"x.{word}", f"{word}.y", f"/{word}", word[1:], f"x/{word}/"):
-        rows = reader.rows("find/datasets", text=text, namespace=None, separators=list(SEPARATORS), limit=100)
+        given = {"namespace": None, "separators": list(SEPARATORS), "candidates": 100, "limit": 100}
+        rows = reader.rows("find/datasets", text=text, **given)
         assert rows
         assert [row["rank"] for row in rows] == [match_rank(row["name"].lower(), text) for row in rows]
+
+
+def test_of_many_matches_the_closest_and_shortest_are_compared(reader: Neo4jReader, word: str) -> None:
+    rows = reader.rows("find/datasets", text=word, separators=list(SEPARATORS), candidates=2, limit=100)
+    assert [row["name"] for row in rows] == [word, f"x.{word}"]
 
 
 def test_a_typing_error_is_forgiven(reader: Neo4jReader, word: str) -> None:

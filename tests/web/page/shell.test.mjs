@@ -66,6 +66,7 @@ test("durations, ages, numbers and bytes are written as people say them", () => 
   assert.equal(format.formatAge("2026-01-31T21:00:00Z", now), "3 hours ago");
   assert.equal(format.formatAge("2026-01-31T23:59:59Z", now), "just now");
   assert.equal(format.formatAge("2026-02-02T00:00:00Z", now), "in 1 day");
+  assert.equal(format.formatAge("2026-01-31T21:00:00Z", now, true), "3 h ago");
   assert.equal(format.formatAge("nonsense", now), "");
   assert.equal(format.formatNumber(1250004), "1\u202f250\u202f004");
   assert.equal(format.formatNumber(-1234.5), "-1\u202f234.5");

@@ -173,6 +173,12 @@ def test_the_graph_as_of_an_earlier_time(page: Page) -> None:
     expect(card(page, "dataset checkout.public.customers")).to_be_visible()
 
 
+def test_the_way_of_a_column_as_of_an_earlier_time_says_that_it_is_that_of_now(page: Page) -> None:
+    opened(page, lineage(LAKE, CLEAN["name"], column="amount", as_of="2026-01-29T12:00:00Z"))
+    panel = page.get_by_role("region", name="The way of column amount")
+    expect(panel).to_contain_text("steps of now, not of the chosen time")
+
+
 def test_filters_hide_cards_and_say_how_many(page: Page) -> None:
     opened(page)
     page.locator("summary", has_text="Filter").click()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headwater_graph.queries.answers import Kind, Node
 from headwater_graph.queries.catalog.ranking import (
     LAST_PART,
@@ -15,6 +17,8 @@ from headwater_graph.queries.catalog.ranking import (
 from headwater_graph.queries.reader import GraphReader, Row
 
 KINDS: tuple[Kind, ...] = ("dataset", "job", "column", "run")
+MOST_RANKED = 1_000
+"""Of how many of the closest matches of each kind the edges are counted: a short text is in every name."""
 MOST_SIMILAR = 1_000
 """How many names of each kind are compared with a text that no name contains."""
 
@@ -24,9 +28,9 @@ def search(
 ) -> list[Node]:
     """Return at most ``limit`` nodes of each kind whose name contains a text in any case; of runs, those whose id begins with it.
 
-    With ``namespace`` only datasets and jobs of it are found, and all columns and runs as without.
-
-    The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest.
+    The closest matches come first (``match_rank``), of equally close ones those with the most edges, then the latest. If more
+    than ``MOST_RANKED`` names are equally close, the edges of those with the shortest names count. Of datasets and jobs, only
+    those of ``namespace`` are found if it is given.
     """
     lower = text.lower()
     return _sorted([(kind, row) for kind in kinds for row in _rows(reader, kind, text, limit, namespace)], lower)
@@ -52,8 +56,9 @@ def search_similar(reader: GraphReader, text: str, kinds: tuple[Kind, ...] = KIN
 def _rows(reader: GraphReader, kind: Kind, text: str, limit: int, namespace: str | None) -> list[Row]:
     if kind == "run":
         return reader.rows("runs/by_prefix", prefix=text, limit=limit)
-    within = {} if kind == "column" else {"namespace": namespace}
-    return reader.rows(f"find/{kind}s", text=text.lower(), separators=list(SEPARATORS), limit=limit, **within)
+    given: dict[str, Any] = {} if kind == "column" else {"namespace": namespace}
+    given |= {"candidates": max(limit, MOST_RANKED), "limit": limit}
+    return reader.rows(f"find/{kind}s", text=text.lower(), separators=list(SEPARATORS), **given)
 
 
 def _sorted(found: list[tuple[Kind, Row]], text: str) -> list[Node]:

@@ -80,27 +80,28 @@ export function formatTime(time) {
 }
 
 const UNITS = /** @type {const} */ ([
-  [86_400 * 365, "year"],
-  [86_400 * 30, "month"],
-  [86_400, "day"],
-  [3_600, "hour"],
-  [60, "minute"],
+  [86_400 * 365, "year", "y"],
+  [86_400 * 30, "month", "mo"],
+  [86_400, "day", "d"],
+  [3_600, "hour", "h"],
+  [60, "minute", "min"],
 ]);
 
 /**
- * Return how long ago a time is, as `3 hours ago`.
+ * Return how long ago a time is, as `3 hours ago`, or `3 h ago` where space is short.
  * @param {string | null | undefined} time
  * @param {number} [now] milliseconds since 1970
+ * @param {boolean} [isShort]
  * @returns {string}
  */
-export function formatAge(time, now = Date.now()) {
+export function formatAge(time, now = Date.now(), isShort = false) {
   const then = time ? Date.parse(time) : Number.NaN;
   if (Number.isNaN(then)) return "";
   const seconds = (now - then) / 1000;
   const unit = UNITS.find(([length]) => Math.abs(seconds) >= length);
   if (unit === undefined) return seconds < 0 ? "in a moment" : "just now";
   const count = Math.floor(Math.abs(seconds) / unit[0]);
-  const text = `${count} ${unit[1]}${count === 1 ? "" : "s"}`;
+  const text = isShort ? `${count} ${unit[2]}` : `${count} ${unit[1]}${count === 1 ? "" : "s"}`;
   return seconds < 0 ? `in ${text}` : `${text} ago`;
 }
 

@@ -24,9 +24,15 @@ import { ANCHOR, CARD_WIDTH } from "./layout.js";
 
 /** Below this scale cards show their names only. */
 const FAR = 0.55;
+/** Below this scale no name can be read, and cards are only shapes. */
+const TINY = 0.14;
 /** So many cards and links are always in the document. */
 const ALL_CARDS = 150;
 const ALL_LINKS = 400;
+/** Milliseconds without movement after which the graph is drawn sharp: longer than a frame of a slow machine. */
+const REST = 700;
+/** By so many pixels of the graph the drawn part is larger than that in sight. */
+const MARGIN = 300;
 
 export class Canvas {
   /** @param {CanvasOptions} options */
@@ -36,10 +42,15 @@ export class Canvas {
     this.sight = { x: 0, y: 0, scale: 1 };
     /** @type {Scene} */
     this.scene = { cards: new Map(), links: [], frames: [] };
-    /** @type {Map<string, {element: HTMLElement, content: CardContent | null}>} */
+    /** @type {Map<string, {element: HTMLElement, card: SceneCard | null}>} */
     this.drawn = new Map();
-    /** @type {SceneLink[] | null} */
-    this.drawnLinks = null;
+    /** @type {Map<SceneLink, SVGElement>} */
+    this.drawnLinks = new Map();
+    /** @type {Box | null} the part of the scene that is drawn; null: it is drawn again with the next frame */
+    this.drawnBox = null;
+    /** @type {{width: number, height: number} | null} */
+    this.measured = null;
+    this.whole = boxOf([]);
     this.focused = "";
     this.links = svg("g", { class: "links" });
     this.frames = h("div", { class: "frames" });
@@ -47,6 +58,12 @@ export class Canvas {
     this.world = h("div", { class: "world" }, this.frames, svg("svg", { class: "links-layer", "aria-hidden": "true", width: "1", height: "1" }, markers(), this.links), this.cards);
     this.element = h("div", { class: "canvas" }, this.world);
     this.pending = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.resting = undefined;
+    new ResizeObserver(() => {
+      this.measured = null;
+      this.drawSoon();
+    }).observe(this.element);
     this.listen();
   }
 
@@ -97,12 +114,20 @@ export class Canvas {
 
   /** @returns {{width: number, height: number}} */
   get size() {
-    return { width: this.element.clientWidth || 800, height: this.element.clientHeight || 500 };
+    if (this.measured) return this.measured;
+    const { clientWidth: width, clientHeight: height } = this.element;
+    if (!width || !height) return { width: width || 800, height: height || 500 };
+    this.measured = { width, height };
+    return this.measured;
   }
 
   /** @param {Scene} scene */
   setScene(scene) {
     this.scene = scene;
+    this.whole = boxOf(scene.cards.values());
+    this.drawnBox = null;
+    // Each element that appears slowly is a layer of its own for the browser: hundreds of them stop it.
+    this.element.classList.toggle("is-large", scene.cards.size > ALL_CARDS);
     this.drawFrames();
     this.draw();
   }
@@ -115,8 +140,28 @@ export class Canvas {
     this.sight = sight;
     this.world.style.setProperty("transform", `scale(${sight.scale}) translate(${-sight.x}px, ${-sight.y}px)`);
     this.element.classList.toggle("is-far", sight.scale < FAR);
+    this.element.classList.toggle("is-tiny", sight.scale < TINY);
     this.options.onSight(sight, isFit);
-    if (!this.pending) this.pending = requestAnimationFrame(() => this.draw());
+    this.move();
+    this.drawSoon();
+  }
+
+  drawSoon() {
+    if (!this.pending && !this.isDrawn) this.pending = requestAnimationFrame(() => this.draw());
+  }
+
+  /** Let the browser keep the world as a picture while it moves; at rest it is drawn sharp. */
+  move() {
+    this.element.classList.add("is-moving");
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.element.classList.remove("is-moving"), REST);
+  }
+
+  /** @returns {boolean} whether everything in sight is drawn, and not much more */
+  get isDrawn() {
+    const [{ box }, drawn] = [this, this.drawnBox];
+    if (drawn === null || drawn.right - drawn.left > 2 * (box.right - box.left + 2 * MARGIN)) return false;
+    return box.left >= drawn.left && box.top >= drawn.top && box.right <= drawn.right && box.bottom <= drawn.bottom;
   }
 
   /**
@@ -126,7 +171,7 @@ export class Canvas {
    * @param {string} [around] the card to show if not all fits
    */
   fit(least, around) {
-    const box = boxOf(this.scene.cards.values());
+    const box = this.whole;
     const { scale } = fitted(box, this.size, least);
     const card = this.scene.cards.get(around ?? "");
     const point = card ? { x: card.x + CARD_WIDTH / 2, y: card.y + ANCHOR } : { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 };
@@ -150,7 +195,7 @@ export class Canvas {
 
   /** @returns {boolean} whether all cards are in sight */
   get isWhole() {
-    const [all, { box }] = [boxOf(this.scene.cards.values()), this];
+    const { whole: all, box } = this;
     return all.left >= box.left && all.top >= box.top && all.right <= box.right && all.bottom <= box.bottom;
   }
 
@@ -206,18 +251,21 @@ export class Canvas {
     cancelAnimationFrame(this.pending);
     this.pending = 0;
     const { box } = this;
-    const margin = 300;
-    const near = { left: box.left - margin, top: box.top - margin, right: box.right + margin, bottom: box.bottom + margin };
+    const isNew = this.drawnBox === null;
+    const near = { left: box.left - MARGIN, top: box.top - MARGIN, right: box.right + MARGIN, bottom: box.bottom + MARGIN };
+    this.drawnBox = near;
     const { cards, links } = this.scene;
     const all = cards.size <= ALL_CARDS;
     const wanted = new Set([...cards].filter(([id, card]) => all || id === this.focused || overlap(near, cardBox(card))).map(([id]) => id));
-    this.drawCards(wanted);
-    const shown = links.length <= ALL_LINKS ? links : links.filter((link) => overlap(near, link.box));
-    this.drawLinks(shown);
+    this.drawCards(wanted, isNew);
+    this.drawLinks(links.length <= ALL_LINKS ? links : links.filter((link) => overlap(near, link.box)), isNew);
   }
 
-  /** @param {Set<string>} wanted */
-  drawCards(wanted) {
+  /**
+   * @param {Set<string>} wanted
+   * @param {boolean} isNew whether the scene is, so that what appears was added to it
+   */
+  drawCards(wanted, isNew) {
     for (const [id, { element }] of this.drawn) {
       if (wanted.has(id)) continue;
       element.remove();
@@ -228,22 +276,37 @@ export class Canvas {
       let drawn = this.drawn.get(id);
       if (!drawn) {
         const element = h("article", { class: "card", tabindex: id === this.focused ? "0" : "-1", data: { id }, "aria-roledescription": "card" });
-        drawn = { element, content: null };
+        if (!isNew) element.style.setProperty("animation", "none");
+        drawn = { element, card: null };
         this.drawn.set(id, drawn);
         this.cards.append(element);
       }
+      if (drawn.card === card) continue;
       drawn.element.style.setProperty("transform", `translate(${card.x}px, ${card.y}px)`);
       drawn.element.style.setProperty("height", `${card.height}px`);
-      if (drawn.content !== card.content) fillCard(drawn.element, card.content, this.options.actions);
-      drawn.content = card.content;
+      if (drawn.card?.content !== card.content) fillCard(drawn.element, card.content, this.options.actions);
+      drawn.card = card;
     }
   }
 
-  /** @param {SceneLink[]} links */
-  drawLinks(links) {
-    if (this.drawnLinks === links) return;
-    this.drawnLinks = links;
-    this.links.replaceChildren(...links.map(({ d, className, title }) => svg("path", { d, class: `link ${className}` }, title && svg("title", null, title))));
+  /**
+   * @param {SceneLink[]} links
+   * @param {boolean} isNew
+   */
+  drawLinks(links, isNew) {
+    const wanted = new Set(links);
+    for (const [link, element] of this.drawnLinks) {
+      if (wanted.has(link)) continue;
+      element.remove();
+      this.drawnLinks.delete(link);
+    }
+    const added = links.filter((link) => !this.drawnLinks.has(link)).map((link) => {
+      const element = linkElement(link);
+      if (!isNew) element.style.setProperty("animation", "none");
+      this.drawnLinks.set(link, element);
+      return element;
+    });
+    this.links.append(...added);
   }
 
   drawFrames() {
@@ -266,6 +329,11 @@ function moveInto(from, to, start, size, preferStart) {
   if (from >= start && to <= start + size) return 0;
   if (to - from > size) return preferStart ? from - start : to - start - size;
   return from < start ? from - start : to - start - size;
+}
+
+/** @param {SceneLink} link */
+function linkElement({ d, className, title }) {
+  return svg("path", { d, class: `link ${className}` }, title && svg("title", null, title));
 }
 
 /** @param {SceneCard} card */

@@ -162,7 +162,7 @@ function head(node, content, actions) {
  */
 function facts(node, { seconds, now }) {
   const time = timeOf(node);
-  const age = time ? h("time", { datetime: time, title: formatTime(time) }, node.isData && node.kind === "dataset" ? `written ${formatAge(time, now)}` : formatAge(time, now)) : null;
+  const age = time ? h("time", { datetime: time, title: formatTime(time) }, node.kind === "dataset" ? "written " : "", formatAge(time, now, true)) : null;
   const version = node.kind === "version" ? h("span", { class: "card-version", title: node.facts.external ?? node.reference[3] }, `v ${(node.facts.external ?? node.reference[3]).slice(0, 8)}`) : null;
   const took = seconds === null ? null : h("span", { class: "card-seconds", title: "duration of the last run" }, formatDuration(seconds));
   return [...appearancesOf(node).slice(0, 2).map(badge), version, age, took];

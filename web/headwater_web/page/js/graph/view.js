@@ -29,6 +29,8 @@ const SIDES = /** @type {const} */ (["upstream", "downstream"]);
 /** On first sight cards are at least so large; of a larger graph only the surroundings of the start are in sight. */
 const READABLE = 0.7;
 
+const COLUMNS_OF_NOW = "These are the steps of now, not of the chosen time. The graph of a run shows what that run did.";
+
 export class GraphView {
   /**
    * @param {ViewState} state
@@ -116,6 +118,7 @@ export class GraphView {
     this.wayKey = key;
     this.way = column ? columnWay(this.wayAnswers, { indirect }) : NO_WAY;
     if (column && !this.way.columns.size) this.way = { ...NO_WAY, columns: new Map([[idOf(column.dataset), new Set([column.column])]]) };
+    if (column && this.state.asOf) this.way = { ...this.way, notes: [...this.way.notes, COLUMNS_OF_NOW] };
     if (addWay(this.graph, this.way.steps)) await this.readDetails();
   }
 
