@@ -126,7 +126,8 @@ def test_the_graph_ranks_names_as_the_rule_does(reader: Neo4jReader, word: str) 
 
 
 def test_of_many_matches_the_closest_and_shortest_are_compared(reader: Neo4jReader, word: str) -> None:
-    rows = reader.rows("find/datasets", text=word, separators=list(SEPARATORS), candidates=2, limit=100)
+    given = {"namespace": None, "separators": list(SEPARATORS), "candidates": 2, "limit": 100}
+    rows = reader.rows("find/datasets", text=word, **given)
     assert [row["name"] for row in rows] == [word, f"x.{word}"]
 
 

@@ -164,7 +164,7 @@ def test_tokens_need_the_scope_of_the_tool(tmp_path: Path) -> None:
         add_token(path, made)
     settings = WebSettings(tokens_file=path)
     reader = GivenAnswers()
-    with client_of(app_of(reader, settings, FreeCypher(reader, 30.0, 10, "X", strangers=True))) as client:
+    with client_of(app_of(reader, settings, FreeCypher(reader, 30.0, 10, "X", strangers=True))) as client:  # type: ignore[arg-type]
         call = {"name": "cypher", "arguments": {"query": "RETURN 1"}}
         answers = {
             name: client.post(
