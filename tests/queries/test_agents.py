@@ -208,6 +208,8 @@ def test_every_tool_answers(graph: Graph, stored: GraphMaker) -> None:
         "job_diff": {"name": f"{ns}#report"},
         "report": {"name": "coverage"},
         "cypher": {"query": "RETURN $a AS one", "parameters": {"a": 1}},
+        "run_columns": {"version": graph.versions((ns, "orders")).items[0].id, "columns": ["total"]},
+        "exposure": {},
         "runs": {},
         "overview": {},
     }

@@ -168,6 +168,7 @@ def test_every_question_answers_with_its_type(graph: Graph, stored: GraphMaker) 
         "run_diff": {"run": run},
         "job_diff": {"name": (ns, "report")},
         "report": {"name": "silent"},
+        "run_columns": {"version": graph.versions((ns, "orders")).items[0].id, "columns": "total"},
         "cypher": {"query": "RETURN 1 AS one"},
         "operations": {"name": (ns, "orders")},
     }

@@ -29,11 +29,12 @@ NO_QUESTIONS = {
 
 NO_QUESTION_PATHS = {
     "/runs/{run_id}/events": "a stream that follows a run",
+    "/versions/{version}": "a line of the versions of its dataset",
     "/consumer": "the state of the consumer, which operators read by `headwater doctor` and its metrics",
 }
 """Paths below /api/v1/graph that are not questions, and why."""
 
-HELPERS = {"active"}
+HELPERS = {"active", "dataset_version"}
 """Functions of ``queries`` that commands and HTTP use beside questions."""
 
 
@@ -134,7 +135,7 @@ def _asks(module: str, name: str) -> bool:
 def test_python_asks_every_question_that_a_command_or_http_asks() -> None:
     places = [*(ROOT / "cli/headwater_cli/queries").glob("*.py"), ROOT / "web/headwater_web/graph_api.py"]
     asked = {name for file in places for name in imported(file)}
-    python = imported(ROOT / "graph/headwater_graph/queries/asking/graph.py")
+    python = {name for file in (ROOT / "graph/headwater_graph/queries/asking").glob("*.py") for name in imported(file)}
     assert {"lineage", "run_diff"} <= asked
     assert asked - python - HELPERS == set(), "describe it in queries/asking/graph.py"
 

@@ -13,6 +13,8 @@ from headwater_graph.queries.runs.runs import show_run
 from headwater_graph.queries.values import answer_value
 from headwater_graph.settings import GraphSettings
 
+from ..command_line import headwater
+from ..servers import Servers
 from .events import Event, run_event, write
 from .graph_maker import GraphMaker, at_hour
 
@@ -168,3 +170,23 @@ def test_a_run_that_reads_and_writes_one_dataset_has_two_versions_of_a_column(
 def test_an_unknown_version_is_not_found(reader: Neo4jReader) -> None:
     with pytest.raises(NotFound, match="no dataset version"):
         dataset_version(reader, "none")
+
+
+def test_the_command_prints_the_columns_of_a_version_back_to_the_sources(
+    servers: Servers, graph_server: GraphSettings, reader: Neo4jReader, maker: GraphMaker
+) -> None:
+    write(graph_server, shop(maker))
+    version = version_of(reader, f"{maker.namespace}-sum-1")
+    printed = headwater(servers, "run", "columns", version, "total")
+    assert printed.code == 0, printed.err
+    assert f"versionColumn {maker.namespace} orders" in printed.out
+    assert "price" in printed.out
+    assert "net" not in printed.out
+    downstream = headwater(
+        servers, "run", "columns", version_of(reader, f"{maker.namespace}-load-1"), "amount", "--downstream"
+    )
+    assert f"versionColumn {maker.namespace} report" in downstream.out
+    for form in ("mermaid", "dot", "json", "csv"):
+        assert "price" in headwater(servers, "run", "columns", version, "total", "--format", form).out, form
+    unknown = headwater(servers, "run", "columns", "nothing", "total")
+    assert (unknown.code, "no dataset version 'nothing'" in unknown.err) == (1, True)

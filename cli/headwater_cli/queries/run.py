@@ -7,10 +7,12 @@ from datetime import datetime
 import click
 
 from headwater_avro.errors import ConfigError
+from headwater_graph.queries.answers import Direction
 from headwater_graph.queries.catalog.finding import Wanted, find, find_run
 from headwater_graph.queries.presentation.formats import json_text, listing, render
 from headwater_graph.queries.presentation.run_texts import RUN_HEAD, diff_lines, run_cells, run_lines
 from headwater_graph.queries.reader import GraphReader
+from headwater_graph.queries.runs.run_columns import dataset_version, version_columns
 from headwater_graph.queries.runs.run_diff import last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
@@ -106,6 +108,27 @@ def graph_command(run_id: str, downstream: bool, depth: int, neighbours: int, no
     with the_graph() as graph:
         start = find_run(graph, run_id)
         answer = run_graph(graph, start, "downstream" if downstream else "upstream", now(), limits)
+    say(render(answer, form, paint()))
+
+
+@run.command("columns")
+@click.argument("version")
+@click.argument("columns", nargs=-1, required=True, metavar="COLUMN...")
+@click.option("--downstream", "direction", flag_value="downstream", help="Show instead what runs made of the columns.")
+@limit_options
+@format_options()
+def columns_command(
+    version: str, columns: tuple[str, ...], direction: str | None, depth: int, neighbours: int, nodes: int, form: str
+) -> None:
+    """Show the columns from which runs made columns of a dataset version, back to the sources.
+
+    VERSION is the id of a version, as `headwater dataset versions` and `headwater run show` print it.
+    """
+    limits = limits_of(depth, neighbours, nodes)
+    with the_graph() as graph:
+        start = dataset_version(graph, version)
+        way: Direction = "downstream" if direction else "upstream"
+        answer = version_columns(graph, start, way, columns, limits)
     say(render(answer, form, paint()))
 
 

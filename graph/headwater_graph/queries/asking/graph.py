@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Any
 
 from headwater_avro.errors import ConfigError
 from headwater_graph.queries.answers import Kind, Node
 from headwater_graph.queries.catalog.entity import Entity, entity
-from headwater_graph.queries.catalog.finding import Wanted, find, find_run
+from headwater_graph.queries.catalog.finding import Wanted, find_run
 from headwater_graph.queries.catalog.search import KINDS, search, search_similar
 from headwater_graph.queries.fields.operations import OperationsAnswer, field_operations, find_field
-from headwater_graph.queries.free_cypher.run import FreeCypher
 from headwater_graph.queries.lineage.columns import column_lineage
 from headwater_graph.queries.lineage.component import component
 from headwater_graph.queries.lineage.impact import impact
 from headwater_graph.queries.lineage.lineage import lineage
 from headwater_graph.queries.lineage.path import path
-from headwater_graph.queries.lineage.scope import Scope, TraversalLimits
 from headwater_graph.queries.presentation.catalog_texts import entity_lines, version_diff_lines
 from headwater_graph.queries.presentation.formats import plain
 from headwater_graph.queries.presentation.operation_texts import operations_text
 from headwater_graph.queries.presentation.overview_texts import overview_lines
 from headwater_graph.queries.presentation.run_texts import diff_lines, run_lines
-from headwater_graph.queries.reader import GraphReader, Neo4jReader
 from headwater_graph.queries.reports.coverage import NAME as COVERAGE
 from headwater_graph.queries.reports.coverage import coverage
+from headwater_graph.queries.reports.exposure import ExposureQuery, exposure
 from headwater_graph.queries.reports.overview import Overview, overview
 from headwater_graph.queries.reports.reports import REPORTS, report
 from headwater_graph.queries.runs.history import (
@@ -37,12 +34,14 @@ from headwater_graph.queries.runs.history import (
     two_versions,
     version_diff,
 )
+from headwater_graph.queries.runs.run_columns import dataset_version, version_columns
 from headwater_graph.queries.runs.run_diff import RunDiff, last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import RunDetails, RunFilter, RunLine, list_runs, show_run
 from headwater_graph.queries.times import given_time
 
 from .answers import Details, GraphAnswer, Lineage, Listing
+from .base import GraphBase, terms
 from .listings import cypher_rows, found_nodes, report_rows, run_list, version_list
 from .parameters import (
     NAMED_REPORTS,
@@ -53,8 +52,8 @@ from .parameters import (
     Dataset,
     Depth,
     First,
+    Indirect,
     Job,
-    KeyName,
     Kinds,
     Last,
     Limit,
@@ -75,9 +74,12 @@ from .parameters import (
     Since,
     Source,
     State,
+    Tag,
     Target,
     Text,
+    ThroughMasking,
     Until,
+    Version,
 )
 from .questions import Question, question, questions_of
 
@@ -85,38 +87,13 @@ MOST_VERSIONS = 10_000
 """How many of the latest versions of a job are searched for the two to compare."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-class Graph:
+class Graph(GraphBase):
     """The lineage graph, to be read: each public method is a question. A context manager that closes its connections.
 
     Names are `namespace#name`, an unambiguous tail of it, or a pair; times are datetimes or texts such as ``2026-01-31`` or
     ``2d`` (ago). All questions raise NotFound for what the graph does not have, ConfigError for an ambiguous name or a wrong
     parameter, and ServerUnavailable. ``most`` has the greatest limits that a question may have here.
     """
-
-    def __init__(
-        self,
-        reader: GraphReader,
-        clock: Callable[[], datetime] = _now,
-        cypher: FreeCypher | None = None,
-        most: TraversalLimits | None = None,
-    ) -> None:
-        self._reader, self._clock, self._cypher = reader, clock, cypher
-        self._most = most or TraversalLimits(None, MOST_VERSIONS * 100, MOST_VERSIONS * 100)
-
-    def __enter__(self) -> Graph:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections."""
-        if isinstance(self._reader, Neo4jReader):
-            self._reader.close()
 
     @question(commands=("search",), paths=("/search",))
     def find(self, text: Text, *, kinds: Kinds = (), limit: Limit = 20) -> Listing[Node]:
@@ -173,7 +150,7 @@ class Graph:
     ) -> Lineage:
         """Show the columns from which columns of a dataset are derived, or that are derived from them; without columns of all."""
         scope = self._scope(depth, neighbours, nodes, None, active_since)
-        dataset, wanted = find_field(self._reader, _terms(name), _texts(columns))
+        dataset, wanted = find_field(self._reader, terms(name), _texts(columns))
         found = column_lineage(self._reader, dataset, direction, wanted, scope.limits, scope.active_since)
         return Lineage(found)
 
@@ -226,7 +203,7 @@ class Graph:
         self, name: Dataset, columns: Columns = (), *, depth: Depth = 10, nodes: Nodes = 5_000
     ) -> Details[OperationsAnswer]:
         """Show the operations that made columns of a dataset, as its last runs reported them, and those of their sources."""
-        dataset, wanted = find_field(self._reader, _terms(name), _texts(columns))
+        dataset, wanted = find_field(self._reader, terms(name), _texts(columns))
         limits = self._limits(depth, min(1_000, self._most.neighbours), nodes)
         found = field_operations(self._reader, dataset, wanted, limits)
         return Details(found, found.value(), tuple(operations_text(found).splitlines()), tuple(found.value()["steps"]))
@@ -291,6 +268,22 @@ class Graph:
         table = tuple(dict(zip(("what", "before", "after"), change, strict=True)) for change in changes)
         return Details(found, found.value(), tuple(diff_lines(found, plain)), table)
 
+    @question(commands=("run columns",), paths=("/versions/{version}/columns/{direction}",))
+    def run_columns(
+        self,
+        version: Version,
+        columns: Columns,
+        *,
+        direction: Side = "upstream",
+        depth: Depth = 10,
+        neighbours: Neighbours = 1_000,
+        nodes: Nodes = 5_000,
+    ) -> Lineage:
+        """Show the columns from which runs made columns of a dataset version, or those that runs made of them."""
+        limits = self._limits(depth, neighbours, nodes)
+        start = dataset_version(self._reader, version)
+        return Lineage(version_columns(self._reader, start, direction, _texts(columns), limits))
+
     @question(commands=("dataset show", "job show"), paths=("/{kind}s/show",))
     def show(self, name: Name, *, kind: OfKind = None, active_since: ActiveSince = None) -> Details[Entity]:
         """Show a dataset or job: the jobs that write and read it, or the datasets that it reads and writes, and its facets."""
@@ -335,6 +328,21 @@ class Graph:
             raise ConfigError(f"there is no report {name!r}: the reports are {', '.join(NAMED_REPORTS)}")
         return report_rows(report(self._reader, name, now, limit, active_since=given_time(active_since, now)))
 
+    @question(commands=("report --tag",), paths=("/reports/exposure",))
+    def exposure(
+        self,
+        tag: Tag = None,
+        *,
+        indirect: Indirect = False,
+        through_masking: ThroughMasking = (),
+        limit: Limit = 100,
+        active_since: ActiveSince = None,
+    ) -> Listing[tuple[str | int, ...]]:
+        """Report columns that hold data with a tag, or with any, and are not tagged, the nearest first, with one way there."""
+        since = given_time(active_since, self._clock())
+        query = ExposureQuery(tag, indirect, frozenset(_texts(through_masking)), since)
+        return report_rows(exposure(self._reader, query, limit))
+
     @question(commands=("overview",), paths=("/overview",))
     def overview(self) -> Details[Overview]:
         """Show how much is in the graph, the latest, failed and silent runs, and the jobs that have changed."""
@@ -357,38 +365,9 @@ class Graph:
         answer: GraphAnswer = getattr(self, question)(**given)
         return answer
 
-    def _node(self, name: KeyName, kinds: tuple[Wanted, ...] = ("dataset", "job")) -> Node:
-        return find(self._reader, _terms(name), kinds)
-
-    def _limits(self, depth: int | None, neighbours: int, nodes: int) -> TraversalLimits:
-        """Return limits; raises ConfigError for those that are not possible, or greater than the greatest here."""
-        given = (("depth", depth, self._most.depth, 0), ("neighbours", neighbours, self._most.neighbours, 1))
-        for name, wanted, most, least in (*given, ("nodes", nodes, self._most.nodes, 1)):
-            if wanted is not None and wanted < least:
-                raise ConfigError(f"{name} is at least {least}")
-            if most is not None and (wanted is None or wanted > most):
-                raise ConfigError(f"{name} is at most {most} here")
-        return TraversalLimits(depth, neighbours, nodes)
-
-    def _scope(
-        self,
-        depth: int | None,
-        neighbours: int,
-        nodes: int,
-        as_of: datetime | str | None = None,
-        active_since: datetime | str | None = None,
-        past: bool = False,
-    ) -> Scope:
-        now, limits = self._clock(), self._limits(depth, neighbours, nodes)
-        return Scope(limits, given_time(as_of, now), past, given_time(active_since, now))
-
 
 QUESTIONS: tuple[Question, ...] = questions_of(Graph)
 """Every question about the graph."""
-
-
-def _terms(name: KeyName) -> tuple[str, ...]:
-    return (name,) if isinstance(name, str) else tuple(name)
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from headwater_graph.queries.answers import Answer, Edge, Node, Truncation
+from headwater_graph.queries.answers import Answer, Edge, Kind, Node, Truncation
 from headwater_graph.queries.values import answer_value, impact_value
 
 from .pictures import html_text, svg_text
@@ -18,7 +18,14 @@ Paint: TypeAlias = Callable[[str, str], str]
 """(text, colour name) -> the text, coloured where there is a terminal."""
 
 FORMATS = ("tree", "json", "mermaid", "dot", "csv", "svg", "html")
-COLOURS = {"dataset": "cyan", "job": "yellow", "column": "green", "run": "magenta", "version": "blue"}
+COLOURS: dict[Kind, str] = {
+    "dataset": "cyan",
+    "job": "yellow",
+    "column": "green",
+    "run": "magenta",
+    "version": "blue",
+    "versionColumn": "green",
+}
 BAD_STATUS = ("dropped", "silent", "lineage unknown", "placeholder", "removed", "no writer now")
 STATE_COLOURS = {"COMPLETE": "green", "RUNNING": "blue", "FAIL": "red", "ABORT": "red"}
 
@@ -192,14 +199,16 @@ def mermaid(answer: Answer) -> str:
 def _mermaid_shape(node: Node) -> str:
     # Mermaid interprets some characters even between quotes; their numeric codes are safe.
     text = "".join(c if c.isalnum() or c in " ._-/:*" else f"#{ord(c)};" for c in _plain_label(node))
-    left, right = {"job": ("[", "]"), "run": ("[", "]"), "column": ("([", "])")}.get(node.kind, ("[(", ")]"))
+    column = ("([", "])")
+    shapes = {"job": ("[", "]"), "run": ("[", "]"), "column": column, "versionColumn": column}
+    left, right = shapes.get(node.kind, ("[(", ")]"))
     return f'{left}"{text}"{right}'
 
 
 def dot(answer: Answer) -> str:
     """Return the answer as a Graphviz digraph from left to right."""
     ids = {node.key: f"n{number}" for number, node in enumerate(answer.nodes)}
-    shapes = {"job": "box", "run": "box", "column": "oval"}
+    shapes = {"job": "box", "run": "box", "column": "oval", "versionColumn": "oval"}
     lines = ["digraph lineage {", "  rankdir=LR;"]
     for node in answer.nodes:
         text, shape = _dot_text(_plain_label(node)), shapes.get(node.kind, "cylinder")
