@@ -221,8 +221,8 @@ class MessageMerger:
         Raises ServerUnavailable if the schema registry does not answer.
         """
         value, schemas, check = message.value, self._schemas, None
-        headers = headers_of(message)
         try:
+            headers = headers_of(message)
             if self._keys is not None:
                 # Before anything else is done with the content of a message whose producer is not known.
                 check = self._keys.signer(value, headers).check
