@@ -37,6 +37,7 @@ from urllib.parse import urlencode
 
 from large_graph import GRIDS, HUB, WIDE, build, grid_start, stored_runs
 from machine import pace
+from page_scripts import ANSWERS, LAID_OUT, PAINTED, PANNED, TYPED, WIRE
 from playwright.sync_api import Browser, Page, sync_playwright
 from record import show
 from workload import output_of
@@ -52,66 +53,6 @@ LAYOUTS = (150, 500, 2_000)
 THREADS = {"CrRendererMain": "main CPU", "VizCompositorThread": "drawing CPU", "Compositor": "compositor CPU"}
 """Threads of Chromium, and what the result calls their CPU milliseconds per frame."""
 PARTS = ("views", "search", "layout", "panning")
-
-PAINTED = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
-ANSWERS = """() => performance.getEntriesByType('resource').filter(({name}) => name.includes('/api/')).map((entry) => ({
-  path: new URL(entry.name).pathname.replace('/api/v1/', ''), milliseconds: entry.duration, bytes: entry.decodedBodySize}))"""
-WIRE = """() => [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
-  .filter(({name}) => !name.includes('/api/')).reduce((sum, {transferSize}) => sum + transferSize, 0)"""
-
-TYPED = """async ([text, first]) => {
-  const [input, list] = [document.querySelector('main input[role=combobox]'), document.querySelector('main [role=listbox]')];
-  const answered = () => new Promise((resolve) => {
-    const note = input.closest('search').querySelector('.search-note');
-    const done = () => { observer.disconnect(); requestAnimationFrame(() => resolve(performance.now() - began)); };
-    const observer = new MutationObserver(done);
-    observer.observe(list, {childList: true});
-    observer.observe(note, {childList: true, characterData: true, subtree: true});
-  });
-  let began = performance.now();
-  const type = (value) => { input.value = value; input.dispatchEvent(new Event('input', {bubbles: true})); };
-  for (const end of [...text].keys()) { type(text.slice(0, end + 1)); await new Promise((go) => setTimeout(go, 60)); }
-  began = performance.now() - 60;
-  const took = await answered();
-  return {took, options: list.children.length};
-}"""
-
-PANNED = """async ([selector, seconds]) => {
-  const canvas = document.querySelector(selector);
-  const at = canvas && canvas.getBoundingClientRect();
-  const times = [];
-  const began = performance.now();
-  await new Promise((resolve) => {
-    const frame = (now) => {
-      times.push(now);
-      if (now - began > seconds * 1000) return resolve();
-      const step = Math.sin((now - began) / 600) > 0 ? 24 : -24;
-      if (canvas) canvas.dispatchEvent(new WheelEvent('wheel', {deltaY: step, shiftKey: true, bubbles: true, cancelable: true,
-        clientX: at.x + 50, clientY: at.y + 50}));
-      requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
-  });
-  const frames = times.length;
-  const gaps = times.slice(1).map((time, index) => time - times[index]).sort((a, b) => a - b);
-  return {frames, rate: (times.length - 1) / ((times.at(-1) - times[0] || seconds * 1000) / 1000),
-    slowest: gaps[Math.floor(gaps.length * 0.95)] ?? 0,
-    cards: document.querySelectorAll('.card').length};
-}"""
-
-LAID_OUT = """async ([count, rounds]) => {
-  const {layout} = await import('/page/js/graph/layout.js');
-  const width = Math.ceil(count / Math.max(6, Math.round(Math.log2(count) * 2)));
-  const cards = Array.from({length: count}, (_, at) => ({id: `n${at}`, height: 76}));
-  const links = cards.slice(width).flatMap((_, at) => [at, (at * 7 + 3) % width + Math.floor(at / width) * width]
-    .slice(0, 1 + at % 2).map((from) => ({from: `n${from}`, to: `n${at + width}`})));
-  const times = Array.from({length: rounds}, () => {
-    const began = performance.now();
-    layout({cards, links});
-    return performance.now() - began;
-  });
-  return {first: times[0], median: times.slice().sort((a, b) => a - b)[rounds >> 1], links: links.length};
-}"""
 
 
 @dataclass(frozen=True, slots=True)
