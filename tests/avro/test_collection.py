@@ -87,7 +87,7 @@ def test_cycles_of_many_pauses_are_collected_eventually(monkeypatch: pytest.Monk
     # Tests before this one may have had far more memory in use at their last collection.
     monkeypatch.setattr(collection, "_in_use", sys.getallocatedblocks())
     references = []
-    for _ in range(20):
+    for _ in range(22):
         with collection_paused():
             references += [weakref.ref(Node()) for _ in range(1_000)]
     there = sum(reference() is not None for reference in references)
