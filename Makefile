@@ -10,7 +10,7 @@ TSC := $(VENV)/typescript-$(TYPESCRIPT)/node_modules/.bin/tsc
 # Processes of `make test`; each starts servers of its own (about 4 GB).
 WORKERS ?= 2
 
-BENCHES := $(addprefix bench-,ingest growth freshness questions emit fields spark page)
+BENCHES := $(addprefix bench-,ingest growth backfill freshness questions emit fields spark page)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check check-page format lock jars chaos test-airflow test-dbt test-spark-reference test-pyspark test-neo4j bench $(BENCHES) clean
@@ -80,7 +80,7 @@ test-pyspark: $(VENV)/.ready ## the Spark emitter inside another PySpark: make t
 test-neo4j: $(VENV)/.ready ## the graph on another Neo4j: make test-neo4j VERSION=5.26.25
 	@$(BIN)/python -m tests.store.versions $(VERSION)
 
-bench: $(BENCHES) ## every benchmark, or one: bench-ingest, -growth, -freshness, -questions, -emit, -fields, -spark, -page
+bench: $(BENCHES) ## every benchmark, or one: bench-ingest, -growth, -backfill, -freshness, -questions, -emit, -fields, -spark, -page
 
 $(BENCHES): bench-%: $(VENV)/.ready
 	@$(BIN)/python bench/$*.py
