@@ -37,8 +37,8 @@ def test_a_question_names_its_parameters_in_its_head(question: str) -> None:
     assert parameters == named_parameters(text)
 
 
-def test_nine_questions_depend_on_the_direction() -> None:
-    assert len(DIRECTED) == 9
+def test_eleven_questions_depend_on_the_direction() -> None:
+    assert len(DIRECTED) == 11
     assert all(question_text(name) != question_text(name, "upstream") for name in DIRECTED)
 
 
