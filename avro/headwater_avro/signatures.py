@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .errors import ConfigError, EventRejected
 from .events import DatasetEvent, Event
+from .secret_files import append_line, numbered_lines
 
 KEY, SIGNATURE = "headwater.key", "headwater.signature"
 """The headers of a signed message."""
@@ -25,7 +26,6 @@ SECRET_BYTES = 32
 LEAST_SECRET_BYTES = 16
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LINE = re.compile(r"(\S+)\s+hmac:([A-Za-z0-9_-]+={0,2})((?:\s+\S+)+)")
-_MODE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +115,14 @@ def add_key(path: Path, made: ProducerKey) -> None:
     """Append a key to a file, which only its owner can read if it is new; raises ConfigError."""
     if path.exists() and made.id in read_keys(path).keys:
         raise ConfigError(f"{path} has a key {made.id} already: remove its line, or choose another id")
-    try:
-        path.touch(mode=_MODE)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(made.line() + "\n")
-    except OSError as fault:
-        raise ConfigError(f"{path} can't be written: {fault.strerror}") from fault
+    append_line(path, made.line())
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        text = path.read_text(encoding="utf-8")
+        yield from numbered_lines(path)
     except (OSError, UnicodeDecodeError) as fault:
         raise ConfigError(f"the file of keys {path} can't be read: {fault}") from fault
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            yield number, line.strip()
 
 
 def _key_of(line: str) -> ProducerKey:

@@ -40,3 +40,14 @@ def reader(graph_server: GraphSettings, driver: neo4j.Driver) -> Iterator[Neo4jR
 @pytest.fixture
 def maker() -> GraphMaker:
     return GraphMaker(f"ns-{uuid.uuid4().hex[:12]}")
+
+
+@pytest.fixture
+def stored(maker: GraphMaker, driver: neo4j.Driver) -> GraphMaker:
+    """Two jobs; the last run of the second one has failed, and reads a dataset more than the run before."""
+    maker.run("load", ["raw"], ["orders"], hour=1)
+    maker.run("report", ["orders"], ["table"], hour=2)
+    maker.run("report", ["orders", "rates"], ["table"], hour=3, state="FAIL", error="boom")
+    maker.column("load", ("raw", "a"), ("orders", "amount"), type="DIRECT", subtype="IDENTITY")
+    maker.store(driver)
+    return maker

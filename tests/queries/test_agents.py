@@ -66,16 +66,6 @@ async def error_of(client: Client, tool: str, **arguments: object) -> str:
 
 
 @pytest.fixture
-def stored(maker: GraphMaker, driver: neo4j.Driver) -> GraphMaker:
-    maker.run("load", ["raw"], ["orders"], hour=1)
-    maker.run("report", ["orders"], ["table"], hour=2)
-    maker.run("report", ["orders", "rates"], ["table"], hour=3, state="FAIL", error="boom")
-    maker.column("load", ("raw", "a"), ("orders", "amount"), type="DIRECT", subtype="IDENTITY")
-    maker.store(driver)
-    return maker
-
-
-@pytest.fixture
 def graph(reader: Neo4jReader) -> Graph:
     return Graph(reader, cypher=FreeCypher(reader, 30.0, 100, "--timeout", strangers=True))
 

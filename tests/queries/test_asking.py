@@ -50,16 +50,6 @@ def graph(graph_server: GraphSettings, driver: neo4j.Driver) -> Iterator[Graph]:
         yield graph
 
 
-@pytest.fixture
-def stored(maker: GraphMaker, driver: neo4j.Driver) -> GraphMaker:
-    maker.run("load", ["raw"], ["orders"], hour=1)
-    maker.run("report", ["orders"], ["table"], hour=2)
-    maker.run("report", ["orders", "rates"], ["table"], hour=3, state="FAIL", error="boom")
-    maker.column("load", ("raw", "a"), ("orders", "amount"), type="DIRECT", subtype="IDENTITY")
-    maker.store(driver)
-    return maker
-
-
 def names(answer: Lineage) -> list[str]:
     return [node.name[-1] for node in answer.nodes]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import neo4j
 import pytest
 from nbclient import NotebookClient
 
@@ -18,16 +17,6 @@ from .graph_maker import GraphMaker
 DOCUMENT = Path(__file__).parents[2] / "docs" / "notebooks.md"
 PATIENCE = 300
 """Seconds that a kernel and a cell have on a busy machine."""
-
-
-@pytest.fixture
-def stored(maker: GraphMaker, driver: neo4j.Driver) -> GraphMaker:
-    maker.run("load", ["raw"], ["orders"], hour=1)
-    maker.run("report", ["orders"], ["table"], hour=2)
-    maker.run("report", ["orders", "rates"], ["table"], hour=3, state="FAIL", error="boom")
-    maker.column("load", ("raw", "a"), ("orders", "amount"), type="DIRECT", subtype="IDENTITY")
-    maker.store(driver)
-    return maker
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from .tokens import USUAL, AccessScope, HashedToken, Holder, digest_of
 
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[0-9a-z._-]+))(?::[0-9]*)?")
 _SENDABLE = re.compile(r"application/(?:json|[a-z0-9.-]+\+json|x-ndjson|gzip|x-gzip|zstd|avro|octet-stream)")
-_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _LOCAL_ONLY = "without HEADWATER_WEB_TOKENS only this machine may send requests"
 
 
@@ -71,7 +71,7 @@ _CHANGED_BY_EVENTS = tuple(f"/api/v1/{resource}/" for resource in ("namespaces",
 
 def scope_of(method: str, path: str) -> AccessScope | None:
     """Return the scope that a request needs; None for any caller. What is not known here and may change something: admin."""
-    if method in _SAFE_METHODS:
+    if method in SAFE_METHODS:
         usual: AccessScope = "read"
     else:
         usual = "ingest" if path.startswith(_CHANGED_BY_EVENTS) else "admin"
@@ -119,7 +119,7 @@ def forgery_refusal(request: HTTPConnection, settings: WebSettings, is_ambient: 
     ``is_ambient``: the browser adds the proof of who sends it by itself, so the request must state that it comes from a page of
     this server. Otherwise a client that is not a browser may leave that out.
     """
-    if request.scope["method"] in _SAFE_METHODS:
+    if request.scope["method"] in SAFE_METHODS:
         return None
     is_own = _is_own_page(request, settings)
     if is_own is False or (is_own is None and is_ambient):

@@ -13,7 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .access import path_of, scope_of
+from .access import SAFE_METHODS, path_of, scope_of
 from .callers import SCOPE_KEY, Caller
 from .peers import client_address
 from .settings import WebSettings
@@ -22,7 +22,6 @@ logger = logging.getLogger("headwater.web.audit")
 
 DETAIL_KEY = "headwater.audit"
 """The key of the ASGI scope under which a route stores what it has done, as JSON values."""
-READING = ("GET", "HEAD", "OPTIONS")
 MOST_PATH = 500
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -56,7 +55,7 @@ class Audit:
         try:
             await self.app(scope, receive, sending)
         finally:
-            if scope["method"] not in READING and scope_of(scope["method"], path_of(scope)) != "read":
+            if scope["method"] not in SAFE_METHODS and scope_of(scope["method"], path_of(scope)) != "read":
                 logger.info("%s", json.dumps(self._line(Request(scope), status)))
 
     def _line(self, request: Request, status: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from headwater_avro.errors import ConfigError
+from headwater_avro.secret_files import append_line, numbered_lines
 
 AccessScope: TypeAlias = Literal["read", "cypher", "ingest", "redrive", "admin"]
 """What a caller may do: ask, ask in free Cypher, send events, send dead letters back; ``admin`` includes all others."""
@@ -30,7 +31,6 @@ PREFIX = "hw_"
 """What made tokens begin with, so that programs that search for secrets can recognise them."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LINE = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+sha256:([0-9a-f]{64})")
-_MODE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +85,16 @@ def read_tokens(path: Path) -> tuple[HashedToken, ...]:
     Lines that are empty or begin with ``#`` have no meaning.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        lines = list(numbered_lines(path))
     except (OSError, UnicodeDecodeError) as fault:
         raise ConfigError(f"HEADWATER_WEB_TOKENS_FILE: {path} can't be read: {fault}") from fault
     found: list[HashedToken] = []
     faults: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            try:
-                found.append(_token_of(line.strip(), found))
-            except ConfigError as fault:
-                faults.append(f"line {number}: {fault}")
+    for number, line in lines:
+        try:
+            found.append(_token_of(line, found))
+        except ConfigError as fault:
+            faults.append(f"line {number}: {fault}")
     if not found and not faults:
         faults.append("it has no token: make one with `headwater tokens new`")
     if faults:
@@ -122,9 +121,4 @@ def add_token(path: Path, made: HashedToken) -> None:
     known = read_tokens(path) if path.exists() else ()
     if any(made.holder.name == other.holder.name for other in known):
         raise ConfigError(f"{path} has a token of {made.holder.name} already: remove its line, or choose another name")
-    try:
-        path.touch(mode=_MODE)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(made.line() + "\n")
-    except OSError as fault:
-        raise ConfigError(f"{path} can't be written: {fault.strerror}") from fault
+    append_line(path, made.line())
