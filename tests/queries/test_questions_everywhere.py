@@ -34,7 +34,7 @@ NO_QUESTION_PATHS = {
 }
 """Paths below /api/v1/graph that are not questions, and why."""
 
-HELPERS = {"active", "dataset_version"}
+HELPERS = {"active", "find_version"}
 """Functions of ``queries`` that commands and HTTP use beside questions."""
 
 

@@ -8,7 +8,7 @@ from headwater_graph.queries.answers import Answer, Direction
 from headwater_graph.queries.catalog.finding import NotFound, find_run
 from headwater_graph.queries.lineage.scope import TraversalLimits
 from headwater_graph.queries.reader import Neo4jReader
-from headwater_graph.queries.runs.run_columns import dataset_version, version_columns
+from headwater_graph.queries.runs.run_columns import find_version, version_columns
 from headwater_graph.queries.runs.runs import show_run
 from headwater_graph.queries.values import answer_value
 from headwater_graph.settings import GraphSettings
@@ -58,7 +58,7 @@ def version_of(reader: Neo4jReader, run_id: str, *, side: str = "writes") -> str
 
 
 def columns_of(reader: Neo4jReader, version: str, direction: Direction, *columns: str, **limits: int) -> Answer:
-    return version_columns(reader, dataset_version(reader, version), direction, columns, TraversalLimits(**limits))
+    return version_columns(reader, find_version(reader, version), direction, columns, TraversalLimits(**limits))
 
 
 def names(answer: Answer) -> set[tuple[int, str]]:
@@ -169,7 +169,7 @@ def test_a_run_that_reads_and_writes_one_dataset_has_two_versions_of_a_column(
 
 def test_an_unknown_version_is_not_found(reader: Neo4jReader) -> None:
     with pytest.raises(NotFound, match="no dataset version"):
-        dataset_version(reader, "none")
+        find_version(reader, "none")
 
 
 def test_the_command_prints_the_columns_of_a_version_back_to_the_sources(

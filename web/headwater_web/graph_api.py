@@ -30,7 +30,7 @@ from headwater_graph.queries.reports.exposure import NAME as EXPOSURE
 from headwater_graph.queries.reports.exposure import ExposureQuery, exposure
 from headwater_graph.queries.reports.reports import REPORTS, Report, report
 from headwater_graph.queries.runs.history import NEWEST, dataset_versions, job_versions, two_versions, version_diff
-from headwater_graph.queries.runs.run_columns import dataset_version, version_columns
+from headwater_graph.queries.runs.run_columns import find_version, version_columns
 from headwater_graph.queries.runs.run_diff import last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
@@ -201,7 +201,7 @@ def get_columns(
 @routes.get("/versions/{version}")
 def get_version(context: Context, version: RunId) -> Response:
     """Return a version of a dataset: its dataset, the run that made it, when, and its columns."""
-    return context.answer(dataset_version(context.reader, version).value())
+    return context.answer(find_version(context.reader, version).value())
 
 
 @routes.get("/versions/{version}/columns/{direction}")
@@ -213,7 +213,7 @@ def get_version_columns(
     column: Annotated[list[str], Query(min_length=1, max_length=1_000)],
 ) -> Response:
     """Return the columns from which runs made columns of a dataset version, or those that runs made of them."""
-    start = dataset_version(context.reader, version)
+    start = find_version(context.reader, version)
     return context.answer(answer_value(version_columns(context.reader, start, direction, column, limits)))
 
 

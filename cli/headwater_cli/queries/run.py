@@ -12,7 +12,7 @@ from headwater_graph.queries.catalog.finding import Wanted, find, find_run
 from headwater_graph.queries.presentation.formats import json_text, listing, render
 from headwater_graph.queries.presentation.run_texts import RUN_HEAD, diff_lines, run_cells, run_lines
 from headwater_graph.queries.reader import GraphReader
-from headwater_graph.queries.runs.run_columns import dataset_version, version_columns
+from headwater_graph.queries.runs.run_columns import find_version, version_columns
 from headwater_graph.queries.runs.run_diff import last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import RunFilter, list_runs, show_run
@@ -126,7 +126,7 @@ def columns_command(
     """
     limits = limits_of(depth, neighbours, nodes)
     with the_graph() as graph:
-        start = dataset_version(graph, version)
+        start = find_version(graph, version)
         way: Direction = "downstream" if direction else "upstream"
         answer = version_columns(graph, start, way, columns, limits)
     say(render(answer, form, paint()))

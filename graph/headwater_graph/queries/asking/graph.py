@@ -34,7 +34,7 @@ from headwater_graph.queries.runs.history import (
     two_versions,
     version_diff,
 )
-from headwater_graph.queries.runs.run_columns import dataset_version, version_columns
+from headwater_graph.queries.runs.run_columns import find_version, version_columns
 from headwater_graph.queries.runs.run_diff import RunDiff, last_complete_run, run_diff
 from headwater_graph.queries.runs.run_graph import run_graph
 from headwater_graph.queries.runs.runs import RunDetails, RunFilter, RunLine, list_runs, show_run
@@ -281,7 +281,7 @@ class Graph(GraphBase):
     ) -> Lineage:
         """Show the columns from which runs made columns of a dataset version, or those that runs made of them."""
         limits = self._limits(depth, neighbours, nodes)
-        start = dataset_version(self._reader, version)
+        start = find_version(self._reader, version)
         return Lineage(version_columns(self._reader, start, direction, _texts(columns), limits))
 
     @question(commands=("dataset show", "job show"), paths=("/{kind}s/show",))

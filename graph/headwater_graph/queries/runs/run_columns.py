@@ -174,7 +174,7 @@ def _facts(reading: RunReading, source: Source, is_undeclared: bool) -> dict[str
     )
 
 
-def dataset_version(reader: GraphReader, version: str) -> VersionUse:
+def find_version(reader: GraphReader, version: str) -> VersionUse:
     """Return a dataset version by its id; raises NotFound if the graph has none."""
     rows = reader.rows("versions/by_id", id=version)
     if not rows:
